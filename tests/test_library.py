@@ -62,7 +62,8 @@ def test_a_run_gives_its_sealed_archive(archive: dsbench.Archive) -> None:
     assert archive.status == "complete"
     assert archive.path.with_name(archive.name + ".zip").is_file()
     assert (archive.path / "report.html").is_file()
-    assert archive.spec == dsbench.specify(FAST, **TINY)
+    # Where the clients were is what the run found, for there is nothing to try in so short a cycle.
+    assert archive.spec == dsbench.specify(FAST, **TINY, placement="free")
     assert sorted(archive.evaluate().cycle_rates) == [1, 2]
     assert archive.table("cycles").num_rows == 2 * 2 * 2
     packed = dsbench.open(str(archive.path) + ".zip")

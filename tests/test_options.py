@@ -27,7 +27,7 @@ OF_CHOICE: dict[str, Any] = {
     "workload": "tpcc", "label": "it's \"new\" 5", "workload_settings": {"affinity": "off"}, "profile": "dsi", "threads": [10, 20],
     "levels": [0.5, 0.9999], "call": "statements", "limits": {"memory": "1GiB", "cpus": "1.5"},
     "storage": {"type": "ext4", "block": "1k", "data": "journal", "size": "1GiB"},
-    "probes": "dd,fio", "checked": "of check.json", "client": "sqlite3",
+    "objective": "p90=50ms", "price": "12000 EUR/3y", "power": "meter --of 'a b'", "probes": "dd,fio", "checked": "of check.json", "client": "sqlite3",
 }  # fmt: skip
 """Other values than the default, where the type does not lead to one."""
 STAYS = {"target": {"url": "sqlite:///kept.db"}}
@@ -38,6 +38,14 @@ TOGETHER: dict[str, dict[str, Any]] = {
     "shortest": {"precision": 2, "duration": 60}, "cycles": {"most_cycles": 30}, "precision_of": {"precision": 2},
 }  # fmt: skip
 """What a setting needs beside it."""
+REFUSED = {
+    "dsi-fast": {"objective", "graduated"},
+    "capacity": {"find_ramp_up", "pace", "terminals", "rate", "peak", "threads", "precision_of", "shortest", "client",
+                 "reconnect"},
+    "graduated": {"find_ramp_up", "pace", "terminals", "rate", "peak", "threads", "precision", "precision_of", "shortest",
+                  "client", "reconnect"},
+}  # fmt: skip
+"""What does not fit to a profile."""
 
 
 def other(option: Option) -> Any:
@@ -129,6 +137,10 @@ def _toml(value: Any) -> str:
 def test_the_command_repeats_the_run(option: Option, profile: str | None, tmp_path: Path) -> None:
     values = {**TOGETHER.get(option.name, {}), option.name: other(option)}
     profile = values.pop("profile", profile)
+    if option.name in REFUSED.get(profile or "", ()):
+        with pytest.raises(SpecError):
+            spec.build(values, profile=profile)
+        return
     asked = spec.build(values, profile=profile)
     described = asked.described()
     (tmp_path / "repeat.toml").write_text(config_file(described))

@@ -36,6 +36,16 @@ def cpu_limit(pid: int | None) -> float | None:
     return min((share for share in shares if share > 0), default=None)
 
 
+def throttled_ns(pid: int | None, root: Path = Path("/")) -> int | None:
+    """How long threads of the control groups of a process had used up their time, in all; ``None`` without a quota."""
+    waited = []
+    for controller, unit_ns, name in (("", 1000, "throttled_usec"), ("cpu", 1, "throttled_time")):
+        for folder in _folders(pid, controller, root):
+            if found := re.search(rf"^{name} (\d+)$", text(folder / "cpu.stat"), re.MULTILINE):
+                waited.append(int(found[1]) * unit_ns)
+    return max(waited, default=None)
+
+
 def disk_rates(pid: int | None, device: str) -> dict[str, int]:
     """Bytes per second that the control groups of a process allow it to ``read`` and ``write`` on the disk of number
     ``device``, such as ``8:0``; those without a limit are missing."""
@@ -62,13 +72,14 @@ def _rate(lines: str, device: str, named: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _folders(pid: int | None, controller: str) -> Iterator[Path]:
+def _folders(pid: int | None, controller: str, root: Path = Path("/")) -> Iterator[Path]:
     """The control group of a process and those above it; of version 2 when ``controller`` is empty."""
-    for line in text(Path(f"/proc/{pid or os.getpid()}/cgroup")).splitlines():
+    for line in text(root / f"proc/{pid or os.getpid()}/cgroup").splitlines():
         _, controllers, group = line.split(":", 2)
         if controller not in controllers.split(","):
             continue
-        top = _GROUPS / controllers if controllers else _GROUPS
+        groups = root / _GROUPS.relative_to("/")
+        top = groups / controllers if controllers else groups
         inside = Path(group.lstrip("/"))
         for part in (inside, *inside.parents):
             # In a container the path may be that of the host; then only the top is visible.

@@ -146,6 +146,8 @@ class Entry:
     """How the table is organised to which every transaction adds a row, in words; empty without one."""
     quick_scales: tuple[int, ...] = (1, 2, 5)
     """The ladder of a run of which neither size nor time is said."""
+    course: str = ""
+    """What a run does in place of cycles of a demanded time; empty where it does those."""
     terminals_per_unit: int | None = None
     """Default of the terminals for each unit of scale; ``None`` without keying and thinking times."""
     unit: Unit = Unit()

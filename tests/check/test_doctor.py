@@ -95,6 +95,29 @@ def test_the_governor_is_judged(governor: str, ok: bool, monkeypatch: pytest.Mon
     assert _named(doctor.findings(), "CPU frequency").ok is ok
 
 
+@pytest.mark.parametrize(
+    ("online", "quota", "wrong"),
+    [(4, None, {}), (3, None, {"CPUs": "3 of 4 CPUs are switched on"}), (4, 1.5, {"CPU quota": "allows 1.5 of 4 CPUs"})],
+)
+def test_cpus_that_are_off_or_allowed_in_part_are_told(
+    online: int, quota: float | None, wrong: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "read_cpus", lambda: {"present": [0, 1, 2, 3], "online": list(range(online))})
+    monkeypatch.setattr(doctor.control_groups, "cpu_limit", lambda _pid: quota)
+    found = {f.name: f.found for f in doctor.findings() if f.name.startswith("CPU") and f.name != "CPU frequency" and not f.ok}
+    assert found.keys() == wrong.keys()
+    assert all(words in found[name] for name, words in wrong.items())
+
+
+def test_a_counter_that_the_kernel_gave_up_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "is_tsc_given_up", lambda: True)
+    monkeypatch.setattr(doctor, "_clock_cost_ns", lambda: 1500.0)
+    found = _named(doctor.findings(), "clock")
+    assert not found.ok
+    assert "unstable" in found.found
+    assert found.remedy.startswith("see dmesg")
+
+
 def test_huge_pages_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     for value, ok in (("always", False), ("madvise", True), ("never", True)):
         monkeypatch.setattr(machine, "huge_pages", lambda value=value: value)

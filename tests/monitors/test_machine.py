@@ -16,7 +16,8 @@ from dsbench.measure.monitors.system import Client, Network, OperatingSystem, St
 INTERRUPTS = Path("/proc/interrupts")
 CALLS = [] if SystemCalls.allowed() is None else ["calls"]
 """Counted where tracefs is mounted and the kernel lets us."""
-ALWAYS = ["os", "network", "client", "interrupts", "disks", "client_tasks", *CALLS]
+ALWAYS = ["os", "network", "client", "interrupts", "disks", "pressure", "round_trip", "client_tasks", "client_threads",
+          *CALLS]  # fmt: skip
 
 
 def _values(monitor: Monitor) -> dict[str, float]:
@@ -49,14 +50,15 @@ def test_names_and_units_are_those_of_the_archive(tmp_path: Path) -> None:
     seen = {(m.name, metric): unit for m in monitors_for("sqlite", tmp_path, None) for metric, unit, _ in m.sample()}
     seconds = [("os", f"cpu_{s}") for s in ("user", "system", "iowait", "idle", "steal")]
     seconds += [("client", "cpu_user"), ("client", "cpu_system")]
-    seconds += [("device", m) for m in ("read_time", "write_time", "busy_time")]
+    seconds += [("device", m) for m in ("read_time", "write_time", "busy_time", "flush_time")]
+    seconds += [("pressure", of) for of in ("cpu", "io", "memory")]
     traffic = [f"{loop}{way}_bytes" for loop in ("", "loopback_") for way in ("sent", "received")]
     gauges = [("os", "memory_used"), ("os", "memory_cached"), ("os", "swap_used"), ("client", "resident_memory")]
     expected = {
         **dict.fromkeys(seconds, "s total"),
         ("os", "context_switches"): "count total",
         **dict.fromkeys(gauges, "bytes"),
-        **dict.fromkeys([("device", "reads"), ("device", "writes")], "operations total"),
+        **dict.fromkeys([("device", of) for of in ("reads", "writes", "flushes")], "operations total"),
         **dict.fromkeys([("device", "read_bytes"), ("device", "write_bytes")], "bytes total"),
         **dict.fromkeys([("network", metric) for metric in traffic], "bytes total"),
         ("interrupts", "rescheduling_interrupts"): "count total",
@@ -67,7 +69,8 @@ def test_names_and_units_are_those_of_the_archive(tmp_path: Path) -> None:
         **dict.fromkeys([(name, "system_calls") for name in CALLS], "count total"),
     }
     # What a kernel or a place in memory does not tell of is left out.
-    there = {"device": StorageDevice.holding(tmp_path) is not None, "interrupts": "Rescheduling" in INTERRUPTS.read_text()}
+    there = {"device": StorageDevice.holding(tmp_path) is not None, "interrupts": "Rescheduling" in INTERRUPTS.read_text(),
+             "pressure": Path("/proc/pressure/cpu").exists()}  # fmt: skip
     expected = {key: unit for key, unit in expected.items() if there.get(key[0], True)}
     if not Path("/proc/self/sched").exists():
         del expected["client_tasks", "migrations"]
@@ -146,4 +149,6 @@ def test_without_a_folder_here_there_is_no_device() -> None:
 
 
 def test_a_server_whose_processes_are_known_has_a_monitor_of_them() -> None:
-    assert [m.name for m in monitors_for("mock", None, None, Known({1: SERVER}))] == [*ALWAYS, "server_tasks"]
+    assert [m.name for m in monitors_for("mock", None, None, Known({1: SERVER}))] == [
+        *ALWAYS, "server_threads", "server_tasks"
+    ]  # fmt: skip

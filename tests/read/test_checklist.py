@@ -94,6 +94,15 @@ def test_tp1_is_asked_for_its_size_its_history_and_its_remote_share() -> None:
     assert shown.answer.startswith("20.0% to 20.0% changed another branch's account")
 
 
+def test_terminals_and_a_second_log_are_named() -> None:
+    assert "no terminals" in answers(sample.run(spec={"workload": "tp1"}), sample.evaluation())["Are there terminals?"].answer
+    asked = {"workload": "tp1", "workload_settings": {"terminal": "block"},
+             "target": {"url": "private:postgresql", "settings": {"second_log": "/disk1"}}}  # fmt: skip
+    said = answers(sample.run(spec=asked), sample.evaluation())
+    assert said["Are there terminals?"].answer.startswith("one for each client, in block mode")
+    assert "second log in /disk1" in said["Is the log"].answer
+
+
 def test_the_way_to_the_server_and_a_second_log_are_asked_for() -> None:
     found, run = sample.evaluation(), sample.run()
     assert answers(run, found)["Is the log"].verdict == "not known"

@@ -21,7 +21,7 @@ from dsbench.read.text import render_text
 from fixtures.early import read_early
 from fixtures.told import summary_text
 
-COST = subjects.load("cost")
+COST = subjects.find_subject("cost")
 
 
 def text_of(evaluation: Evaluation) -> str:

@@ -37,7 +37,7 @@ SUMS = {
 
 
 def kind_text(found: Evaluation) -> str:
-    return render_text(subjects.load("kinds").tell(found))
+    return render_text(subjects.find_subject("kinds").tell(found))
 
 
 def rows(
@@ -131,7 +131,7 @@ def test_failed_attempts_are_told_by_kind_and_class(tmp_path: Path) -> None:
     }
     assert found.errors == {5: {"deadlock 40P01": 1, "serialization 40001": 9}}
     title = "Failed attempts by kind and class"
-    (failed,) = (one for one in subjects.load("kinds").tell(found) if isinstance(one, Table) and one.title == title)
+    (failed,) = (one for one in subjects.find_subject("kinds").tell(found) if isinstance(one, Table) and one.title == title)
     assert [column.name for column in failed.columns] == ["scale", "kind", "deadlock 40P01", "serialization 40001"]
     assert failed.rows == [(5, "new_order", 0, 2), (5, "payment", 1, 7)]
     assert "Failed attempts by kind and class" in page(found, archive.run)
@@ -207,7 +207,7 @@ def test_the_page_shows_kinds_connections_and_statistics(tmp_path: Path) -> None
 
 def test_hundreds_of_tables_do_not_fill_the_page() -> None:
     changes = [Change(name, "live_rows", "rows", 0, 7) for name in (*(f"t{n}" for n in range(50)), "")]
-    shown, note, _ = subjects.load("statistics").tell(replace(sample.evaluation(scales=(1,)), changes={1: changes}))
+    shown, note, _ = subjects.find_subject("statistics").tell(replace(sample.evaluation(scales=(1,)), changes={1: changes}))
     assert isinstance(shown, Table)
     assert [row[-1] for row in shown.rows] == [7] * 41
     assert "10 tables more" in str(note)

@@ -76,10 +76,10 @@ def test_every_subject_is_told_in_every_form(name: str, form: str) -> None:
     path = ARCHIVES / "pg-scripted.zip"
     shown = read(path, name).text if form == "text" else read_as(path, name, csv=form == "csv")
     found = evaluate(Archive.open(ARCHIVES / "pg-scripted.zip"))
-    if list(subjects.load(name).tell(found)):
+    if list(subjects.find_subject(name).tell(found)):
         assert shown.strip()
     elif form == "text":
-        assert shown == subjects.load(name).nothing
+        assert shown == subjects.find_subject(name).nothing
     assert "nan" not in shown.split()
 
 

@@ -104,7 +104,7 @@ def test_slow_nodes_are_named(found: Evaluation) -> None:
 
 
 def shown(found: Evaluation) -> str:
-    return render_text(subjects.load("nodes").tell(found))
+    return render_text(subjects.find_subject("nodes").tell(found))
 
 
 @pytest.mark.parametrize(("late_ms", "doubted"), [(97, False), (99, True)])

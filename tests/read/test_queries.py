@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from math import isnan, prod, sqrt
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from dsbench.read.blocks import Table
+from dsbench.read.draw.queries import side_by_side
+from dsbench.read.several.queries import document, read_queries, tell_queries
 from dsbench.read.stats.queries import QUERIES, REFRESHES, decide, power
+from dsbench.read.text import render_text
 
 S = 1_000_000_000
 
@@ -80,3 +85,43 @@ def test_very_short_queries_count_as_a_thousandth_of_the_longest() -> None:
 
 def test_before_a_power_test_there_is_nothing() -> None:
     assert decide([], 1) is None
+
+
+def _side_by_side(*factors: float) -> Any:
+    """A comparison of runs whose query ``Qn`` takes ``n`` seconds times a factor each."""
+    sides = []
+    for factor in factors:
+        times = {kind: time * factor for kind, time in TIMES.items()}
+        rows = [*alone("power1", times), *together("throughput1", 14), *alone("power2", times)]
+        found = decide([*rows, *together("throughput2", 14)], 0.1)
+        sides.append(SimpleNamespace(evaluations=[SimpleNamespace(queries={1: found}, void_scales=frozenset())]))
+    return SimpleNamespace(sides=sides, stages=SimpleNamespace(bases=(0,) * len(factors)))
+
+
+def test_queries_of_several_archives_stand_beside_each_other() -> None:
+    (found,) = read_queries(_side_by_side(1.0, 2.0, 0.5))
+    by_hand = 3600 * 0.1 / prod(TIMES.values()) ** (1 / 24)
+    assert [side["power"] for side in found.figures] == pytest.approx([by_hand, by_hand / 2, by_hand * 2])
+    assert found.relative_figure(1, "power") == pytest.approx(0.5)
+    assert found.relative_figure(1, "sum_s") == pytest.approx(0.5)
+    # Of six times two, those of the power tests, took twice as long.
+    slower = found.relative(1, "Q3")
+    assert slower is not None
+    assert slower.value == pytest.approx(2 ** (-2 / 6))
+    assert slower.low < slower.value < slower.high
+    text = render_text(tell_queries([found], "ABC", brief=True))
+    assert "no figure is a result in the sense of the TPC" in text
+    rows = {line.split()[0]: line for line in text.splitlines() if line.startswith("Q")}
+    assert "0.71▼" in rows["QphH@Size-like"]
+    assert set(QUERIES) <= set(rows)
+    said = document([found], "ABC")
+    assert said[0]["archives"][2]["queries"]["Q1"]["times_as_fast"] == pytest.approx(2 ** (2 / 6))
+    heat = [block for block in tell_queries([found], "ABC", brief=False) if isinstance(block, Table)]
+    assert [len(table.rows) for table in heat] == [5, 3, 3]
+    drawn = side_by_side(found, "ABC")
+    assert len(drawn["datasets"]["queries"]) == 3 * 24
+
+
+def test_one_archive_with_queries_has_nothing_beside_it() -> None:
+    assert read_queries(_side_by_side(1.0)) == []
+    assert list(tell_queries([], "A", brief=True)) == []

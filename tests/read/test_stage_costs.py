@@ -156,7 +156,7 @@ def test_inserts_that_fall_behind_fail_the_stage(archive: Archive, evaluation: E
         ("insert", 1000, 900, False), ("delete", 1000, 1000, True),
     ]  # fmt: skip
     assert found.sustained is False
-    first = next(iter(subjects.load("stages").tell(evaluation)))
+    first = next(iter(subjects.find_subject("stages").tell(evaluation)))
     assert "SLA! in query, 1: the inserts in the background did not reach 95%" in str(first)
     csv = render_csv([tabulate_efficiency(evaluation)], units=False)
     (line,) = (line for line in csv.splitlines() if line.startswith("query"))

@@ -232,4 +232,6 @@ def test_a_server_that_stood_still_is_told() -> None:
 def test_clock_and_governor_are_told_where_they_spoil_figures() -> None:
     spoilt = replace(RUN, clock="hpet", governor="powersave")
     assert [d.code for d in doubts(spoilt, [SCALE])] == ["slow-clock", "power-saving"]
+    for governor in ("ondemand", "performance, schedutil"):
+        assert [d.code for d in doubts(replace(RUN, governor=governor), [SCALE])] == ["power-saving"]
     assert doubts(replace(RUN, clock="tsc", governor="performance"), [SCALE]) == ()

@@ -131,7 +131,10 @@ def test_a_run_whose_target_was_taken_ends(postgresql: servers.Server, tmp_path:
                     other.fetch(END_HOLDERS["postgres"])
                     seize(other)
 
-        long = build({"target": {"url": postgresql.url}, "scales": (1,), "cycles": 1, "duration": 60, "threads": 2})
+        long = build(
+            {"target": {"url": postgresql.url}, "scales": (1,), "cycles": 1, "duration": 60, "threads": 2}
+            | {"placement": "free"}
+        )
         outcome = execute(long, tmp_path, Thief())
     assert (outcome.status, outcome.error is not None) == ("failed", True)
     assert outcome.error is not None

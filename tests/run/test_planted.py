@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from dsbench.measure.loaders import Bench, CoreError, Counted, PhaseResult, Targ
 from dsbench.measure.loaders.cycle import Watch
 from dsbench.measure.run import execute
 from dsbench.spec import RunSpec, merged
-from fixtures.damage import served
+from fixtures.damage import Damage, served
 
 PRODUCTS = ["postgresql", "mariadb", "firebird", "sqlite"]
 
@@ -259,47 +260,54 @@ WORKLOADS: dict[str, tuple[dict[str, object], list[Fault]]] = {
     "tp1": ({"workload": "tp1", "workload_settings": {"transactions": "20"}}, TP1),
     "t1": ({"workload": "t1", "workload_settings": {"transactions": "20"}}, T1),
     "t2": ({"workload": "t2", "workload_settings": {"transactions": "20"}}, TP1),
-    "tpcc": ({"workload": "tpcc"}, TPCC),
+    "tpcc": ({"workload": "tpcc", "workload_settings": {"size": "0.02"}}, TPCC),
 }  # fmt: skip
 """What is run, and what is then planted, one after another."""
 
 
+@pytest.fixture(scope="module")
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str, Damage]]:
+    """One of each product for all workloads: each run drops what it made."""
+    with served(request.param, tmp_path_factory.mktemp("served")) as (url, damage):
+        yield request.param, url, damage
+
+
 @pytest.mark.parametrize("name", WORKLOADS)
-@pytest.mark.parametrize("product", PRODUCTS)
+@pytest.mark.parametrize("server", PRODUCTS, indirect=True)
 def test_what_is_planted_is_found_by_the_check(
-    product: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: tuple[str, str, Damage], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    product, url, damage = server
     asked, planted = WORKLOADS[name]
     seen: dict[str, bool] = {}
     check = Bench.check
-    with served(product, tmp_path) as (url, damage):
-        words = {"threads": 1, "scales": (1,), "cycles": 1, "duration": 0.5, "seed": 7, **asked}
-        spec = merged(words, target=url).spec
-        earlier = iter(range(_checks(spec) - 1))
+    words = {"threads": 1, "scales": (1,), "cycles": 1, "duration": 0.5, "seed": 7, **asked}
+    spec = merged(words, target=url).spec
+    earlier = iter(range(_checks(spec) - 1))
 
-        def broken(bench: Bench, counted: Counted | None) -> dict[str, str]:
-            try:
-                found = check(bench, counted, lambda _done, _total: None).conditions
-            except CoreError as error:
-                return {"the check itself": str(error)}
-            return {condition.name: condition.detail for condition in found if not condition.holds}
+    def broken(bench: Bench, counted: Counted | None) -> dict[str, str]:
+        try:
+            found = check(bench, counted, lambda _done, _total: None).conditions
+        except CoreError as error:
+            return {"the check itself": str(error)}
+        return {condition.name: condition.detail for condition in found if not condition.holds}
 
-        def planting(bench: Bench, counted: Counted | None, watch: Watch) -> PhaseResult:
-            found = check(bench, counted, watch)
-            if next(earlier, None) is not None:
-                return found
-            before: dict[str, str] = {}
-            for fault in planted:
-                if sql := fault.on(product):
-                    damage(sql)
-                    after = broken(bench, counted)
-                    seen[fault.what] = after != before
-                    before = after
+    def planting(bench: Bench, counted: Counted | None, watch: Watch) -> PhaseResult:
+        found = check(bench, counted, watch)
+        if next(earlier, None) is not None:
             return found
+        before: dict[str, str] = {}
+        for fault in planted:
+            if sql := fault.on(product):
+                damage(sql)
+                after = broken(bench, counted)
+                seen[fault.what] = after != before
+                before = after
+        return found
 
-        monkeypatch.setattr(Bench, "check", planting)
-        outcome = execute(spec, tmp_path / "out", Silent())
-        assert (outcome.status, outcome.void_scales, outcome.error) == ("complete", (), None)
+    monkeypatch.setattr(Bench, "check", planting)
+    outcome = execute(spec, tmp_path / "out", Silent())
+    assert (outcome.status, outcome.void_scales, outcome.error) == ("complete", (), None)
     for what, was_found in seen.items():
         print(f"{product} | {name} | {what} | {'found' if was_found else 'unseen'}")
     assert seen == {fault.what: fault.found for fault in planted if fault.on(product)}

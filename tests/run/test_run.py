@@ -238,7 +238,7 @@ def test_a_slow_first_sample_does_not_eat_the_cycle(tmp_path: Path, monkeypatch:
 
     begin = Cycle.start
     monkeypatch.setattr(Cycle, "start", start)
-    monkeypatch.setattr("dsbench.measure.run.monitors_for", lambda *_: (Slow(),))
+    monkeypatch.setattr("dsbench.measure.run.monitors_for", lambda *_, **__: (Slow(),))
     spec = spec_for("mock:?latency_us=100", scales=(1,), cycles=1, rate=1000.0, arrival="constant")
     archive = Archive.open(execute(spec, tmp_path, Silent()).archive)
     samples, at_ns = started[-1]  # those before are of the calibration

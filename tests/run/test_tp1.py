@@ -50,6 +50,15 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dsbench.Archive]
     }
 
 
+@pytest.mark.parametrize("target", ["private:sqlite?synchronous=off", "private:postgresql?fsync=off"])
+def test_a_terminal_changes_nothing_that_a_transaction_does(target: str, tmp_path: Path) -> None:
+    """The conditions of the workload hold of what came over the line: sums of amounts, accounts, tellers, branches."""
+    given = {"terminal": "block", "remote": "15", "transactions": "100"}
+    archive = dsbench.run(target, workload="tp1", scales=(1,), cycles=1, duration=0.2, threads=2, out=tmp_path, workload_settings=given)
+    assert archive.table("cycles")["committed"].to_pylist()[0] > 0
+    assert all(check.holds for check in archive.run.checks[1])
+
+
 def test_every_cycle_of_a_scale_takes_the_same_number_in_even_shares(runs: dict[str, dsbench.Archive]) -> None:
     for name, archive in runs.items():
         counts = {row["until_count"] for row in archive.table("groups").to_pylist()}

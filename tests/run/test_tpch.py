@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Callable
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import pytest
 from dsbench.archive import Archive
 from dsbench.measure.events import Silent
 from dsbench.measure.loaders import Bench, Target
-from dsbench.measure.loaders.answers import COLUMNS, differ, load_tables
+from dsbench.measure.loaders.answers import COLUMNS, differ, load_tables, read_published
 from dsbench.measure.run import execute
+from dsbench.read.evaluation import evaluate
 from dsbench.spec import build
 from fixtures.program import Program
 
@@ -23,7 +25,8 @@ duckdb = pytest.importorskip("duckdb")
 SIZE = {"size": "0.01"}
 QUIET = {
     "private:sqlite": {"synchronous": "off"}, "private:postgresql": {"fsync": "off"},
-    "private:mariadb": {"innodb_flush_log_at_trx_commit": "0"}, "private:firebird": {"forced_writes": "off"},
+    "private:mariadb": {"innodb_flush_log_at_trx_commit": "0"}, "private:mysql": {"innodb_flush_log_at_trx_commit": "0"},
+    "private:firebird": {"forced_writes": "off"},
 }  # fmt: skip
 
 
@@ -47,6 +50,33 @@ def test_every_answer_of_both_tests_is_that_of_the_second_engine(url: str, tmp_p
     assert {"populate", "indexes", "lineitem_of_partsupp", "statistics", "lineitem"} <= phases
 
 
+def test_a_query_that_takes_too_long_has_a_class_of_its_own_and_voids_the_power(tmp_path: Path) -> None:
+    """60,000 rows are not summed up in a tenth of a millisecond anywhere."""
+    settings = {**SIZE, "timeout": "0.0001"}
+    asked = build({"target": {"url": "private:sqlite"}, "workload": "tpch", "scales": (1,), "workload_settings": settings})
+    outcome = execute(asked, tmp_path, Silent())
+    assert (outcome.status, outcome.void_scales) == ("complete", ())
+    archive = Archive.open(outcome.archive)
+    failed = [row for row in archive.table("errors").to_pylist() if row["stage"] == "power1"]
+    assert {row["error"] for row in failed} == {"timeout"}
+    power = [row for row in archive.table("cycles").to_pylist() if row["stage"] == "power1"]
+    assert {row["kind"]: (row["committed"], row["failed"]) for row in power}["Q1"] == (0, 1)
+    assert sum(row["committed"] + row["failed"] for row in power) == 24, "none is asked twice"
+    details = {condition.name: condition.detail for condition in archive.run.checks[1]}
+    assert "Q1 of stream 0 (timeout)" in details["answers of power1"]
+    decision = evaluate(archive).queries[1]
+    assert "Q1" in decision.runs[0].unfinished
+    assert isnan(decision.runs[0].power)
+    assert isnan(decision.runs[0].throughput)
+
+
+def test_published_answers_are_rounded_and_their_faults_are_found() -> None:
+    text = "\no_year              |mkt_share   \n                1995|0.03\n                1996|0.04\n"
+    assert differ("Q8", [["1995", "0.034435890"], ["1996", "0.041485521"]], read_published(text), rounded=True) == ""
+    assert "expected 0.03" in differ("Q8", [["1995", "0.0444"], ["1996", "0.0415"]], read_published(text), rounded=True)
+    assert "1 rows, expected 2" in differ("Q8", [["1995", "0.0344"]], read_published(text), rounded=True)
+
+
 def test_what_cannot_be_is_refused_in_one_sentence(called: Program, tmp_path: Path) -> None:
     def refused(*words: str) -> str:
         done = called("run", f"private:sqlite?directory={tmp_path}", "--workload", "tpch", *words)
@@ -54,7 +84,8 @@ def test_what_cannot_be_is_refused_in_one_sentence(called: Program, tmp_path: Pa
         return done.stderr
 
     assert "use hundredths" in refused("--set", "size=0.015")
-    assert "leave it out" in refused("--set", "size=0.01", "--set", "timeout=5")
+    assert "scale factor 1, not 0.01" in refused("--set", "size=0.01", "--set", "answers=published")
+    assert "use a number from 0 to 86400" in refused("--set", "size=0.01", "--set", "timeout=soon")
     assert "--keep: the stages of tpch need a database" in refused("--set", "size=0.01", "--keep")
 
 

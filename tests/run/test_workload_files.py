@@ -232,7 +232,7 @@ def test_the_headline_stands_in_every_form_of_the_results(shop: Path, called: Pr
     told = json.loads(called("show", str(folder), "--json").stdout)
     assert told["headline"]["1"]["median"] == pytest.approx(found.median)
     of_one = archive.evaluate().replace(kinds={1: archive.evaluate().kinds[1][:1]})
-    assert render_text(subjects.load("kinds").tell(of_one)).startswith("scale 1, ")
+    assert render_text(subjects.find_subject("kinds").tell(of_one)).startswith("scale 1, ")
 
 
 def test_the_example_of_the_documentation_runs(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from dsbench import servers, spec
@@ -14,6 +15,7 @@ from dsbench.measure.loaders import Target
 from dsbench.measure.run import execute
 from dsbench.servers.folder import Folder
 from dsbench.spec import SpecError, build
+from fixtures.waiting import until
 
 Ask = Callable[[str, str], str]
 
@@ -48,6 +50,51 @@ def test_log_and_tablespaces_lie_where_they_are_wished_and_go_with_the_server(ba
         psql(server.url, "create table there (n integer) tablespace fast")
         with pytest.raises(servers.ServerError, match="not kept"):
             server.keep()
+    assert _only_mine(disks)
+
+
+def test_each_commit_lies_in_both_logs(base: Path, psql: Ask, disks: dict[str, Path]) -> None:
+    target = spec.Target(url="private:postgresql", directory=base, settings={"second_log": str(disks["log"])})
+    with servers.start(target, 4) as server:
+        said = psql(server.url, "select application_name || ' ' || sync_state from pg_stat_replication")
+        assert said == "pg_receivewal sync"
+        psql(server.url, "create table there (n integer)")
+        for _ in range(3):
+            psql(server.url, "insert into there select generate_series(1, 1000)")
+            # What was flushed before this statement began lies in the copy; the server may have written more since.
+            flushed = "pg_walfile_name_offset(pg_current_wal_flush_lsn()) as x (name, at)"
+            name, offset = psql(server.url, f"select name || ' ' || at from {flushed}").split()
+        (copy,) = disks["log"].glob(f"dsbench-pg-*/files/{name}*")
+        length = int(offset)
+        own = (server.directory / "pg_wal" / name).read_bytes()[:length]
+        assert length > 0
+        assert copy.read_bytes()[:length] == own
+        assert len(server.pids()) > 1
+    assert _only_mine(disks)
+
+
+def test_what_the_server_needs_no_more_leaves_the_second_log(base: Path, psql: Ask, disks: dict[str, Path]) -> None:
+    target = spec.Target(url="private:postgresql", directory=base, settings={"second_log": str(disks["log"])})
+    with servers.start(target, 4) as server:
+        first = psql(server.url, "select pg_walfile_name(pg_current_wal_lsn())")
+        copies = disks["log"]
+        psql(server.url, "create table there (n integer)")
+        for _ in range(3):
+            psql(server.url, "insert into there values (1)")
+            psql(server.url, "select pg_switch_wal()")
+        psql(server.url, "checkpoint")
+        assert until(lambda: not list(copies.glob(f"dsbench-pg-*/files/{first}*")))
+        assert list(copies.glob("dsbench-pg-*/files/*.partial"))
+
+
+def test_a_second_log_that_ends_is_named(base: Path, disks: dict[str, Path]) -> None:
+    target = spec.Target(url="private:postgresql", directory=base, settings={"second_log": str(disks["log"])})
+    with servers.start(target, 4) as server:
+        assert server.killed() == ""
+        (writer,) = [pid for pid in server.pids() if psutil.Process(pid).name() == "pg_receivewal"]
+        psutil.Process(writer).kill()
+        assert until(lambda: server.killed() != "")
+        assert "second log ended" in server.killed()
     assert _only_mine(disks)
 
 
@@ -88,6 +135,9 @@ def test_relations_lie_in_the_tablespaces_that_the_workload_names(tmp_path: Path
         ("private:postgresql?log_directory=/no/such", "no folder"),
         ("private:postgresql?tablespace.pg_x=/tmp", "no name of a tablespace"),
         ("private:mariadb?tablespace.x=/tmp", "only PostgreSQL"),
+        ("private:mariadb?second_log=/tmp", "only PostgreSQL"),
+        ("private:postgresql?second_log=/no/such", "no folder"),
+        ("private:postgresql?second_log=/tmp&synchronous_standby_names=a", "exclude each other"),
     ],
 )
 def test_what_cannot_be_is_refused(url: str, words: str, base: Path) -> None:

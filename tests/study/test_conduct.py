@@ -173,6 +173,18 @@ def test_trials_on_one_database_are_all_made_there_again_when_one_is_missing(tmp
     assert (last.reused.run, last.spec.workload, last.broken) == (again.name, "tpcb", {})
 
 
+def test_a_workload_with_other_tables_has_a_database_of_its_own(tmp_path: Path) -> None:
+    other = {"name": "tpcc", "set": {"workload": "tpcc", "workload_settings.size": "0.01"}}
+    factor = {"name": "workload", "path": "workload", "levels": ["select", "tpcb", other], "same_database": True}
+    run = {"target": "private:sqlite", "scales": [1], "cycles": 1, "duration": 0.1}
+    study = begin(parse({"name": "x", "run": run, "factor": [factor], "trials": {"repeat": 1}}), tmp_path / "s")[0]
+    found = studies.conduct(study, Seen(), Stop())
+    assert [one.status for one in found.trials] == ["done"] * 3, found.trials
+    runs = [Archive.open(found.archives / one.archive).run for one in found.trials]
+    assert [run.spec.workload for run in runs] == ["select", "tpcb", "tpcc"]
+    assert [run.reused is not None for run in runs] == [False, True, False]
+
+
 def test_what_ended_the_first_on_a_database_ends_those_after_it(tmp_path: Path) -> None:
     factor = {"name": "workload", "path": "workload", "levels": ["select", "tpcb"], "same_database": True}
     run = {"target": "private:sqlite", "scales": [1], "cycles": 1, "duration": 0.1}

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dsbench.read.commons.entry import About, Price, prepare, write
-from dsbench.read.commons.site import build, check
+from dsbench.read.commons.entry import About, Package, Price, prepare, write
+from dsbench.read.commons.site import build, check, renew
 from fixtures.archives import copy_stored
+from fixtures.program import Program
 from fixtures.web import Seen, browsed, served
 
 STORED = Path(__file__).parents[1] / "data/archives"
@@ -70,6 +74,7 @@ def test_from_a_run_to_a_site_by_four_commands(tmp_path: Path) -> None:
     refused = dsbench("commons", "check", str(folder))
     assert refused.returncode == 1
     assert refused.stderr.startswith(f"refused: {entry['id']}: figures.rate.value is ")
+    assert "made anew by dsbench commons renew" in refused.stderr
 
 
 @pytest.mark.parametrize(("words", "said"), [
@@ -81,8 +86,8 @@ def test_from_a_run_to_a_site_by_four_commands(tmp_path: Path) -> None:
     (("publish", str(STORED / "pg.zip"), "--to", "x", "--about", "nowhere.toml"), "--about: nowhere.toml"),
     (("commons", "check", "nowhere"), "nowhere is no commons"),
 ])  # fmt: skip
-def test_wrong_words_are_one_error(words: tuple[str, ...], said: str) -> None:
-    done = dsbench(*words)
+def test_wrong_words_are_one_error(words: tuple[str, ...], said: str, called: Program) -> None:
+    done = called(*words)
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert said in done.stderr
@@ -107,6 +112,47 @@ def test_what_was_verified_is_remembered_and_what_is_gone_leaves_the_site(common
     assert (len(changed.sound), changed.remembered, len(changed.refused)) == (1, 1, 1)
     assert [file.name for file in (out / "entries" / path.name).iterdir()] == ["mine.txt"]
     assert "sqlite" not in (out / "index.html").read_text().lower().split('id="entries"')[1].split("</script>")[0]
+
+
+def test_entries_of_an_older_version_are_made_anew_and_forged_ones_are_not(tmp_path: Path) -> None:
+    """An older version is one that computed another rate, or wrote another results.csv into the archive."""
+    about = About(by="Ada", notes="n", price=Price(per_hour=0.5))
+    same = write(prepare(STORED / "pg.zip", about, ("host",)), tmp_path)
+    said = json.loads((same / "entry.json").read_text())
+    said["figures"]["rate"]["value"] *= 1.01
+    (same / "entry.json").write_text(json.dumps(said))
+
+    honest = prepare(STORED / "sqlite-tpcb.zip", about)
+    other = _rewritten(honest.archive, "results.csv", lambda text: text.replace(b",", b";"))
+    older = write(_packaged(honest, other), tmp_path)
+    forged = prepare(STORED / "pg-tpcc.zip", about)
+    lie = _rewritten(forged.archive, "run.json", lambda text: text.replace(b'"status": "complete"', b'"status": "failed"'))
+    kept = write(_packaged(forged, lie), tmp_path)
+
+    assert check(tmp_path).sound == ()
+    new = renew(tmp_path)
+    assert [entry.about for entry in new] == [about, about]
+    assert {entry.id for entry in new} == {same.name, honest.entry.id}
+    assert not older.exists()
+    found = check(tmp_path)
+    assert ({entry.id for entry in found.sound}, len(found.refused)) == ({same.name, honest.entry.id}, 1)
+    assert found.refused[0].startswith(kept.name)
+    assert found.sound[0].hidden == ("host",)
+
+
+def _rewritten(content: bytes, part: str, change: Callable[[bytes], bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(made, "w") as new:
+        for member in old.infolist():
+            inside = old.read(member)
+            new.writestr(member, change(inside) if member.filename.endswith(part) else inside)
+    return made.getvalue()
+
+
+def _packaged(package: Package, content: bytes) -> Package:
+    digest = hashlib.sha256(content).hexdigest()
+    told = {"sha256": digest, "id": f"{package.entry.id[:-10]}{digest[:10]}"}
+    return Package(package.entry.model_copy(update=told), content, package.hidden)
 
 
 def test_a_run_counts_once_however_often_it_was_published(tmp_path: Path) -> None:
@@ -203,7 +249,7 @@ def test_entries_whose_intervals_overlap_share_a_place(commons: Path, browser: A
     from dsbench.read.commons.entry import read_entry
     from dsbench.read.commons.site import render
 
-    base = read_entry(next(iter((commons / "entries").glob("*sqlite*"))))
+    base = read_entry(next(iter((commons / "entries").glob("*sqlite-tpcb*"))))
     made = []
     for number, (value, low, high) in enumerate(((100, 95, 105), (98, 92, 99), (80, 79, 81), (90, None, None))):
         figures = {**base.figures, "rate": {**base.figures["rate"], "value": value, "low": low, "high": high}}

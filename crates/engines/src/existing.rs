@@ -1,7 +1,7 @@
 //! A database as it stands, with tables that somebody else made. It has no place: nothing can be created, marked,
 //! measured or dropped there by dsbench, whoever asks for it.
 
-use dsbench_core::engine::{Connection, Dialect, Engine, Isolation, Place, PlaceState, Pooled, Session};
+use dsbench_core::engine::{Connection, Dialect, Engine, Isolation, Place, PlaceState, Pooled, Seen, Session};
 use dsbench_core::error::{ErrorKind, Result};
 
 use crate::place::{refuse, CREATE, DROP, REMARK};
@@ -34,6 +34,10 @@ impl Engine for Existing {
 
     fn place(&self) -> &dyn Place {
         self
+    }
+
+    fn seen(&self) -> Option<Vec<Seen>> {
+        self.0.seen()
     }
 
     fn waits_in_sockets(&self) -> bool {

@@ -5,9 +5,10 @@
 mod folder;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use dsbench_core::engine::{
-    Connection, Engine, Isolation, PlaceState, Prepare, RowSource, Session, Statement, StatementId,
+    Connection, Engine, Isolation, PlaceState, Prepare, RowSource, Session, State, Statement, StatementId,
 };
 use dsbench_core::error::{ErrorKind, Result};
 use dsbench_core::value::{Rows, Type, Value};
@@ -131,6 +132,64 @@ fn a_second_writer_is_busy_and_waits_as_long_as_told() {
     });
     hasty.begin().unwrap();
     hasty.commit().unwrap();
+}
+
+#[test]
+fn what_sessions_of_load_do_is_seen_from_another_thread() {
+    let folder = Folder::new("sqlite");
+    let engine = folder.engine("busy_timeout_ms=60000");
+    let mut first = session(&*engine);
+    let mut second = engine.connect(LOAD).unwrap();
+    let _administration = engine.connect(ADMIN).unwrap();
+    let update = prepare(&mut *first, "UPDATE t SET v = 1", &[], &[]);
+    let seen = || engine.seen().unwrap();
+    let states = || seen().iter().map(|one| one.state).collect::<Vec<_>>();
+    assert_eq!(states(), [State::Idle, State::Idle], "the administration is none of them");
+    first.begin().unwrap();
+    first.execute(update, &[]).unwrap();
+    assert_eq!(states(), [State::Open, State::Idle]);
+    assert_eq!(seen()[0].statement, "UPDATE t SET v = 1");
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(move || second.begin().and_then(|()| second.commit()));
+        while seen()[1].state != State::Lock {
+            std::thread::yield_now();
+        }
+        assert_eq!((seen()[1].wait, seen()[1].statement.as_str()), ("busy handler", "BEGIN"));
+        first.commit().unwrap();
+        waiter.join().unwrap().unwrap();
+    });
+    assert_eq!(states(), [State::Idle], "one was closed");
+}
+
+#[test]
+fn reads_writes_and_flushes_of_files_are_seen() {
+    let folder = Folder::new("sqlite");
+    let engine = folder.engine("");
+    let mut conn = session(&*engine);
+    let insert = prepare(&mut *conn, "INSERT INTO t VALUES (NULL, ?)", &[Type::Int64], &[]);
+    let done = AtomicBool::new(false);
+    let seen = std::thread::scope(|scope| {
+        let looking = scope.spawn(|| {
+            let (mut seen, mut enough) = (Vec::new(), false);
+            while !enough && !done.load(Ordering::Relaxed) {
+                seen.extend(engine.seen().unwrap().into_iter().map(|one| one.state));
+                seen.dedup();
+                enough = [State::Write, State::Flush].iter().all(|state| seen.contains(state));
+            }
+            done.store(true, Ordering::Relaxed);
+            seen
+        });
+        for value in 0..200_000 {
+            conn.execute(insert, &[Value::Int(value)]).unwrap();
+            if done.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+        looking.join().unwrap()
+    });
+    assert!(seen.contains(&State::Write), "{seen:?}");
+    assert!(seen.contains(&State::Flush), "{seen:?}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use crate::cycle::Cycle;
 use crate::driver::Driver;
 use crate::error::raise;
+use crate::prepared::Prepared;
 use crate::stage;
 use crate::target::Target;
 use crate::task::{Job, Task};
@@ -40,7 +41,7 @@ pub struct Bench {
 type Counted = (Vec<u64>, Vec<u64>, Vec<(String, i64)>);
 
 /// An answer, see `Bench::evidence`.
-type Answered = (&'static str, u64, u8, String, Vec<Vec<Option<String>>>, u64, u64, &'static str);
+type Answered = (&'static str, u64, u8, String, Vec<Vec<Option<String>>>, u64, u64, &'static str, &'static str);
 type Evidence = (Vec<Answered>, Vec<(u64, bool)>, bool);
 
 type PhaseFn =
@@ -168,16 +169,22 @@ impl Bench {
         Task::spawn(&self.engine, Arc::default(), vec![job])
     }
 
+    /// Opens a session like those of the load, and prepares the statements of the workload on it.
+    fn prepared(&self, py: Python<'_>) -> PyResult<Prepared> {
+        py.detach(|| Prepared::open(self.engine.as_ref(), self.workload.as_ref())).map_err(raise)
+    }
+
     /// Whether all clients have to be in this process.
     fn alone(&self) -> bool {
         self.workload.alone()
     }
 
     /// What the queries answered, where a second engine is to check it: (stage, stream, kind, text, rows, least and most
-    /// refreshes seen, why there is no answer), the refreshes (set, whether it inserted), and whether one is unknown.
+    /// refreshes seen, why there is no answer, the published one), the refreshes (set, whether it inserted), and whether one is unknown.
     fn evidence(&self) -> Option<Evidence> {
-        let plain =
-            |one: Answer| (one.stage, one.stream, one.kind, one.text, one.rows, one.states.0, one.states.1, one.failed);
+        let plain = |one: Answer| {
+            (one.stage, one.stream, one.kind, one.text, one.rows, one.states.0, one.states.1, one.failed, one.published)
+        };
         let found = self.workload.evidence()?;
         Some((found.answers.into_iter().map(plain).collect(), found.refreshes, found.unknown))
     }

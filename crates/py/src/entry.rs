@@ -42,6 +42,7 @@ pub fn workload_entry(py: Python<'_>, name: &str, settings: BTreeMap<String, Str
     dict.set_item("row_data", entry.row_data)?;
     dict.set_item("history", entry.history)?;
     dict.set_item("quick_scales", entry.quick_scales.to_vec())?;
+    dict.set_item("course", entry.course)?;
     dict.set_item("hot_row", entry.hot_row)?;
     dict.set_item("indexed", entry.indexed)?;
     dict.set_item("terminals_per_unit", entry.terminals_per_unit)?;

@@ -13,6 +13,7 @@ mod error;
 mod forgetful;
 mod hearing;
 mod ledger;
+mod prepared;
 mod stage;
 mod target;
 mod task;
@@ -44,6 +45,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CoreError", module.py().get_type::<error::CoreError>())?;
     module.add_class::<target::Target>()?;
     module.add_class::<bench::Bench>()?;
+    module.add_class::<prepared::Prepared>()?;
     module.add_class::<task::Task>()?;
     module.add_class::<cycle::Cycle>()?;
     module.add_class::<calibrate::NullServer>()?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dsbench_core::engine::{Engine, PlaceState, Pooled};
+use dsbench_core::engine::{Engine, PlaceState, Pooled, State};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -57,7 +57,7 @@ fn silent() -> Error {
 }
 
 /// Rows of text cells; `None` is NULL.
-type TextRows = Vec<Vec<Option<String>>>;
+pub type TextRows = Vec<Vec<Option<String>>>;
 
 #[pymethods]
 impl Target {
@@ -123,6 +123,21 @@ impl Target {
     fn fetch(&self, py: Python<'_>, sql: String) -> PyResult<(Vec<String>, TextRows)> {
         let table = self.ask(py, move |admin| admin.fetch(&sql))?;
         Ok((table.columns, table.rows))
+    }
+
+    /// What the sessions of load do now, of an engine in this process: state, the product's name of what is waited for,
+    /// statement. None of a server.
+    fn seen(&self) -> Option<Vec<(&'static str, &'static str, String)>> {
+        let word = |state| match state {
+            State::Idle => "idle",
+            State::Open => "open",
+            State::Active => "active",
+            State::Lock => "lock",
+            State::Read => "read",
+            State::Write => "write",
+            State::Flush => "flush",
+        };
+        Some(self.engine.seen()?.into_iter().map(|one| (word(one.state), one.wait, one.statement)).collect())
     }
 
     /// What a pooler before the server gives: "sessions", "transactions"; empty where none was seen yet.

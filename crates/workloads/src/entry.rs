@@ -57,6 +57,8 @@ pub struct Entry {
     pub history: &'static str,
     /// The ladder of a run of which neither size nor time is said.
     pub quick_scales: &'static [u32],
+    /// What a run does in place of cycles of a demanded time; empty where it does those.
+    pub course: &'static str,
     /// Opens it, once the settings are checked.
     pub open: Open,
     /// How transactions are sent when nobody says otherwise: procedures only where the engine has them.
@@ -229,6 +231,7 @@ impl Entry {
             row_data: "",
             history: "",
             quick_scales: &[1, 2, 5],
+            course: "",
             open,
             call: Call::Statements,
             retries: false,

@@ -23,6 +23,7 @@ pub use entry::Entry;
 pub use settings::Settings;
 
 pub mod catalogue;
+pub mod ch;
 pub mod entry;
 pub mod file;
 pub mod insert;
@@ -68,6 +69,7 @@ pub static REGISTRY: &[&Entry] = &[
     &select::entry::ENTRY,
     &insert::entry::ENTRY,
     &tpch::entry::ENTRY,
+    &ch::entry::ENTRY,
     &script::entry::ENTRY,
     &file::entry::ENTRY,
     &tp1::entry::TP1,

@@ -36,6 +36,13 @@ pub enum Values {
         /// The least.
         least: f64,
     },
+    /// Any number between these.
+    Number {
+        /// The least.
+        least: f64,
+        /// The most.
+        most: f64,
+    },
     /// Any text; what it is for, in words.
     Text(&'static str),
     /// Cards of each kind in a deck, by commas: whole numbers, one card at least in all of them.
@@ -59,6 +66,10 @@ impl Setting {
                 let fits = value.trim().parse().is_ok_and(|part: f64| (least..=1.0).contains(&part));
                 (!fits).then(|| format!("use a part of the whole, {least} to 1"))
             }
+            Values::Number { least, most } => {
+                let fits = value.trim().parse().is_ok_and(|number: f64| (least..=most).contains(&number));
+                (!fits).then(|| format!("use a number from {least} to {most}"))
+            }
             Values::Cards { most } => bad_deck(value, kinds.len(), most).map(|why| {
                 let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
                 format!("{why}; give the cards of {}, like {}={}", names.join(", "), self.name, self.default)
@@ -76,6 +87,7 @@ impl Values {
             Self::Words(words) => words.join(" or "),
             Self::Text(what) => (*what).to_string(),
             Self::Whole { least, most } => format!("{least} to {most}"),
+            Self::Number { least, most } => format!("{least} to {most}"),
             Self::Part { least } => format!("{least} to 1"),
             Self::Cards { most } => format!("a number for each kind, by commas, {most} cards at most"),
         }
@@ -155,6 +167,9 @@ mod tests {
                 format!("configuration: --set s={text}: use a part of the whole, 0.01 to 1")
             );
         }
+        let number = Values::Number { least: 0.0, most: 60.0 };
+        assert_eq!((refused(number, "0.01"), refused(number, "60")), (None, None));
+        assert!(["-1", "61", "NaN", "soon"].iter().all(|text| refused(number, text).unwrap().contains("0 to 60")));
         let cards = Values::Cards { most: 10_000 };
         assert_eq!((refused(cards, " 45, 43 ,4"), refused(cards, "0,0,3")), (None, None));
         for (text, why) in [

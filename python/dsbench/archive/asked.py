@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from dsbench.spec import LEVELS, terminals_of
+from dsbench.spec.objective import Objective, objectives
 
 Whole = Annotated[int, Field(ge=0, le=2**31)]
 Real = Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)]
@@ -74,6 +75,10 @@ class Asked(Recorded):
     """Seconds of a cycle."""
     threads: Whole | tuple[Whole, ...] = 1
     peak: bool = False
+    objective: str = ""
+    graduated: bool = False
+    price: str = ""
+    power: str = ""
     connections: Whole = 1
     nodes: Whole = 0
     client: str = "own"
@@ -106,6 +111,14 @@ class Asked(Recorded):
     def _as_it_came(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         values: dict[str, Any] = handler(self)
         return {name: values[name] for name in dict.fromkeys((*self._order, *values)) if name in values}
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """What the searched rate had to keep; empty where none was searched, and where it cannot be read."""
+        try:
+            return objectives(self.objective)
+        except ValueError:
+            return ()
 
     @property
     def thread_numbers(self) -> tuple[int, ...]:

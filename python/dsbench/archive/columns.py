@@ -161,6 +161,10 @@ _TABLES: Final = (
                 "placement", "string", "Where its clients ran: free, follow or pinned, with the reason where another "
                 "one was asked for; each with its clients where there are several.", few=True, older="free",
             ),
+            Column(
+                "level", "double", "Of a graduated load, per cent of the capacity: 100 to 10, and 0 when idle; empty "
+                "for others.", "%",
+            ),
             Column("ramp_up_ns", "uint64", "Load before the cycle's start, which is not recorded.", "ns"),
         ),
     ),
@@ -381,6 +385,72 @@ _TABLES: Final = (
             Column("name", "string", "Of the system call, of the part or of the function."),
             Column("value", "double", "Calls, or seconds."),
             Column("committed", "uint64", "Transactions that the cycle committed.", "transactions"),
+        ),
+    ),
+    Table(
+        "samples",
+        "Where the sessions of the load were, looked at many times a second: one row per second, state, wait and "
+        "statement. Sessions divided by looks are the sessions that were there on average.",
+        (
+            _SCALE,
+            _STAGE,
+            _CYCLE,
+            Column("second", "uint32", "Second since the cycle's start: 0, 1, 2 …", "s"),
+            Column(
+                "state", "string", "active: in a statement, on a CPU or waiting for one; waiting: in a statement that "
+                "waits for what class says; idle in transaction: the server waits for the client's next statement; "
+                "idle: no transaction is open.", few=True,
+            ),
+            Column(
+                "class", "string", "What is waited for. Of active sessions none; else lock: a row, a transaction, a "
+                "table; latch: a lock within the server; flush: what is written is made durable; read and write: of "
+                "data; client: the next statement, or the network; other.", few=True,
+            ),
+            Column(
+                "wait", "string", "The product's own name of it, such as IO:WALSync; empty where there is none.",
+                few=True,
+            ),
+            Column("on", "string", "Of a lock the table; empty where it cannot be known.", few=True),
+            Column(
+                "statement", "string", "The statement, without its values, or what the product tells in its place; "
+                "empty where it tells none. Of idle sessions the last.", few=True,
+            ),
+            Column("blocker", "string", "State of the session that holds the lock; empty where it cannot be known.",
+                   few=True),
+            Column("sessions", "uint64", "Sessions that were seen so, added up over the looks.", "sessions", "sum"),
+            Column("looks", "uint32", "How often was looked in that second, the same in all of its rows.", "looks"),
+        ),
+    ),
+    Table(
+        "server_statements",
+        "What the server counted of each statement in a cycle: those that took most time.",
+        (
+            _SCALE,
+            _STAGE,
+            _CYCLE,
+            Column("source", "string", "Where the server tells it, such as pg_stat_statements.", few=True),
+            Column("statement", "string", "The statement, without its values.", few=True),
+            Column("calls", "uint64", "Executions.", "statements", "sum"),
+            Column("time_ns", "uint64", "Time of all of them; empty where the server takes none.", "ns", "sum"),
+            Column("rows", "uint64", "Rows that they gave or changed.", "rows", "sum"),
+            Column("blocks_hit", "uint64", "Blocks or pages found in the server's memory.", "blocks", "sum"),
+            Column("blocks_read", "uint64", "Blocks or pages that were not there.", "blocks", "sum"),
+            Column("lock_ns", "uint64", "Time in which they waited for locks.", "ns", "sum"),
+        ),
+    ),
+    Table(
+        "plans",
+        "How the server would execute each statement of the workload, before and after the cycles of a load stage.",
+        (
+            _SCALE,
+            _STAGE,
+            Column("segment", "uint32", "Number of the population within the run."),
+            Column("moment", "string", "before the first cycle of the stage, or after the last.", few=True),
+            Column("number", "uint32", "Number of the statement among those of the workload, from 1."),
+            Column("statement", "string", "The statement, with placeholders in place of its values.", few=True),
+            Column("fingerprint", "string", "Of the shape of the plan, without costs and numbers."),
+            Column("plan", "string", "The plan as the server tells it; empty with the reason in problem."),
+            Column("problem", "string", "Why there is none."),
         ),
     ),
 )  # fmt: skip

@@ -51,11 +51,13 @@ class Archive:
     """Reads an archive, folder or zip alike."""
 
     path: Path
+    price: str = ""
+    """What the machine costs, where the run was not told it."""
 
     @classmethod
-    def open(cls, path: Path) -> Self:
+    def open(cls, path: Path, price: str = "") -> Self:
         """Opens an archive; ``ArchiveError`` when there is none or its format is newer than this program."""
-        archive = cls(path)
+        archive = cls(path, price)
         there(path)
         found = archive._described.get("format")
         if found not in READS:
@@ -72,7 +74,10 @@ class Archive:
     @cached_property
     def run(self) -> RunRecord:
         """``run.json``; ``ArchiveError`` where a field is of another type."""
-        return RunRecord.of(self._described)
+        run = RunRecord.of(self._described)
+        if not self.price or run.spec.price:
+            return run
+        return run.model_copy(update={"spec": run.spec.model_copy(update={"price": self.price})})
 
     @cached_property
     def _described(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from dsbench.archive.asked import Asked, Recorded, Whole
 from dsbench.archive.errors import ArchiveError
 from dsbench.spec import RunSpec, SpecError, plain, recorded
+from dsbench.spec.price import Price, read_price
 from dsbench.workloads import Entry, find
 
 Size = Annotated[int, Field(ge=0, lt=2**63)] | Annotated[float, Field(ge=0, lt=2**63, allow_inf_nan=False)]
@@ -124,6 +125,16 @@ class Promised(Recorded):
     """What was otherwise at the check than at the run."""
 
 
+class PlacementTried(Recorded):
+    """The turns by which a run chose where its clients were to be."""
+
+    free_tps: tuple[float, ...] = ()
+    follow_tps: tuple[float, ...] = ()
+    """Rates of the turns, each beside the one of the same place in the other."""
+    why: str = ""
+    """Why nothing was tried; empty where it was."""
+
+
 class StageAsked(Recorded):
     """A stage of every scale, as the workload wants it."""
 
@@ -184,6 +195,8 @@ class RunRecord(Recorded):
     """The kept database that it ran on, before its first cycle."""
     kept: Age | None = None
     """The database that it left to later runs."""
+    placement_tried: PlacementTried | None = None
+    """``None`` where the placement of the clients was asked for."""
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -216,6 +229,14 @@ class RunRecord(Recorded):
         """Scale, rising, to the conditions that do not hold; only scales that have one."""
         found = {x: tuple(c for c in conditions if not c.holds) for x, conditions in sorted(self.checks.items())}
         return {x: conditions for x, conditions in found.items() if conditions}
+
+    @property
+    def price(self) -> Price | None:
+        """What the machine costs; ``None`` where nobody said it, and where it cannot be read."""
+        try:
+            return read_price(self.spec.price)
+        except ValueError:
+            return None
 
     @property
     def unsafe(self) -> tuple[Durability, ...]:

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsbench import devices, release, servers, spec
+from dsbench import control_groups, devices, release, servers, spec
 from dsbench.measure import loaders as generator
 from dsbench.measure.monitors import Known, Look, beside, between, look
+from dsbench.measure.monitors.host import is_tsc_given_up, read_cpus
 from dsbench.measure.stack import described, machine
 from dsbench.problem import how_to_install
 from dsbench.read.stats.machine import RESOURCES, noticed, others, programs
@@ -65,7 +66,7 @@ def findings() -> list[Finding]:
     base = Path(tempfile.gettempdir()).resolve()
     checks: list[Callable[[], list[Finding]]] = [
         _core, _servers, _more_servers, lambda: _account(base), lambda: _stale(base), lambda: _storage(base),
-        lambda: _file_systems(base), _open_files, _clock, _governor, _huge_pages, _extras,
+        lambda: _file_systems(base), _open_files, _cpus, _clock, _governor, _huge_pages, _extras,
     ]  # fmt: skip
     known = Known(beside())
     before, began_s = look(known), time.monotonic()
@@ -185,6 +186,20 @@ def _open_files() -> list[Finding]:
     return [Finding("open files", ok, f"{soft}: enough for some {sessions} connections of all threads", remedy)]
 
 
+def _cpus() -> list[Finding]:
+    """Whether all CPUs are there, and may be used."""
+    known, quota = read_cpus(), control_groups.cpu_limit(None)
+    present, online = len(known["present"]), len(known["online"])
+    found = []
+    if online < present:
+        remedy = "switch them on (chcpu -e), or measure knowing that they are off"
+        found.append(Finding("CPUs", False, f"{online} of {present} CPUs are switched on", remedy))
+    if quota is not None and online and quota < online:
+        words = f"a control group allows {quota:g} of {online} CPUs: what goes beyond waits for its next period"
+        found.append(Finding("CPU quota", False, words, "raise the quota of the container or control group (cpu.max)"))
+    return found or ([Finding("CPUs", True, f"{online}, all that are there")] if online else [])
+
+
 def _clock() -> list[Finding]:
     source, cost_ns = machine.clock_source(), _clock_cost_ns()
     named = f"{source}, " if source else ""
@@ -192,6 +207,9 @@ def _clock() -> list[Finding]:
     if cost_ns < _SLOW_CLOCK_NS:
         return [Finding("clock", True, found)]
     remedy = "let the kernel use tsc (clocksource=tsc), or another type of virtual machine: residence times suffer"
+    if is_tsc_given_up():
+        found += "; the kernel found the CPUs' own counter (tsc) unstable"
+        remedy = f"see dmesg for why, and {remedy}"
     return [Finding("clock", False, found, remedy)]
 
 

@@ -27,6 +27,7 @@ def command(
         str, typer.Option(metavar="ARCHIVE", help="One of them, its label, or a number of threads of a single one: all "
                           "are divided by it. Default: the first, of a study that at its references.")
     ] = "",
+    price: terminal.Price = "",
     out: Annotated[
         Path | None, typer.Option(help="Write comparison.txt, .json, .html and diagrams to this folder.")
     ] = None,
@@ -42,7 +43,7 @@ def command(
     from dsbench.study import sort_archives
 
     paths, first = sort_archives(archives)
-    comparison = read(paths, reference or first)
+    comparison = read(paths, reference or first, terminal.check_price(price))
     # Before anything is printed: whoever reads a pipe may have enough of it early.
     written = [] if out is None else files.write(out, lambda: shown.files(comparison))
     if as_json:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 EPILOG = (
     "Examples: dsbench publish archives/*.zip --to results --preview | dsbench publish archives/*.zip --to results "
-    '--by "Ada Lovelace" --machine "m7g.large" --price 0.0816'
+    '--by "Ada Lovelace" --machine "m7g.large" --price "0.0816 USD/h"'
 )
 
 
@@ -24,8 +24,15 @@ def command(
     machine: Annotated[
         str, typer.Option(help="Name of the machine in a shop or a rack: entries of one name are one machine.")
     ] = "",
-    price: Annotated[float | None, typer.Option(help="What the machine costs in an hour.")] = None,
-    currency: Annotated[str, typer.Option(help="Of --price.")] = "USD",
+    price: Annotated[
+        str,
+        typer.Option(
+            metavar="AMOUNT/SPAN",
+            help="What the machine costs: 1.2 EUR/h, 250 USD/month, or a purchase with its years of use, 12000 EUR/3y; "
+            "a number alone is that of an hour. [what the run was told]",
+        ),
+    ] = "",
+    currency: Annotated[str, typer.Option(help="Of a --price that names none. [USD]")] = "",
     notes: Annotated[str, typer.Option(help="What else readers should know.")] = "",
     about: Annotated[
         Path | None, typer.Option(help="TOML with by, machine, notes and price; the options go before it.")
@@ -62,6 +69,8 @@ def _describe(package: Package) -> None:
     for name, value in package.entry.system.items():
         if value not in ("", None, 0):
             print(f"  shown   {name:<13} {value}")
+    if package.entry.about.price:
+        print(f"  shown   {'price':<13} {package.entry.about.price.words}")
     for kind, found in sorted(package.hidden.items()):
         for was, now in sorted(found.items()):
             print(f"  hidden  {kind:<13} {was} -> {now or 'nothing'}")

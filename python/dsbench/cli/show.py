@@ -39,7 +39,8 @@ def command(
             help="scale: the results; or a subject, as the page has them. stages: what each stage reached and took of "
             "the machine, with its response times; statements: tps, latency, failures and retries as pgbench -r tells "
             "them, and the times of each statement of scripts with --per-statement; kinds: counts and times of each "
-            "kind of transactions; cost: what a transaction cost, and how evenly clients got theirs; nodes: what each "
+            "kind of transactions; cost: what a transaction cost, and how evenly clients got theirs; "
+            "price: transactions per unit of money; energy: joules for each; nodes: what each "
             "remote node did, and why one was missing; machine: what else each machine did in each cycle; statistics: "
             "the database's own, before and after; errors: attempts that failed; probes: storage tools; checklist: "
             "what decides whether the figures may be compared; checks, durability, stack, settings: the conditions. "
@@ -49,6 +50,7 @@ def command(
     form: Annotated[
         Form, typer.Option("--as", help="csv: the tables alone, with full figures in the units of their heads.")
     ] = Form.TEXT,
+    price: terminal.Price = "",
     verbose: terminal.Verbose = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document of all there is.")] = False,
 ) -> None:
@@ -59,9 +61,9 @@ def command(
         problem = f"--as {form.value} and --json are two ways to write one thing"
         raise Problem(problem, "choose one of them", usage=True)
     if form is not Form.TEXT:
-        print(finish.read_as(archive, by.value, csv=form is Form.CSV))
+        print(finish.read_as(archive, by.value, csv=form is Form.CSV, price=terminal.check_price(price)))
         return
-    shown = finish.read(archive, by.value, verbose=verbose)
+    shown = finish.read(archive, by.value, verbose=verbose, price=terminal.check_price(price))
     if as_json:
         print(json.dumps(shown.document, indent=2, ensure_ascii=False))
     else:

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from dsbench.read.text import Style
 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Every table, and messages in full.")]
+Price = Annotated[
+    str,
+    typer.Option(
+        metavar="AMOUNT/SPAN",
+        help="What the machine costs, for archives whose run was not told it: 1.2 EUR/h, 250 USD/month, or a purchase "
+        "with its years of use, 12000 EUR/3y.",
+    ),
+]
 
 WIDEST: Final = 120
 """Nobody reads longer lines."""
@@ -51,3 +59,15 @@ def show(blocks: Iterable[Block]) -> None:
     from dsbench.read.text import render_text
 
     print(render_text(blocks, read_style()))
+
+
+def check_price(text: str) -> str:
+    """``text``, which says a price or is empty; ``SpecError`` where it cannot be read."""
+    from dsbench import spec  # Late: help should not wait for it.
+    from dsbench.spec.price import read_price
+
+    try:
+        read_price(text)
+    except ValueError as error:
+        raise spec.SpecError("--price", str(error), "see dsbench run --help") from None
+    return text

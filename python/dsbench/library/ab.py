@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import isfinite, log
 from pathlib import Path
 from typing import Any, Final
@@ -19,11 +20,13 @@ from dsbench.library.running import perform
 from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
+from dsbench.measure.placing import TRY, fix_placement
 from dsbench.measure.run import try_target
 from dsbench.read.blocks import Answer, Column, Diagram, Sentence, Table, Terms
 from dsbench.read.blocks import Block as Show
 from dsbench.read.choice import Choice, Figure, list_stages, make_choice, refuse_missing
-from dsbench.read.evaluation import evaluate
+from dsbench.read.evaluation import Evaluation, evaluate
+from dsbench.read.several.causes import read_times, say_change
 from dsbench.read.several.files import as_json, make_files
 from dsbench.read.several.files import write as write_files
 from dsbench.read.several.settings import flat
@@ -124,6 +127,8 @@ class Versus:
         if drawn:
             yield Diagram(STEM, drawn, "The ratio of each block, and the interval of the ratio after it.", wide=True)
         yield Terms(list(zip("AB", self.names, strict=True)))
+        if self.changed:
+            yield Sentence(f"With B {self.changed}.")
         if self.blocks:
             how, ratios = self.choice.how, [float(np.exp(self.log_ratio(block))) for block in self.blocks]
             rows = [(number, block.order, *block.rates, how.step * log(one) if how.step else one)
@@ -138,6 +143,22 @@ class Versus:
                 yield Sentence(f"What is measured: {self.of_stage}.", "note")
             orders = " or ".join(ORDERS)
             yield Sentence(f"The order of each block, {orders}, was drawn with the seed {self.seed}.", "note")
+
+    @cached_property
+    def changed(self) -> str:
+        """What became of a transaction's time with B, at the largest scale; empty where the archives do not tell."""
+        sides: dict[str, list[Evaluation]] = {"A": [], "B": []}
+        try:
+            for block in self.blocks:
+                for letter, path in zip(block.order, block.archives, strict=True):
+                    sides[letter].append(evaluate(Archive.open(path)))
+        except ArchiveError:  # One that was taken away costs this sentence alone.
+            return ""
+        every = [one for side in sides.values() for one in side]
+        common = set.intersection(*(set(one.why) for one in every)) if every else set()
+        if not common:
+            return ""
+        return say_change(*(read_times(side, max(common)) for side in sides.values()))
 
     def text(self) -> str:
         """The same for a terminal."""
@@ -204,6 +225,7 @@ def versus(
         _refuse_unfinished(out)
     for letter, one in specs.items():
         _try(letter, one)
+    first = found.blocks[0].archives[0] if found.blocks else None
     with listening(stop) as stop:
         while len(found.blocks) < blocks or (found.ratio.verdict is Verdict.OPEN and len(found.blocks) < most_blocks):
             number = len(found.blocks) + 1
@@ -211,9 +233,10 @@ def versus(
             order = order_of(found.seed, number)
             try:
                 with _on_one_database(sides, out, observer, stop) if one_database else nullcontext(sides) as there:
-                    made = [_run(there[letter], out, observer, stop, choice) for letter in order]
+                    made = _make_block(there, order, out, observer, stop, choice, first)
             except RunError as error:
                 return replace(found, error=error)
+            first = first or made[0][0]
             block = Block(order, tuple(path for path, _ in made), tuple(one.value for _, one in made))
             _, last = made[-1]
             found = replace(found, blocks=(*found.blocks, block), unit=last.unit, of_stage=last.of_stage)
@@ -223,6 +246,18 @@ def versus(
             words = f"B - A {choice.how.show_ratio(change)}" if choice.how.step else f"B / A {change:.3f}"
             told(f"block {number}: {rates} {last.unit}, {words}")
     return found
+
+
+def _make_block(
+    sides: dict[str, RunSpec], order: str, out: Path, observer: Callable[[RunSpec], Observer], stop: Stop,
+    choice: Choice, first: Path | None,
+) -> list[tuple[Path, Figure]]:
+    """The runs of a block. Where the clients are, the ``first`` run of all has found out for all."""
+    made: list[tuple[Path, Figure]] = []
+    for letter in order:
+        made.append(_run(fix_placement(sides[letter], first), out, observer, stop, choice))
+        first = first or made[0][0]
+    return made
 
 
 def _try(letter: str, spec: RunSpec) -> None:
@@ -261,6 +296,11 @@ def _resumed(asked: Versus, out: Path) -> Versus:
         if any(one.order not in ORDERS or len(one.rates) != len(one.archives) or len(one.rates) != len(one.order)
                for one in blocks):  # fmt: skip
             raise ValueError("a block is not whole")
+        wanted = asked.asked or {}
+        # One that asks for a trial goes on with the placement that it began with.
+        sides = {letter: {**one, "placement": before[letter].get("placement", TRY)}
+                 for letter in "AB" if (one := wanted[letter])["placement"] == TRY}  # fmt: skip
+        asked = replace(asked, asked={**wanted, **sides})
         apart = _apart(before, asked.asked)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         problem = f"no comparison to go on with: {path} cannot be read ({str(error)[:200]})"
@@ -283,7 +323,7 @@ def _apart(before: Any, asked: Any) -> list[str]:
 
     An option that was not known when the first one began was at its default.
     """
-    known = {f"{letter}.{name}": option.default for letter in "AB" for name, option in OPTIONS.items()}
+    known = flat({letter: {name: option.default for name, option in OPTIONS.items()} for letter in "AB"}, "")
     both = [flat(json.loads(json.dumps(one)), "") for one in (before, asked)]
     both[0] = {name: value for name, value in known.items() if name in both[1]} | both[0]
     return [name for name in differing(both) if not name.endswith(".seed")]

@@ -24,6 +24,8 @@ from dsbench.redaction import redact
 from dsbench.servers.storage import volumes
 from dsbench.spec import OPTIONS, Limits, Merged, RunSpec
 from dsbench.spec import Target as TargetSpec
+from dsbench.spec.objective import SEARCH_DURATIONS
+from dsbench.spec.run import TRIALS
 from dsbench.spec.storage import Storage
 
 try:
@@ -254,6 +256,13 @@ def _folder(spec: RunSpec) -> Path | None:
     return file.absolute().parent if file is not None else None
 
 
+def _with_search(spec: RunSpec, load_s: float, cycle_s: float) -> float:
+    """The time of all cycles of a load, with that of a search for its rate, or of the trials before a graduated one."""
+    if spec.objective:
+        return SEARCH_DURATIONS * spec.duration + (spec.largest - spec.most_cycles) * cycle_s
+    return load_s + TRIALS * cycle_s if spec.graduated else load_s
+
+
 def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead:
     """``before``: the scale out of whose database this one's grows, where it does; 0 for none."""
     bench = Bench(
@@ -281,6 +290,8 @@ def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead
         if own and stage.repeated and cycle_s is not None:
             # A cycle more for each kind of what perf is to see.
             load_s += len(kinds(spec.perf)) * (cycle_s + _BETWEEN_S)
+        if own and cycle_s is not None:
+            load_s = _with_search(spec, load_s, cycle_s + _BETWEEN_S)
         stages.append(StageAhead(stage.name, stage.work, len(own), tuple(threads), cycle_s))
     entry = workloads.find(spec.workload, spec.workload_settings)
     least, most = entry.row_bytes
@@ -354,7 +365,8 @@ def text_of(ahead: Ahead) -> str:
     if ahead.statistics_s[1] >= 1:
         lines[-1] += f"; {_range(format_time, ahead.statistics_s)} of gstat before and after cycles"
     if any(ahead.populate_s) or any(ahead.check_s):
-        lines.append(f"in all: {_range(format_time, ahead.time_s)}, by what fast and slow machines do")
+        besides = ", and what ends by count" if counted else ""
+        lines.append(f"in all: {_range(format_time, ahead.time_s)}, by what fast and slow machines do{besides}")
     size = "not known" if ahead.size_bytes is None else _range(_gigabytes, ahead.size_bytes)
     free = "the server knows how much is free"
     if ahead.free_bytes is not None:

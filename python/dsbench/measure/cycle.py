@@ -20,11 +20,12 @@ from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import Bench, CoreError, CycleLoad, CycleResult, PhaseResult, Second, Target, now_ns
 from dsbench.measure.loaders.loader import Loader, Wanted
 from dsbench.measure.loaders.results import Course, Part, merge_whole, missed
-from dsbench.measure.monitors import Known, Monitor, Sampler, between, look, with_sessions
+from dsbench.measure.monitors import RUN, Known, Monitor, Sampler, between, look, with_sessions
+from dsbench.measure.monitors.host import Host, describe_changes, read_host
 from dsbench.measure.opening import WRONG, during, explain_cycle, is_lost, is_session_lost, name_loss
 from dsbench.measure.plan import Planned, several_loads
 from dsbench.measure.rows import DETAILS, Names, group_rows, longest_ns, write_cycle, write_use
-from dsbench.measure.surroundings import Probes, Snapshots, with_nodes
+from dsbench.measure.surroundings import Probes, Snapshots, sample_sessions, with_nodes
 from dsbench.read.stats.machine import Used
 from dsbench.spec import RunSpec
 
@@ -63,6 +64,9 @@ class Setting:
     def narrow(self, cycle: Planned) -> Setting:
         """The same for one cycle: with its number of threads, where the run takes several, and its stage."""
         stage = cycle.stage.name if several_loads(self.bench.stages) else ""
+        if cycle.duration is not None:
+            spec = self.spec.model_copy(update={"rate": cycle.rate, "duration": cycle.duration})
+            return replace(self, spec=spec, moment=replace(self.moment, stage=stage))
         if cycle.threads is None or not self.spec.several_threads:
             return replace(self, moment=replace(self.moment, stage=stage))
         moment = replace(self.moment, threads=cycle.threads, stage=stage)
@@ -130,9 +134,13 @@ class _Measured:
 
     parts: list[Part]
     samples: list[dict[str, object]]
+    sessions: list[dict[str, object]]
+    """Rows of the table ``samples`` without their key."""
     machine: Used | None
     """What this machine did; ``None`` where it does not tell."""
     load: CycleLoad
+    changes: Sequence[tuple[str, str, str]] = ()
+    """Codes, words and remedies of what the machine lost meanwhile."""
 
     @cached_property
     def whole(self) -> CycleResult:
@@ -150,7 +158,8 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = 
     """Runs a cycle and writes its results, if they are ``recorded``. ``RunError`` when no node could finish it."""
     setting, number = setting.narrow(cycle), cycle.number
     journal = setting.journal
-    setting.target.hold()
+    with setting.during("cycle", number):
+        setting.target.hold()
     # What only reads leaves nothing to clean; to do so again would change what caches hold.
     reads_only = bool(workloads.find(setting.spec.workload, setting.spec.workload_settings).reads)
     if cycle.stage.cleaned and not (reads_only and setting.bench.cleaned):
@@ -174,10 +183,11 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = 
         raise
     threads = load.threads if cycle.threads is None else cycle.threads
     key = {"scale": scale, "stage": cycle.stage.name, "cycle": number, "threads": threads}
-    _write(setting, key, measured)
+    _write(setting, key, measured, cycle.level)
     _warn_of_late_start(setting, wanted, load, parts)
     _warn_of_standstill(setting, wanted, load, parts)
     _warn_of_aborted_clients(setting, wanted, measured)
+    _warn_of_changes(setting, wanted, measured)
     _log_rate(setting, wanted, measured)
     return parts
 
@@ -220,35 +230,57 @@ def _measure(setting: Setting, wanted: Wanted) -> _Measured:
 def _measure_once(setting: Setting, wanted: Wanted) -> _Measured:
     spec, number = wanted.spec, wanted.number
     cycle = setting.load.cycle(wanted, setting.watch("connect", number))
-    sampler = Sampler(setting.monitors)
+    sampler, sessions = Sampler(setting.monitors), sample_sessions(spec, setting.target)
     try:
         cycle.connect(30 + cycle.load.threads * spec.connections * 0.2, setting.watch("connect", number))
         known = with_nodes(setting.known, setting.load.pids())
         sampler.first()
-        before = look(known)
+        sessions.first()
+        before, host = look(known), _read_host(setting)
         # Asking for the lead may take a while itself: the clock is read afterwards.
         lead_ns = cycle.lead_ns + cycle.load.ramp_up_ns
         start = now_ns() + lead_ns
         sampler.go(start, cycle.load.ramp_up_ns, cycle.load.duration_ns)
+        sessions.go(start, cycle.load.duration_ns)
         cycle.start(start)
         watching = setting.watch("cycle", number, monotonic() + spec.ramp_up, cycle.seconds)
         cycle.wait(start, _GRACE_S, watching)
-        after = look(known)
+        after, host_after = look(known), _read_host(setting)
     except BaseException:
         cycle.abandon()
         sampler.stop()
+        sessions.stop()
         cycle.collect()
         raise
+    seen = sessions.stop()
     samples = sampler.stop()
     parts = cycle.collect()
     for note in sampler.notes:
         setting.journal.warn("monitor", note, "the figures of this monitor are missing; the rates are not touched")
+    if sessions.failure:
+        setting.journal.warn("samples", sessions.failure, "the rates are not touched; --samples 0 looks at no session")
     machine = with_sessions(between(before, after, known), samples) if before and after else None
-    measured = _Measured(parts, samples, machine, cycle.load)
+    changes = tuple(describe_changes(host, host_after, max(now_ns() - start, 1)))
+    measured = _Measured(parts, samples, seen, machine, cycle.load, changes)
     if not all(part.why for part in parts):
         whole = measured.whole
         watching.end(whole.total("committed"), whole.total("failed"), longest_ns(cycle.load, whole) / 1e9)
     return measured
+
+
+def _read_host(setting: Setting) -> Host:
+    """Of dsbench, and of a server whose CPU time the run itself does not limit."""
+    pids = {"dsbench" if who == RUN else "the server": pid for pid, who in setting.known.roots.items()}
+    if "cpus" in setting.spec.limits:
+        pids.pop("the server", None)
+    return read_host(pids)
+
+
+def _warn_of_changes(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
+    """Tells of what the machine lost in the cycle."""
+    which = f"cycle {wanted.number} of scale {wanted.scale}"
+    for code, words, remedy in measured.changes:
+        setting.journal.warn(code, f"during {which} {words}", remedy, wanted.scale)
 
 
 def _log_rate(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
@@ -330,7 +362,7 @@ def _explain_part(setting: Setting, part: Part) -> str:
     return words if part.node == LOCAL else f"node {part.node}: {words}"
 
 
-def _write(setting: Setting, key: dict[str, Any], measured: _Measured) -> None:
+def _write(setting: Setting, key: dict[str, Any], measured: _Measured, level: int | None) -> None:
     """Everything of one cycle, or nothing: what an earlier attempt at it or a failing one left is taken away."""
     parts, samples = measured.parts, measured.samples
     writer, name = setting.journal.writer, f"scale-{key['scale']:05d}_cycle-{key['cycle']:05d}"
@@ -343,13 +375,15 @@ def _write(setting: Setting, key: dict[str, Any], measured: _Measured) -> None:
     try:
         for node, rows in by_node.items():
             writer.rows("monitors", f"{name}_{node}", [{**key, "node": node, **row} for row in rows])
+        key_of_cycle = {name: key[name] for name in ("scale", "stage", "cycle")}
+        writer.rows("samples", name, [{**key_of_cycle, **row} for row in measured.sessions])
         for node, use in used.items():
             if use is not None:
                 write_use(writer, f"{name}_{node}", {**key, "node": node}, use)
         if setting.spec.nodes:
             writer.rows("nodes", name, [{**key, **_node_row(part)} for part in parts])
         rows = group_rows(measured.load, measured.whole)
-        writer.rows("groups", name, [{**key, **row} for row in rows])
+        writer.rows("groups", name, [{**key, **row, "level": level} for row in rows])
         write_cycle(writer, name, Names(setting.bench.kinds, measured.load.groups, setting.bench.statements), results)
     except BaseException:
         if not writer.has("cycles", name):

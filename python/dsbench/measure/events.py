@@ -13,7 +13,10 @@ from typing import Annotated, Any, Final, Protocol
 import psutil
 from pydantic import BeforeValidator, Field
 
+from dsbench import workloads
 from dsbench.spec import Merged, RunSpec, dsi_seconds
+from dsbench.spec.objective import SEARCH_DURATIONS
+from dsbench.spec.run import GRADES
 
 
 def _finite(value: Any) -> Any:
@@ -229,10 +232,13 @@ class TimeLeft:
         """They take time in proportion to the scale."""
         self._around_s = 0.3
         """Of a cycle beside its demanded duration: its cleaning, its connections."""
+        self._ends_by_itself = bool(workloads.find(spec.workload, spec.workload_settings).course)
 
     def seconds(self, moment: Moment) -> float:
-        """Seconds left; 0 while it cannot be told."""
+        """Seconds left; 0 while it cannot be told, and where cycles take as long as they take."""
         now, spec = time.monotonic(), self._spec
+        if self._ends_by_itself:
+            return 0.0
         part = "check" if moment.phase in ("check", "drop") else "cycles" if moment.cycle else "build"
         if (part, moment.scale) != (self._part, self._scale):
             if self._part in self._s_per_scale_unit:
@@ -240,6 +246,9 @@ class TimeLeft:
             self._part, self._scale, self._part_began = part, moment.scale, now
         demanded = spec.ramp_up + spec.duration
         cycles = spec.largest * len(spec.thread_numbers)
+        if spec.objective:
+            searching = SEARCH_DURATIONS * spec.duration / (demanded + self._around_s)
+            cycles = spec.largest - spec.most_cycles + round(searching)
         finished = {"build": 0, "cycles": max(moment.cycle - 1, 0), "check": cycles}[part]
         if part == "cycles" and finished:
             took = now - self._part_began - moment.elapsed_s
@@ -258,9 +267,14 @@ def in_brief(asked: Merged) -> list[str]:
     threads = f"{', '.join(map(str, several))} thread" + "s" * (several != (1,))
     of = f" (profile {spec.profile})" if spec.profile else ""
     scales = "scales " if len(spec.scales) > 1 else "scale "
-    lines = [f"plan{of}: {scales}{', '.join(map(str, spec.scales))}; {cycles} of {spec.duration:g} s; {threads}; "
-             f"{spec.isolation}"]  # fmt: skip
-    if asked.glimpse:
+    course = workloads.find(spec.workload, spec.workload_settings).course
+    if spec.graduated:
+        cycles = f"{cycles} at each of {len(GRADES)} levels from 100 % to idle"
+    if spec.objective:
+        cycles = f"a search of the rate with {' and '.join(one.words for one in spec.objectives)}, then {cycles}"
+    done = course or f"{cycles} of {spec.duration:g} s; {threads}"
+    lines = [f"plan{of}: {scales}{', '.join(map(str, spec.scales))}; {done}; {spec.isolation}"]
+    if asked.glimpse and not course:
         hours = format_time(dsi_seconds())
         lines.append(f"a first look; comparable figures: --profile dsi ({hours} and the time to populate)")
     elif asked.origins["isolation"] == f"profile {spec.profile}" and not spec.retry:

@@ -17,8 +17,8 @@ from dsbench.measure.nodes import ClusterError
 from dsbench.servers.storage import volumes
 from dsbench.spec import Limits, RunSpec
 
-_SESSIONS_BESIDE = 4
-"""Connections beside the clients': administration, monitors, phases."""
+_SESSIONS_BESIDE = 6
+"""Connections beside the clients': administration, monitors, phases, samples, plans."""
 
 WRONG = "configuration"
 """Kind of errors in what was asked for: a resumed run would meet them again."""

@@ -18,6 +18,12 @@ class Planned:
     stage: Stage
     threads: int | None
     """Of each node; ``None`` where the stage's groups say it."""
+    rate: float | None = None
+    """Demanded starts per second; ``None``: as the run says."""
+    duration: float | None = None
+    """In s; ``None``: as the run says."""
+    level: int | None = None
+    """Of a graduated load, per cent of the capacity."""
 
 
 def planned(stages: Sequence[Stage], spec: RunSpec, done: int = 0) -> tuple[Planned, ...]:

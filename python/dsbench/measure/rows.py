@@ -25,7 +25,7 @@ _ONCE = ("missed", "remote", "cpu_ns")
 """Counters that a client has once, not for each kind."""
 DETAILS = (
     "groups", "monitors", "machine", "programs", "nodes", "errors", "sums", "seconds", "buckets", "statements",
-    "statement_buckets", "trace",
+    "statement_buckets", "trace", "samples", "server_statements",
 )  # fmt: skip
 """Tables of a cycle beside ``cycles``, whose part makes it count."""
 

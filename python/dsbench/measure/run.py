@@ -27,6 +27,7 @@ from dsbench.measure.kernel import possible_kinds
 from dsbench.measure.loaders import Bench, CoreError, Stopped, Target
 from dsbench.measure.loaders.loader import Loader
 from dsbench.measure.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
+from dsbench.measure.monitors.energy import Meter, Rapl, is_installed
 from dsbench.measure.nodes.remote import Joining, choose_loader
 from dsbench.measure.opening import during, explain_errors, open_target
 from dsbench.measure.place import owner_alive
@@ -63,6 +64,7 @@ def execute(
     begun; afterwards errors are in the outcome.
     """
     surroundings.read_checked(spec.checked)  # Before a server is started for nothing.
+    _refuse_meter(spec)
     refuse_full(spec)
     with listening(stop) as stop, open_target(spec, observer.message) as (target, server):
         spec = keeping.claim_target(spec, target)
@@ -141,6 +143,7 @@ class _Run:
         self.statistics: Statistics | None = None
         self.probes: Probes
         self.perf: tuple[str, ...] = ()
+        self.meter = Meter(spec.power) if spec.power else None
 
     def make(self, done: dict[int, int]) -> Outcome:
         """All scales, without the ``done`` first cycles of each."""
@@ -169,6 +172,8 @@ class _Run:
             error = self._explain(failed)
         finally:
             self.load.end(status)
+            if self.meter is not None:
+                self.meter.end()
             self._drop_place()
         with suppress(ArchiveError):  # A full disk: what was written before stays, and the error is shown.
             if error is not None:
@@ -225,7 +230,9 @@ class _Run:
         if self.spec.reuse:  # Its mark tells that a run died on it.
             return last, Counts(len(bench.kinds), self.base.counted)
         # Trials, and cycles beside perf, are in the database and not in the archive.
+        tried = self.journal.record.placement_tried
         whole = not self.perf and not any(stage.transactions for stage in bench.stages)
+        whole = whole and not (tried and tried.free_tps and scale == self.spec.scales[0])
         if whole and segment.first_cycle <= last.number and place.is_own(self.target, self.base.mark):
             return last, Counts.of(self.journal.writer.path, bench.kinds, segment)
         words = f"scale {scale}: the run was killed before the check, and the database of its cycles is gone"
@@ -255,7 +262,14 @@ class _Run:
         described = stack.describe(name, directory, queries, self._url())
         pids = self.server.pids() if self.server else []
         self.known = surroundings.known_processes(self.target, pids, described.server_pid, directory)
-        self.monitors = monitors_for(name, directory, queries, self.known, self.load.pids)
+        self.monitors = monitors_for(
+            name, directory, queries, self.known, self.load.pids, port=TargetSpec(url=self._url()).port
+        )
+        if self.known.server and (rapl := Rapl.readable()):
+            self.monitors += (rapl,)
+        if self.meter is not None:
+            self.meter.start()
+            self.monitors += (self.meter,)
         # The files of a database without a server may lie in a folder among others.
         own = directory if self.server or name in _DIRECTORIES else None
         if self.target.dialect.keeps_data and not self.spec.existing:
@@ -301,6 +315,13 @@ class _Run:
             secrets = [*secrets_of(self._url()), *self.spec.target.secrets]
             shown = [redact_words(line, secrets) for line in lines]
             self.journal.writer.text("server.log", "\n".join(shown) + "\n")
+
+
+def _refuse_meter(spec: RunSpec) -> None:
+    """``SpecError`` for a meter that is not installed here."""
+    if spec.power and not is_installed(spec.power):
+        remedy = "name a program that prints watts, a line for each reading, and its words; there is no shell"
+        raise SpecError("--power", f"no program {spec.power.split()[0][:60]!r} is here", remedy)
 
 
 def _refuse_pooled(spec: RunSpec, pooled: str) -> None:

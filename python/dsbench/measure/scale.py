@@ -11,6 +11,7 @@ import psutil
 
 from dsbench.archive import LOCAL, Archive
 from dsbench.archive.record import Segment
+from dsbench.measure.capacity import place_rates
 from dsbench.measure.cycle import Setting, run_cycle
 from dsbench.measure.journal import RunError
 from dsbench.measure.keeping import Base
@@ -19,6 +20,7 @@ from dsbench.measure.loaders import IN_DATABASE, UNCOUNTED, Condition, Counted, 
 from dsbench.measure.loaders.results import NodeResult, Part
 from dsbench.measure.monitors import Sampler
 from dsbench.measure.place import DROP
+from dsbench.measure.placing import place_clients
 from dsbench.measure.plan import Planned
 from dsbench.measure.stopping import Enough, Trials, choose_cycles, size_cycles
 
@@ -121,11 +123,17 @@ class Scale:
         setting = self._setting
         if cycles and stage.transactions is not None:
             setting = size_cycles(setting, stage.transactions, cycles, self._count_trial)
+        if cycles:
+            setting = place_clients(setting, self._scale, cycles[0], self._count_trial)
         trials = Trials(setting, self._scale, self._count_trial)
         last, ran = cycles[0].number - 1 if cycles else 0, None
         if cycles:
             setting.probes.measure(self._scale, stage.name, last, "before")
-        for wanted in choose_cycles(setting, self._scale, cycles):
+        if (setting.spec.objective or setting.spec.graduated) and cycles:
+            chosen = place_rates(setting, self._scale, cycles, self._count_trial)
+        else:
+            chosen = choose_cycles(setting, self._scale, cycles)
+        for wanted in chosen:
             # The stage of a bench with another number of transactions is another one.
             cycle = replace(wanted, stage=setting.bench.load(stage.name))
             if self._known.reached(cycle):

@@ -41,7 +41,7 @@ _Series = tuple[str, int | None]
 
 def wanted_precision(spec: RunSpec, scale: int) -> float | None:
     """How precisely (share 0-1) the rate of ``scale`` has to be known; ``None`` where the number of cycles is given."""
-    if spec.precision is None:
+    if spec.precision is None or spec.objective:
         return None
     asked = spec.precision / 100
     return share(asked, spec.scales, scale) if spec.precision_of == "index" else asked
@@ -59,7 +59,7 @@ class Enough:
     def read(cls, spec: RunSpec, archive: Path, scale: int) -> Enough:
         """With the cycles that the archive of a run already has."""
         known = cls(spec, scale)
-        if spec.precision is None:
+        if known._wanted is None:
             return known
         totals: dict[tuple[str, int, int], int] = defaultdict(int)
         for row in Archive.open(archive).table("cycles").to_pylist():

@@ -16,11 +16,23 @@ from dsbench.measure import probes, stack
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import Target
 from dsbench.measure.loaders.loader import Loader
-from dsbench.measure.monitors import RUN, Known, Statistics, beside, between, look
+from dsbench.measure.monitors import (
+    RUN,
+    WATCHERS,
+    Asked,
+    EmbeddedWatcher,
+    Known,
+    SessionSampler,
+    Statistics,
+    beside,
+    between,
+    look,
+)  # fmt: skip
 from dsbench.measure.stack import Described, Switch
 from dsbench.read.stats.machine import noticed
 from dsbench.servers.storage.volume import StorageError
 from dsbench.spec import Limits, RunSpec, SpecError
+from dsbench.spec.clients import OWN
 
 
 def known_processes(target: Target, pids: Iterable[int], session: int | None, directory: Path | None) -> Known:
@@ -84,6 +96,18 @@ def note_system(
     pids = server.pids() if server else []
     for words in stack.fall_short(Limits.of(spec.limits), pids[0] if pids else None):
         journal.warn("limits", words, "see the limits around dsbench, such as those of its container")
+
+
+def sample_sessions(spec: RunSpec, target: Target) -> SessionSampler:
+    """What looks at the sessions of the load of one cycle; at none where nobody asks for it, or none can be seen."""
+    name = target.dialect.name
+    if not spec.samples:
+        return SessionSampler(None)
+    if name in WATCHERS:
+        own = Target(target.url, existing=spec.existing)
+        asked = Asked(own.fetch, own.close, target.fetch, spec.client == OWN)
+        return SessionSampler(WATCHERS[name](asked), spec.samples)
+    return SessionSampler(EmbeddedWatcher(target.seen), spec.samples)
 
 
 class Probes:

@@ -8,13 +8,16 @@ from itertools import pairwise
 from math import isfinite
 from typing import Final
 
+import numpy as np
+
 from dsbench.archive import RunRecord
 from dsbench.read.blocks import Answer, Tile
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.format import format_number
-from dsbench.read.glance import Best, best, limit
+from dsbench.read.glance import Best, Limit, best, limit
 from dsbench.read.naming import by_client, conduct, counted, limited, pacing, server, warnings
 from dsbench.read.series import name_series
+from dsbench.read.stats.histogram import quantile_interval
 from dsbench.read.stats.precision import FEWEST
 from dsbench.read.stats.values import ScaleResult
 
@@ -46,7 +49,18 @@ def answer(evaluation: Evaluation, run: RunRecord) -> Answer:
     foreign = limit(found, run) if found is not None else None
     dangers = [foreign.words] if foreign is not None and foreign.foreign else []
     dangers = [words[0].upper() + words[1:] + "." for words in dangers] + warnings(evaluation, run)
-    return Answer(say(evaluation, run), describe(evaluation, run), dangers, tiles(evaluation, run))
+    return Answer(
+        say(evaluation, run), describe(evaluation, run), dangers, tiles(evaluation, run), _say_why(found, foreign)
+    )
+
+
+def _say_why(found: Best | None, limited: Limit | None) -> str:
+    """Where the time of a transaction goes at the highest rate; nothing where it was paced, as then it waits for
+    nobody, or where the archive does not tell."""
+    why = found.part.why.get(found.row.scale) if found is not None else None
+    if why is None or not why.sentence or (limited is not None and limited.paced):
+        return ""
+    return f"Of a transaction's {_milliseconds(why.time_ns)}: {why.sentence}."
 
 
 def highest(evaluation: Evaluation) -> Highest | None:
@@ -58,6 +72,9 @@ def highest(evaluation: Evaluation) -> Highest | None:
     ]  # fmt: skip
     if composites:
         return max(composites, key=lambda one: one.value)
+    if searched := {x: one for x, one in evaluation.load.items() if one.capacity and x not in evaluation.void_scales}:
+        scale = max(searched, key=lambda x: searched[x].rate)
+        return Highest(searched[scale].rate, "transactions per second", "tps", scale, parts[-1])
     counted_here = [
         Highest(row.median, "New-Orders per minute", row.label, x, part)
         for part in parts for x, row in part.nopm.items() if x not in part.void_scales and row.median > 0
@@ -81,6 +98,16 @@ def say(evaluation: Evaluation, run: RunRecord) -> str:
         return _say_nothing(evaluation, run, who)
     where = " on this machine" if run.embedded or run.spec.target.url.startswith("private:") else ""
     stage = f" in stage {top.part.stage}" if evaluation.staged and top.short != "QphH-like" else ""
+    for one in evaluation.interference.get(top.scale, ()):
+        if one.unit == top.short:
+            alone, beside = (_number(float(np.median(rates))) for rates in (one.alone, one.beside))
+            others = " and ".join(other.group for other in evaluation.interference[top.scale] if other is not one)
+            ratio = f"{one.ratio.value:.2f} times as many"
+            return f"{who} does {alone} {top.unit} alone{where}, and {beside} beside {others}: {ratio}."
+    if load := evaluation.load.get(top.scale):
+        if load.capacity:
+            return f"{who} does {load.words}{where}{_fall(evaluation)}."
+        return f"How much {who} does with {load.objective.words}{where} is not known: {load.extent}."
     if run.spec.rate and top.short == "tps":
         return f"{who} does {_number(top.value)} of the {run.spec.rate:,.6g} {top.unit} that were asked for{where}."
     return f"{who} does {_number(top.value)} {top.unit}{stage}{where}{_grow(top, evaluation)}."
@@ -93,6 +120,19 @@ def _say_nothing(evaluation: Evaluation, run: RunRecord, who: str) -> str:
         return f"{who} is being measured."
     why = run.reason or "no cycle was finished"
     return f"{who} was not measured: {why.rstrip('.')}."
+
+
+def _fall(evaluation: Evaluation) -> str:
+    """What becomes of the capacity as the database grows."""
+    rates = {row.scale: evaluation.load[row.scale].rate for row in evaluation.scales if row.scale in evaluation.load}
+    known = {scale: rate for scale, rate in rates.items() if isfinite(rate) and scale not in evaluation.void_scales}
+    if len(known) < 2:
+        return ""
+    last = max(known)
+    sizes = {row.scale: _size(row) for row in evaluation.scales}
+    if known[last] < _LOST * max(known.values()):
+        return f", and {_number(known[last])} at {sizes[last]}"
+    return f", at the best of the sizes from {sizes[min(known)]} to {sizes[last]}"
 
 
 def _grow(top: Highest, evaluation: Evaluation) -> str:
@@ -180,6 +220,11 @@ def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
         run = top.part.queries[top.scale].reported
         note = f"power {_number(run.power)} · throughput {_number(run.throughput)} · run {run.number}, the lower one"
         return Tile("No result of the TPC", f"{_number(top.value)} {top.short}", note)
+    load = evaluation.load.get(top.scale)
+    if load and not load.capacity:
+        return Tile("Highest rate", "not known", f"{load.objective.words}: {load.extent}")
+    if load and (found := load.capacity):
+        return Tile("Highest rate", f"{_number(found.rate)} tps", f"{load.objective.words} · {load.ends}")
     interval = top.part.intervals.get(top.scale) if top.short == "tps" else None
     cycles = len(top.part.cycle_rates.get(top.scale, ()))
     sure = f"± {interval.reach:.1%}" if interval and isfinite(interval.low) else counted(cycles, "cycle")
@@ -196,7 +241,9 @@ def _tile_of_time(top: Highest) -> Iterator[Tile]:
     p99, p50 = (curve.told(share) if curve else None for share in (0.99, 0.5))
     if p99 is not None and isfinite(p99):
         median = f" · median {_milliseconds(p50)}" if p50 is not None and isfinite(p50) else ""
-        yield Tile("99 % take at most", _milliseconds(p99), f"there{median}")
+        within = quantile_interval(curve, 0.99) if curve else None
+        ends = f"{_milliseconds(within.low)} to {_milliseconds(within.high)}" if within and within.low > 0 else "there"
+        yield Tile("99 % take at most", _milliseconds(p99), f"{ends}{median}")
 
 
 def _milliseconds(ns: float) -> str:

@@ -174,6 +174,8 @@ class Answer:
     dangers: Sequence[str] = ()
     """Why the figures may not be used, or not as they are."""
     tiles: Sequence[Tile] = ()
+    why: str = ""
+    """Where the time goes, in a sentence."""
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,15 @@ from dsbench.read.stats.tpcc import Nopm, Window
 from dsbench.read.stats.values import Collision, Doubt, Floats, Frequency, Index, Interval, Ints, Resource, ScaleResult
 from dsbench.read.subjects import readers
 from dsbench.read.subjects.cost import Seen
+from dsbench.read.subjects.energy import Energy, Grade
+from dsbench.read.subjects.interference import Beside
 from dsbench.read.subjects.kinds import Counted
+from dsbench.read.subjects.load import Load
 from dsbench.read.subjects.nodes import NodeShare
+from dsbench.read.subjects.price import Worth
 from dsbench.read.subjects.probes import Probed
 from dsbench.read.subjects.statistics import Change
+from dsbench.read.subjects.why import Why
 
 __all__ = ["Change", "Evaluation", "NodeShare", "Series", "evaluate"]
 
@@ -91,8 +96,21 @@ class Evaluation:
     """By scale; empty where the workload counts tps, or has a special analysis."""
     windows: Mapping[int, tuple[Window, ...]]
     """By scale: what the inputs must look like; empty where the workload has no analysis of its clients' sums."""
+    quantiles: Mapping[int, Mapping[str, Interval]]
+    """Scale to p50, p95 and p99 in ns with their 95 % intervals over the cycles, whose bounds are nan where these or
+    the transactions are too few; in the open loop of response times."""
+    load: Mapping[int, Load]
+    """By scale: the search of the highest rate with an objective; empty without one."""
+    worth: Mapping[int, Worth]
+    """By scale: what a unit of money buys; empty where nobody said what the machine costs."""
+    energy: Mapping[int, Energy]
+    """By scale: power, and energy for each transaction; empty where none was measured."""
+    grades: Mapping[int, tuple[Grade, ...]]
+    """By scale: the levels of a graduated load, the highest first; empty without one."""
     queries: Mapping[int, Decision]
     """By scale: power, throughput and the times of queries, of all stages; empty where there are no such queries."""
+    interference: Mapping[int, tuple[Beside, ...]]
+    """By scale: groups of clients beside each other against each alone, of all stages; empty where there are none."""
     changes: Mapping[int, tuple[Change, ...]]
     """By scale: what the database's own statistics said before and after the cycles."""
     threads: int
@@ -103,6 +121,8 @@ class Evaluation:
     """By scale: the slowest and the fastest client; empty with one client, or groups that do not do the same."""
     kernel: Mapping[int, tuple[Seen, ...]]
     """By scale: system calls by name, and where the kernel spent its time; empty without --perf."""
+    why: Mapping[int, Why]
+    """By scale: where the time of a transaction goes; empty where the archive does not tell."""
     checkpoints: Mapping[int, tuple[int, ...]]
     """Scale to the cycles in which the server began a checkpoint; empty where it counts none."""
     connections: int

@@ -76,28 +76,31 @@ _OTHER_NAMES: Final = {"node": "nodes", "stage": "stages", "statement": "stateme
 """Words that ``show --by`` had for subjects."""
 
 
-def read(path: Path, by: str = "scale", *, verbose: bool = False) -> Shown:
-    """The results of an archive, folder or zip, by one of ``show --by``; nothing is written."""
-    archive = Archive.open(path)
+def read(path: Path, by: str = "scale", *, verbose: bool = False, price: str = "") -> Shown:
+    """The results of an archive, folder or zip, by one of ``show --by``; nothing is written.
+
+    ``price`` is that of its machine, where the run was not told it.
+    """
+    archive = Archive.open(path, price)
     evaluation = evaluate(archive)
     shown = _shown(evaluation, archive, [path], verbose=verbose)
     return shown if by == "scale" else replace(shown, blocks=_tell(by, evaluation))
 
 
 def _tell(by: str, evaluation: Evaluation) -> list[Block]:
-    subject = subjects.load(_OTHER_NAMES.get(by, by))
+    subject = subjects.find_subject(_OTHER_NAMES.get(by, by))
     return list(subject.tell(evaluation)) or [Sentence(subject.nothing)]
 
 
-def read_as(path: Path, by: str, *, csv: bool) -> str:
+def read_as(path: Path, by: str, *, csv: bool, price: str = "") -> str:
     """The same as Markdown or CSV, which has the tables alone."""
-    evaluation = evaluate(Archive.open(path))
+    evaluation = evaluate(Archive.open(path, price))
     if by != "scale":
         blocks = _tell(by, evaluation)
     elif csv:
         return tables.results_csv(evaluation).rstrip("\n")
     else:
-        blocks = [*subjects.load("rate").tell(evaluation), *subjects.load("warnings").tell(evaluation)]
+        blocks = [*subjects.find_subject("rate").tell(evaluation), *subjects.find_subject("warnings").tell(evaluation)]
     return (render_csv(blocks) if csv else render_markdown(blocks)).rstrip("\n")
 
 

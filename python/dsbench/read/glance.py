@@ -68,6 +68,8 @@ class Limit:
     """With the figures that they rest on."""
     foreign: bool = False
     """Whether it was neither the database nor dsbench: the rate is no figure of them."""
+    paced: bool = False
+    """Whether it was asked for, so that no cause of the database's is looked for."""
 
 
 def limit(found: Best, run: RunRecord) -> Limit:
@@ -77,9 +79,9 @@ def limit(found: Best, run: RunRecord) -> Limit:
         return Limit(foreign, foreign=True)
     spec, ceiling = run.spec, ceiling_tps(found, run)
     if spec.rate and rate >= OF_PACE * spec.rate:
-        return Limit(f"the pace: {spec.rate:,.6g} starts per second were asked for")
+        return Limit(f"the pace: {spec.rate:,.6g} starts per second were asked for", paced=True)
     if spec.pace == "terminals":
-        return Limit("the pace: people at terminals key in and think")
+        return Limit("the pace: people at terminals key in and think", paced=True)
     if rate >= OF_CEILING * ceiling:
         return Limit(f"dsbench itself: with a database that costs nothing it made {ceiling:,.0f} tps before the run")
     cpus, busy, server, client, waited = _machine(part, scale)

@@ -29,9 +29,9 @@ def _lines(block: Block, level: int) -> Iterator[str]:
             yield f"{'#' * level} {_escape(title)}"
             yield ""
             yield render_markdown(blocks, level + 1)
-        case Answer(sentence, about, dangers, tiles):
+        case Answer(sentence, about, dangers, tiles, why):
             yield f"**{_escape(sentence)}**"
-            yield from (f"\n{_escape(line)}" for line in (about, *dangers) if line)
+            yield from (f"\n{_escape(line)}" for line in (why, about, *dangers) if line)
             yield ""
             yield from (f"- {_escape(one.name)}: **{_escape(one.value)}** ({_escape(one.note)})" for one in tiles)
         case Notices(items):

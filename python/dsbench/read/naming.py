@@ -21,6 +21,10 @@ def pacing(run: RunRecord) -> str:
     if spec.pace == "terminals":
         each = f"{run.entry.terminals_per_unit or 0} paced terminals per scale"
         how = f"{spec.terminals:,} paced terminals" if spec.terminals else each
+    elif spec.objective:
+        how = "open loop, a search of the rate"
+    elif spec.graduated:
+        how = "open loop, 100 % of the capacity to idle"
     elif spec.rate:
         how = f"open loop, {spec.rate:g} starts per second"
     else:

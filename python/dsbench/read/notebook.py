@@ -53,7 +53,7 @@ def page(evaluation: Evaluation, run: RunRecord) -> str:
 
 
 def _shown(subject: str, evaluation: Evaluation) -> Html:
-    return Html(render_blocks(list(subjects.load(subject).tell(evaluation))))
+    return Html(render_blocks(list(subjects.find_subject(subject).tell(evaluation))))
 
 
 def _images(evaluation: Evaluation, run: RunRecord) -> Iterator[Html]:

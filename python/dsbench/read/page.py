@@ -17,7 +17,7 @@ from dsbench.read.blocks import Block, Sentence
 from dsbench.read.draw import course
 from dsbench.read.draw.axes import conditions
 from dsbench.read.draw.hero import hero
-from dsbench.read.draw.theme import Spec
+from dsbench.read.draw.theme import Spec, config
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, best, ceiling_tps
 from dsbench.read.html import (
@@ -29,6 +29,7 @@ from dsbench.read.html import (
     render_page,
     render_section,
     section,
+    specs_of,
     table,
     tag,
     terms,
@@ -52,6 +53,9 @@ _CAPTIONS: Final = {
     "response": "Mean and maximum of the response times over the number of connections.",
     "kinds": "Residence times of each kind of transactions, as above.",
     "stages": "Rate and largest response time of each second: of what is measured, and of what works beside it.",
+    "load": "Response time over the rate that was reached, of each cycle of the search; the line is the limit, the "
+            "band the interval of the highest rate that keeps it.",
+    "graduated": "Power, or CPUs where none was measured, and response times over the load, from the capacity to idle.",
     "queries": "Times of each query and refresh: of both power tests, and of all streams.",
     "scalability": "The Universal Scalability Law over the number of clients, and its residuals.",
     "memory": "Where the database outgrows the memory, by the times of hits and misses, and the residuals.",
@@ -60,9 +64,10 @@ _CAPTIONS: Final = {
 }
 _ZOOMED: Final = ("cycle", "freq", "kinds")
 _TABS: Final = {
-    "Rate": ("summary", "queries", "rate", "diagrams", "connections", "stages", "nodes", "models", "results"),
+    "Rate": ("summary", "load", "why", "queries", "interference", "rate", "diagrams", "connections", "stages",
+             "nodes", "models", "results"),
     "Times": ("latency", "kinds", "statements", "course"),
-    "Cost": ("cost", "probes", "statistics"),
+    "Cost": ("cost", "price", "energy", "probes", "statistics"),
     "Machine": ("machine", "stack"),
     "Checks": ("checks", "errors", "durability", "checklist"),
     "Settings": ("settings", "specification"),
@@ -89,7 +94,10 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
         "specification": specification(run),
         "glossary": glossary(run),
     }
-    sections |= {name: part for name in subjects.NAMES if name not in _OWN and (part := _section(name, evaluation))}
+    own: dict[str, Spec] = {}
+    for name in subjects.NAMES:
+        if name not in _OWN and (found := _section(name, evaluation)):
+            sections[name], own = found[0], own | found[1]
     picture = hero(evaluation, run)
     drawn_here = {name: _zoomable(spec) if name in _ZOOMED else spec for name, spec in specs.items()}
     drawn_here |= {"hero": picture} if picture else {}
@@ -102,24 +110,24 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
         figure("hero", "", tools=_paper_form(specs)) if picture else "", sections.get("warnings", ""), _contents(tabs),
         *(tag("div", *(sections[name] for name in names), data_tab=tab) for tab, names in tabs.items()),
     )
-    drawn_here["course"] = course.spec()
+    drawn_here |= {"course": course.spec()} | {name: {**spec, "config": config()} for name, spec in own.items()}
     return render_page(f"{subject(run)} – {evaluation.name}", body, drawn_here, course.courses(evaluation))
 
 
-def _section(name: str, evaluation: Evaluation) -> Html | None:
-    """What a subject tells; ``None`` where that is nothing."""
+def _section(name: str, evaluation: Evaluation) -> tuple[Html, dict[str, Spec]] | None:
+    """What a subject tells, with its diagrams; ``None`` where that is nothing."""
     # Where no statement was timed, kinds and errors say the same of the transactions.
     if name == "statements" and not any(part.statement_times for _, part in each_series(evaluation)):
         return None
-    found = subjects.load(name)
+    found = subjects.find_subject(name)
     blocks: list[Block] = list(found.tell(evaluation))
     blocks = blocks or [Sentence(found.nothing)] * (name in _ALWAYS)
-    return Html(render_section(name, found.title, blocks)) if blocks else None
+    return (Html(render_section(name, found.title, blocks)), specs_of(blocks)) if blocks else None
 
 
 def _contents(tabs: Mapping[str, Sequence[str]]) -> Html:
     def title(name: str) -> str:
-        return _OWN[name] if name in _OWN else subjects.load(name).title
+        return _OWN[name] if name in _OWN else subjects.find_subject(name).title
 
     return list_contents({tab: [(name, title(name)) for name in names] for tab, names in tabs.items()})
 
@@ -179,9 +187,11 @@ def answers(evaluation: Evaluation, run: RunRecord) -> Html:
     found = glance.best(evaluation)
     if found is None:
         return Html("")
-    limit = glance.limit(found, run)
+    limit, why = glance.limit(found, run), found.part.why.get(found.row.scale)
+    known = why is not None and bool(why.sentence) and not limit.paced
     return terms([
-        ("limited by", "" if limit.foreign else limit.words), ("failed", glance.failures(evaluation, found)),
+        ("where the time goes", why.sentence if why is not None else ""),
+        ("limited by", "" if limit.foreign or known else limit.words), ("failed", glance.failures(evaluation, found)),
         ("how sure", glance.sureness(found)),
         ("warnings", _doubts(evaluation)), *(("peak", line) for line in peak_lines(evaluation)),
     ])  # fmt: skip

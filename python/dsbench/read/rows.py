@@ -7,7 +7,7 @@ short is left out.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -31,6 +31,7 @@ from dsbench.read.groups import (
     with_threads,
 )
 from dsbench.read.measured import Measured, measured
+from dsbench.spec.run import GRADES
 
 Tables = Mapping[str, pa.Table]
 
@@ -70,11 +71,37 @@ class RunRows:
     def of_series(self, key: Series) -> SeriesRows:
         """The rows of one series."""
         here = pc.field("stage") == key.stage
+        if self.run.spec.graduated and (graded := self.of_level(GRADES[0], key)).cycles.num_rows:
+            return graded
+        if self.run.spec.objectives:
+            return SeriesRows(self, self.run.of_stage(key.stage), self._last_rates(), key)
         tables = {name: rows if name in _OF_SCALES else rows.filter(here) for name, rows in self.tables.items()}
         if len(self.keys) == 1:
             return SeriesRows(self, self.run.of_stage(key.stage), tables, key)
         tables["cycles"] = tables["cycles"].filter(pc.field("threads") == key.threads)
         return SeriesRows(self, self.run.at(key.threads).of_stage(key.stage), tables, key)
+
+    def of_level(self, level: float, key: Series) -> SeriesRows:
+        """The rows of one level of a graduated load."""
+        levels = {(row["scale"], row["cycle"]): row["level"] for row in self.tables["groups"].to_pylist()}
+        chosen = {cycle for cycle, found in levels.items() if found == level}
+        return SeriesRows(self, self.run.of_stage(key.stage), self._of_cycles(chosen), key)
+
+    def _last_rates(self) -> Tables:
+        """Of a search for a rate, the cycles at the last one of each scale: they repeat each other."""
+        rates = {(row["scale"], row["cycle"]): row["rate_per_s"] for row in self.tables["groups"].to_pylist()}
+        last = {scale: rate for (scale, _), rate in sorted(rates.items())}
+        return self._of_cycles({cycle for cycle, rate in rates.items() if rate == last[cycle[0]]})
+
+    def _of_cycles(self, chosen: Collection[tuple[int, int]]) -> Tables:
+        """The tables by which others are filtered, with the ``chosen`` cycles alone: scale and number."""
+
+        def filtered(name: str) -> pa.Table:
+            table = self.tables[name]
+            keys = zip(whole(table, "scale").tolist(), whole(table, "cycle").tolist(), strict=True)
+            return table.filter(pa.array([key in chosen for key in keys], pa.bool_()))
+
+        return {**self.tables, "groups": filtered("groups"), "cycles": filtered("cycles")}
 
 
 @dataclass(frozen=True)
@@ -166,7 +193,7 @@ def of_tested_system(monitors: pa.Table, run: RunRecord) -> pa.Table:
         return monitors
     monitors = divide_networks(monitors, run)
     here, monitor = pc.field("node") == LOCAL, pc.field("monitor")
-    of_clients = monitor.isin(["client", "client_tasks"])
+    of_clients = monitor.isin(["client", "client_tasks", "client_threads", "round_trip"])
     kept = monitors.filter((here & ~of_clients) | (~here & (of_clients | (monitor == "network"))))
     pairs = zip(texts(kept, "node"), texts(kept, "monitor"), strict=True)
     renamed = [SHARED if name == "network" and node != LOCAL else name for node, name in pairs]

@@ -97,14 +97,14 @@ def tell_summary(evaluation: Evaluation) -> Iterator[Block]:
     """Every table of the summary: for each series its scales and its kinds, then what all series say together."""
     for heading, part in each_series(evaluation):
         yield from rate.tell_scales(part, heading)
-        yield from subjects.load("kinds").tell(part)
+        yield from subjects.find_subject("kinds").tell(part)
     if any(part.definitions for _, part in each_series(evaluation)):
         yield Sentence(rate.DEFINITIONS, "note")
     yield Listed([*summarize_models(evaluation), *_describe_ratings(evaluation)])
 
 
 def _kinds(part: Evaluation) -> list[str]:
-    text = render_text(subjects.load("kinds").tell(part))
+    text = render_text(subjects.find_subject("kinds").tell(part))
     return ["", *text.splitlines(), ""] if text else []
 
 

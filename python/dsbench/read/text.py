@@ -105,6 +105,7 @@ def _terms(pairs: Sequence[tuple[str, str]], style: Style) -> Iterator[str]:
 
 def _answer(block: Answer, style: Style) -> Iterator[str]:
     yield from style.wrap(block.sentence, "strong")
+    yield from style.wrap(block.why) if block.why else ()
     yield from style.wrap(block.about, "soft") if block.about else ()
     for danger in block.dangers:
         yield from style.wrap(danger, "fair", indent="  ")

@@ -102,7 +102,7 @@ class Server(ABC):
         places."""
         if self._apart:
             places = ", ".join(str(path) for path in self._apart.values())
-            remedy = "leave log_directory and tablespaces out"
+            remedy = "leave log_directory, second_log and tablespaces out"
             raise ServerError(f"data that lie in {places} as well are not kept", remedy)
         self._folders[0].keep(self.version)
 

@@ -10,6 +10,8 @@ from dsbench import spec
 
 LOG = "log_directory"
 """The setting that names the folder in which the log of the transactions lies, beside the data."""
+SECOND = "second_log"
+"""The setting that names the folder of a second copy of the log, which every commit waits for."""
 SPACE = "tablespace."
 """Before the name of a tablespace: the folder in which it lies."""
 SPARE_CONNECTIONS = 10
@@ -51,8 +53,8 @@ def elsewhere(settings: Mapping[str, str]) -> dict[str, Path]:
     found = {}
     for name, value in settings.items():
         setting = name.lower()
-        if setting == LOG or setting.startswith(SPACE):
-            if setting != LOG and not re.fullmatch(r"(?!pg_)[a-z_][a-z0-9_]*", setting.removeprefix(SPACE)):
+        if setting in (LOG, SECOND) or setting.startswith(SPACE):
+            if setting.startswith(SPACE) and not re.fullmatch(r"(?!pg_)[a-z_][a-z0-9_]*", setting.removeprefix(SPACE)):
                 raise wrong(f"{name}: no name of a tablespace", "use small letters, digits and _, no pg_ before it")
             if not Path(value).is_dir():
                 raise wrong(f"{name}: {value} is no folder", "create it, or name another")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationInfo
@@ -11,6 +12,8 @@ from dsbench import workloads
 from dsbench.spec.clients import find_client
 from dsbench.spec.files import said_scale
 from dsbench.spec.limits import Limits
+from dsbench.spec.objective import objectives
+from dsbench.spec.price import read_price
 from dsbench.spec.storage import Storage
 from dsbench.spec.target import setting_text
 
@@ -78,7 +81,10 @@ def defaults_of_the_workload(cls: type[RunSpec], values: object) -> object:
     scales = {"scales": (said_scale(said if isinstance(said, dict) else {}),)} if values.get("existing") else {}
     tries = values.get("max_tries")
     retries = entry.retries or (isinstance(tries, int) and tries > 1)
-    return {"retry": retries, **isolation, **scales, **values}
+    duration = values.get("duration", cls.model_fields["duration"].default)
+    asked = values.get("objective") or values.get("graduated")
+    settles = {"ramp_up": 0.2 * duration} if asked and isinstance(duration, int | float) else {}
+    return {"retry": retries, **isolation, **scales, **settles, **values}
 
 
 def several_threads_rise(value: tuple[int, ...]) -> tuple[int, ...]:
@@ -129,9 +135,52 @@ def probes_are_known(value: str) -> str:
     return value
 
 
+def objective_is_known(value: str) -> str:
+    """It can be read."""
+    objectives(value)
+    return value
+
+
+def _objective_fits(spec: RunSpec) -> None:
+    if not spec.objective and not spec.graduated:
+        return
+    own = "--objective" if spec.objective else "--graduated"
+    wrong = {
+        "--rate": spec.rate is not None, "--peak": spec.peak, "--threads": bool(spec.several_threads),
+        "--pace": spec.pace != "none", "--find-ramp-up": spec.find_ramp_up, "--shortest": spec.shortest is not None,
+        "--precision-of": spec.precision_of != "rates", "--client": find_client(spec.client) is not None,
+        "--reconnect": spec.reconnect, "--precision": not spec.objective and spec.precision is not None,
+    }  # fmt: skip
+    for option in (option for option, said in wrong.items() if said):
+        several = " several numbers of" if option == "--threads" else ""
+        raise misfit(own, f"searches the rate itself: leave out{several} {option}, or {own}")
+    if not spec.objective:
+        return
+    least_s = 10 * max(one.limit_ns for one in spec.objectives) / 1e9
+    if spec.duration < least_s:
+        words = f"a cycle has to last 10 times as long as the longest time of --objective: {least_s:g} s or more"
+        raise misfit("--duration", words)
+
+
 def client_is_known(value: str) -> str:
     """It is dsbench's own, a driver or another program."""
     find_client(value)
+    return value
+
+
+def power_is_a_command(value: str) -> str:
+    """Its quotes end, and it is one line."""
+    try:
+        if value and not (shlex.split(value) and value.isprintable()):
+            raise ValueError("names no program")
+    except ValueError as error:
+        raise ValueError(f"cannot read the command {value[:60]!r}: {error}") from None
+    return value
+
+
+def price_is_known(value: str) -> str:
+    """It can be read."""
+    read_price(value)
     return value
 
 
@@ -183,6 +232,7 @@ def fits_together(spec: RunSpec) -> RunSpec:
         raise misfit("--max-tries", "without --retry there is one attempt: add it, or leave --max-tries out")
     if spec.find_ramp_up and spec.ramp_up:
         raise misfit("--find-ramp-up", "leave it out, or --ramp-up, which says it")
+    _objective_fits(spec)
     for rule in workloads.find(spec.workload).rules:
         if spec.workload_settings.get(rule.setting) == rule.value and getattr(spec, rule.option) != rule.needs:
             raise misfit("--set", rule.why)

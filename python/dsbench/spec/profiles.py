@@ -28,11 +28,16 @@ PROFILES: dict[str, dict[str, Any]] = {
         **_DSI,
         "cycles": 5, "duration": 10.0, "precision": 3.0, "precision_of": "index", "most_cycles": 10, "grow": True,
     },
+    "capacity": {
+        "objective": "p99=20ms", "scales": (10,), "cycles": 3, "duration": 8.0, "threads": 16,
+    },
+    "graduated": {"graduated": True, "scales": (10,), "cycles": 1, "duration": 10.0, "threads": 16},
     "quick": {name: RunSpec.model_fields[name].default for name in ("scales", "cycles", "duration", "threads")},
 }  # fmt: skip
 """Named sets of values: ``dsi`` gives comparable figures; ``dsi-fast`` makes short cycles on the same scales, as many
-as the mean rate of all scales within 3 % needs, and never more than a sixth of the seconds of ``dsi``; ``quick`` takes
-a minute, and says what nobody named."""
+as the mean rate of all scales within 3 % needs, and never more than a sixth of the seconds of ``dsi``; ``capacity``
+searches the rate that keeps an objective, at one scale; ``graduated`` loads from the rate of closed loops down to idle;
+``quick`` takes a minute, and says what nobody named."""
 
 SIZED: Final[dict[str, dict[str, Any]]] = {
     "cached": {"cycles": 1, "duration": 3600.0, "threads": 1, "workload_settings": {"sizes": "cached"}},

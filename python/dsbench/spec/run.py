@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from dsbench import workloads
-from dsbench.redaction import redact_values
+from dsbench.redaction import redact_values, redact_words
 from dsbench.spec import checks
 from dsbench.spec.checks import PEAK_THREADS, PROBES
 from dsbench.spec.clients import DRIVERS, OWN, PEERS
+from dsbench.spec.objective import Objective, objectives
 from dsbench.spec.target import Frozen, Target
 from dsbench.spec.words import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About, per_cent, seconds
 
@@ -20,7 +21,7 @@ Isolation = Literal["read-committed", "repeatable-read", "serializable"]
 Call = Literal["procedure", "statements"]
 Population = Literal["bulk", "procedure"]
 Arrival = Literal["poisson", "constant"]
-Placement = Literal["free", "follow", "pinned"]
+Placement = Literal["try", "free", "follow", "pinned"]
 Refine = Literal["none", "cutoff"]
 PrecisionOf = Literal["rates", "index"]
 Pace = Literal["none", "terminals"]
@@ -28,6 +29,12 @@ Pace = Literal["none", "terminals"]
 DSI_SCALES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 LEVELS = (0.5, 0.68, 0.87, 0.95, 0.99, 0.997)
 """Confidence levels of the paper, section 3.4, as quantiles 0-1."""
+
+GRADES = (100, 90, 80, 70, 60, 50, 40, 30, 20, 10, 0)
+"""Levels of a graduated load, in per cent of the capacity, in their order: those of SPECpower_ssj2008."""
+
+TRIALS = 3
+"""Closed loops before a graduated load, of which the first is left out."""
 
 _UNITS = " or ".join(dict.fromkeys(workloads.find(name).unit.name for name in workloads.names()))
 _LEVELS = ", ".join(f"{name}: {level}" for name in workloads.names() if (level := workloads.find(name).isolation))
@@ -92,6 +99,8 @@ class RunSpec(Frozen):
         About(
             "dsi: comparable figures, takes hours; dsi-fast: like dsi, its index within 3 % in a fifth of the time; "
             "quick: a minute, and the defaults of all that is not named; "
+            "capacity: the highest rate with 99 % below 20 ms, in five minutes; "
+            "graduated: load from 100 % to idle, with power or CPUs, in three minutes; "
             "cached, io-bound: the Insert Benchmark as published, with a database of a quarter of the server's memory, "
             "and of four times as much",
             WORK, "chance", default="quick",
@@ -194,10 +203,11 @@ class RunSpec(Frozen):
         Placement,
         About(
             "CPUs of the clients: free, the system decides; follow, each runs where the server works for it, where "
-            "that is known; pinned, a thread stays on one",
+            "that is known; pinned, a thread stays on one; try, follow where short turns before the first cycle show "
+            "that it is faster, else free",
             CLIENTS, "load", brief=True,
         ),
-    ] = "follow"
+    ] = "try"
     connections: Annotated[
         int, Field(ge=1, le=10_000), About("Connections of each thread, used round robin", CLIENTS, "load")
     ] = 1
@@ -274,6 +284,25 @@ class RunSpec(Frozen):
         ),
     ] = None
     """Demanded; ``None`` is the closed loop."""
+    objective: Annotated[
+        str,
+        Field(max_length=400),
+        About(
+            "Search the highest rate of an open loop at which this holds: p99=20ms (response time from the intended "
+            "start), KIND.p90=5s, failed=0.1%; several with commas. Within --precision (5%), in 30 times --duration at "
+            "most, then --cycles cycles at that rate",
+            PACE, "load", metavar="QUANTILE=TIME,…", default="none",
+        ),
+    ] = ""
+    """See ``dsbench.spec.objective``."""
+    graduated: Annotated[
+        bool,
+        About(
+            "Load at 100 %, 90 % … 10 % of the capacity, then idle, --cycles at each, as open loops. The capacity is "
+            "that of --objective, else what the clients reach in closed loops: the mean of the last two of three",
+            PACE, "load",
+        ),
+    ] = False
     arrival: Annotated[Arrival, About("Of the open loop: poisson or constant", PACE, "load", brief=True)] = "poisson"
     pace: Annotated[
         Pace,
@@ -319,6 +348,15 @@ class RunSpec(Frozen):
             RECORDS, "told", metavar="TOOL,…", brief=True,
         ),
     ] = "none"
+    samples: Annotated[
+        int,
+        Field(ge=0, le=1000),
+        About(
+            "How often a second to look what the sessions of the load wait for; 0: not at all", RECORDS, "told",
+            unit="1/s", brief=True,
+        ),
+    ] = 20
+    """Less often where a look is dear."""
     perf: Annotated[
         Literal["none", "calls", "profile", "all"],
         About(
@@ -348,6 +386,25 @@ class RunSpec(Frozen):
         ),
     ] = False
     """The tables belong to somebody else."""
+    power: Annotated[
+        str,
+        Field(max_length=400),
+        About(
+            "Meter of the machine: a program, without a shell, that stays open and prints watts, a line for each "
+            "reading; it is ended with the run. Else the CPUs' own counters are read where that is allowed",
+            RECORDS, "told", default="none", metavar="COMMAND", brief=True,
+        ),
+    ] = ""
+    price: Annotated[
+        str,
+        Field(max_length=60),
+        About(
+            "What the machine costs: 1.2 EUR/h, 250 USD/month, or a purchase with its years of use, 12000 EUR/3y; "
+            "for transactions per unit of money",
+            RECORDS, "told", default="none", metavar="AMOUNT/SPAN",
+        ),
+    ] = ""
+    """See ``dsbench.spec.price``."""
     checked: Annotated[
         str,
         Field(max_length=4096),
@@ -366,6 +423,9 @@ class RunSpec(Frozen):
     _storage_in_one_way = field_validator("storage", mode="before")(checks.storage_in_one_way)
     _probes_are_known = field_validator("probes")(checks.probes_are_known)
     _client_is_known = field_validator("client")(checks.client_is_known)
+    _objective_is_known = field_validator("objective")(checks.objective_is_known)
+    _power_is_a_command = field_validator("power")(checks.power_is_a_command)
+    _price_is_known = field_validator("price")(checks.price_is_known)
     _label_is_a_line = field_validator("label")(checks.label_is_a_line)
     _levels_rise = field_validator("levels")(checks.levels_rise)
     _trace_is_local = field_validator("trace")(checks.trace_is_local)
@@ -391,7 +451,17 @@ class RunSpec(Frozen):
     @property
     def largest(self) -> int:
         """Cycles of a series at most."""
+        levels = len(GRADES) if self.graduated else 1
+        if self.objective:
+            return self.most_cycles + self.cycles * levels
+        if self.graduated:
+            return self.cycles * levels
         return self.cycles if self.precision is None else self.most_cycles
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """What the rate that is searched has to keep; empty where none is."""
+        return objectives(self.objective)
 
     @property
     def clients(self) -> int:
@@ -413,6 +483,7 @@ class RunSpec(Frozen):
         data["threads"] = list(self.several_threads) or self.threads
         for name in ("target", "workload_settings"):
             data[name] = redact_values(data[name])
+        data["power"] = redact_words(data["power"])
         return data
 
 

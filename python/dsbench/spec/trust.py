@@ -99,7 +99,7 @@ def _named(name: str, text: str, *, settings: bool) -> Iterator[str]:
         yield "statements of a workload file"
     elif name == "workload" and text.endswith((".toml", ".sql")) and text not in examples():
         yield f"the file {shown}"
-    elif name == "nodes" and not text.isdecimal():
+    elif (name == "nodes" and not text.isdecimal()) or (name == "power" and text):
         yield f"the command {shown!r}"
     elif name != "directory" and not _WORD.fullmatch(text) and (
         _NAMES.fullmatch(plain) or (settings and (_PATH.search(text) or not text.isprintable()))

@@ -6,18 +6,21 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Final
 
+from dsbench import workloads
 from dsbench.archive import ArchiveError, claimed
-from dsbench.measure.events import Silent
+from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
 from dsbench.measure.nodes.remote import Joining
+from dsbench.measure.placing import fix_placement
+from dsbench.measure.run import Outcome
 from dsbench.servers.process import free_port
 from dsbench.spec import RunSpec, SpecError
 from dsbench.study.making import BEFORE, Make, Making, Watch, asked_by, lasting, on_one, one
@@ -38,7 +41,7 @@ def conduct(
     """
     make_folder(study)
     wanted = ("planned", "running", *(FAILED if again else ()))
-    how = Making(make, watch, stop, erase)
+    how = Making(_placing_alike(make, study), watch, stop, erase)
     with claimed(study.folder), listening(stop):
         store(study)
         for chain in _chains(study):
@@ -47,13 +50,49 @@ def conduct(
     return study
 
 
+def _placing_alike(make: Make, study: Study) -> Make:
+    """``make`` with the placement of clients that the first trial found: what trials differ in is their factors."""
+    first: Path | None = None
+    with suppress(ArchiveError):  # It is gone: the next trial finds out.
+        first = next((study.archive_of(trial) for trial in study.counted("done")), None)
+
+    def make_alike(spec: RunSpec, out: Path, observer: Observer, stop: Stop) -> Outcome:
+        nonlocal first
+        outcome = make(fix_placement(spec, first), out, observer, stop)
+        if outcome.status == "complete":
+            first = first or outcome.archive
+        return outcome
+
+    return make_alike
+
+
 def _chains(study: Study) -> list[list[Trial]]:
     """The trials in their order, those together that are made on one database."""
 
     def key(trial: Trial) -> object:
         return trial.block, chain_of(study.factors, combination(study.factors, trial)) or trial.number
 
-    return [list(some) for _key, some in groupby(study.trials, key=key)]
+    together = (list(some) for _key, some in groupby(study.trials, key=key))
+    return [part for chain in together for part in _split(study, chain)]
+
+
+def _split(study: Study, chain: list[Trial]) -> list[list[Trial]]:
+    """The parts of ``chain`` that can have one database: a workload with other tables begins a new one."""
+    parts = [chain[:1]]
+    for before, trial in pairwise(chain):
+        last, this = (_workload(study, one) for one in (before, trial))
+        if last == this or workloads.find(last).reads == this:
+            parts[-1].append(trial)
+        else:
+            parts.append([trial])
+    return parts
+
+
+def _workload(study: Study, trial: Trial) -> str:
+    try:
+        return asked_by(study, trial, "").merged.spec.workload
+    except SpecError:  # One that was left out: it is not made, and its place tells nothing.
+        return ""
 
 
 def _together(study: Study, chain: list[Trial], wanted: Collection[str], how: Making) -> Study:

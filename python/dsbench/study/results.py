@@ -349,7 +349,7 @@ def is_of_run(made: Iterable[Made], measure: str) -> bool:
     """Whether ``measure`` says the same in all of several stages, as one of a whole run does."""
     said = [[dict(part.measured[measure]) for part in one.stages.values() if part.measured[measure]] for one in made]
     known = [parts for parts in said if parts]
-    return bool(known) and all(len(parts) > 1 and all(part == parts[0] for part in parts) for parts in known)
+    return any(len(parts) > 1 for parts in known) and all(part == parts[0] for parts in known for part in parts)
 
 
 def _with(made: Made, part: OfStage | None, measure: str) -> Made:

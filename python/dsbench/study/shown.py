@@ -443,7 +443,7 @@ def notes(found: Outcomes) -> list[str]:
         words = "What is special about that database is in all of them"
         lines.append(f"The levels of {sharing[0]} were made one after another on one database, always in this order: "
                      f"what drifts meanwhile is in its effects. {words}, so the intervals of the other factors are "
-                     "rather too narrow.")  # fmt: skip
+                     "rather too narrow. A workload with other tables has a database of its own.")  # fmt: skip
     lines += _without(found)
     if left := len(found.study.counted("planned", "running")):
         lines.append(f"{left} trials are not made yet: dsbench study run {found.study.folder}")

@@ -47,7 +47,9 @@ def work_factors(found: Outcomes) -> list[int]:
 def select(found: Outcomes, levels: Mapping[int, int]) -> Slice:
     """The trials that have all of ``levels``, with the effects of the whole study."""
     made = tuple(one for one in found.made if all(one.at[n] == level for n, level in levels.items()))
-    return Slice(replace(found, made=made), dict(levels))
+    named = found.measure != "rate"  # Which may stand for New-Orders per minute.
+    units = {part.units[found.measure] for one in made if (part := found.part(one)) and part.measured[found.measure]}
+    return Slice(replace(found, made=made, unit=units.pop() if len(units) == 1 and named else found.unit), dict(levels))
 
 
 def by_work(found: Outcomes, kept: Collection[int] = ()) -> Iterator[Slice]:

@@ -25,6 +25,7 @@ pub fn cases() -> Vec<Case> {
         killed("a session that was ended before its commit ends unknown", in_commit),
         killed("a new session goes on with what was committed", reconnects),
         Case::plain(GROUP, "another thread ends what a session is waiting for", interrupted),
+        Case::plain(GROUP, "a query that takes longer than its limit is ended, and its session goes on", limited),
     ]
 }
 
@@ -110,6 +111,20 @@ fn interrupted(bed: &Bed) -> Result<(), Doubt> {
     bed.reset()?;
     let found = bed.balances()?;
     ensure(found == [1, 1], || format!("other sessions do not go on: {found:?}"))
+}
+
+fn limited(bed: &Bed) -> Result<(), Doubt> {
+    let slow = bed.all("slow").first().copied().map_or_else(|| bed.sql("endless"), Ok)?;
+    let mut session = bed.session(Isolation::RepeatableRead)?;
+    if !session.limit(Duration::from_millis(50))? {
+        session.script(&[bed.sql("limit")?])?;
+    }
+    for _ in 0..2 {
+        refused("the query", session.fetch(slow), ErrorKind::Timeout)?;
+        let row = session.fetch("SELECT k FROM t WHERE k = 1")?.rows;
+        ensure(row == [[Some("1".to_string())]], || format!("the session does not go on: {row:?}"))?;
+    }
+    Ok(())
 }
 
 /// A case of a server that is killed and its outcome.

@@ -32,3 +32,10 @@ SELECT count(*) FROM information_schema.PROCESSLIST WHERE ID = {session}
 
 -- name: endless
 SELECT sleep(120)
+
+-- name: slow
+-- MySQL's sleep ends without an error at its limit.
+SELECT count(*) FROM information_schema.COLLATIONS a, information_schema.COLLATIONS b, information_schema.COLLATIONS c, information_schema.COLLATIONS d, information_schema.COLLATIONS e
+
+-- name: limit
+SET /*M! max_statement_time = 0.05 */ /*!50708 max_execution_time = 50 */

@@ -37,3 +37,6 @@ SELECT count(*) FROM pg_stat_activity WHERE pid = {session}
 
 -- name: endless
 SELECT pg_sleep(120)
+
+-- name: limit
+SET statement_timeout = '50ms'

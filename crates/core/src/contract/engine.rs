@@ -1,6 +1,8 @@
 //! What an engine must be able to do. Optional abilities are further traits, reached by a method
 //! that answers `None` where an engine lacks them.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ErrorKind, Result};
@@ -122,6 +124,11 @@ pub trait Engine: Send + Sync {
     /// The place that dsbench makes for itself at the target, and may drop.
     fn place(&self) -> &dyn Place;
 
+    /// What each session of load does now, where the database is in this process; nothing where a server has to be asked.
+    fn seen(&self) -> Option<Vec<Seen>> {
+        None
+    }
+
     /// True when its connections wait in sockets alone, and by [`crate::carrier`] where they are
     /// carried: then several clients may share a thread of the operating system.
     fn waits_in_sockets(&self) -> bool {
@@ -140,6 +147,36 @@ pub trait Engine: Send + Sync {
     fn on_thread(&self, body: &mut dyn FnMut()) {
         body();
     }
+}
+
+/// What a session of an engine in this process does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Nothing, without a transaction.
+    Idle,
+    /// Nothing, within a transaction.
+    Open,
+    /// It works, or waits for a CPU.
+    Active,
+    /// It waits for the lock of another session.
+    Lock,
+    /// It reads from a file.
+    Read,
+    /// It writes to a file.
+    Write,
+    /// It makes durable what was written.
+    Flush,
+}
+
+/// What a session was seen to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Its state.
+    pub state: State,
+    /// The product's name of what it waits for; empty where it does not.
+    pub wait: &'static str,
+    /// Its statement, or its last one.
+    pub statement: String,
 }
 
 /// What a pooler gives to whom.
@@ -241,6 +278,12 @@ pub trait Connection: Send {
 
     /// Runs one administrative query and gives all of it as text.
     fn fetch(&mut self, sql: &str) -> Result<Table>;
+
+    /// Ends each later [`fetch`](Self::fetch) that takes longer than this, with kind `Timeout`. False where the engine
+    /// leaves that to the server.
+    fn limit(&mut self, _longest: Duration) -> Result<bool> {
+        Ok(false)
+    }
 
     /// The engine's fast path to load rows, where it has one.
     fn bulk(&mut self) -> Option<&mut dyn BulkLoad> {

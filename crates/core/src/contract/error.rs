@@ -25,6 +25,8 @@ pub enum ErrorKind {
     Syntax,
     /// Any other error of a statement: a check, a type, a limit, a full disk.
     Statement,
+    /// A statement took longer than it may, and was ended; its session goes on.
+    Timeout,
     /// The request makes no sense, whatever the state of the server: a bad URL or option.
     Configuration,
     /// The place where the run should happen could not be set up: connecting, creating, rights.
@@ -33,7 +35,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All kinds, in the order of the archive's columns.
-    pub const ALL: [ErrorKind; 11] = [
+    pub const ALL: [ErrorKind; 12] = [
         ErrorKind::Serialization,
         ErrorKind::Deadlock,
         ErrorKind::Conflict,
@@ -43,6 +45,7 @@ impl ErrorKind {
         ErrorKind::DuplicateKey,
         ErrorKind::Syntax,
         ErrorKind::Statement,
+        ErrorKind::Timeout,
         ErrorKind::Configuration,
         ErrorKind::Setup,
     ];
@@ -64,6 +67,7 @@ impl ErrorKind {
             Self::DuplicateKey => "duplicate-key",
             Self::Syntax => "syntax",
             Self::Statement => "statement",
+            Self::Timeout => "timeout",
             Self::Configuration => "configuration",
             Self::Setup => "setup",
         }

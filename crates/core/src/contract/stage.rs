@@ -14,6 +14,8 @@ use crate::workload::KindId;
 pub enum Counted {
     /// Transactions that were done: committed, or rolled back on purpose.
     Transactions,
+    /// Transactions that were tried: those that failed for good, too.
+    Attempts,
     /// Rows, as the workload counts them: see [`Client::rows`](crate::workload::Client::rows).
     Rows,
 }

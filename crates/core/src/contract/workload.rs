@@ -222,6 +222,8 @@ pub struct Answer {
     pub states: (u64, u64),
     /// Why there is none: "timeout"; empty where there is.
     pub failed: &'static str,
+    /// The answer that is published, as a table of text; empty where there is none.
+    pub published: &'static str,
 }
 
 /// All answers of a run, and what changed the database between them.

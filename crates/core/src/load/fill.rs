@@ -258,6 +258,7 @@ impl Counted {
     fn word(self) -> &'static str {
         match self {
             Self::Transactions => "transactions",
+            Self::Attempts => "attempts",
             Self::Rows => "rows",
         }
     }

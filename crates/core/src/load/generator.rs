@@ -368,7 +368,7 @@ impl<'a, C: Clock> Runner<'a, C> {
     /// Makes the thread able to go on after `error`, or says why it cannot.
     fn recover(&mut self, index: usize, seat: usize, error: &Error) -> Result<()> {
         match error.kind {
-            kind if kind.is_retryable() => return Ok(()),
+            kind if kind.is_retryable() || kind == ErrorKind::Timeout => return Ok(()),
             ErrorKind::Disconnected | ErrorKind::Unknown if !self.conduct.reconnect => {
                 self.reopen(index, seat, error)?
             }

@@ -95,29 +95,32 @@ impl Quota<'_> {
         match (of, counted) {
             (Whose::Each | Whose::Share, _) => self.done < self.share,
             (Whose::All, Counted::Rows) => left.load(Ordering::Relaxed) > 0,
-            (Whose::All, Counted::Transactions) => {
+            (Whose::All, _) => {
                 left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |places| places.checked_sub(1)).is_ok()
             }
         }
     }
 
     /// The transaction that began last has ended so, with so many `rows`. One that was not done does not
-    /// count: its client tries another.
+    /// count, unless attempts do: its client tries another.
     #[inline]
     pub fn ended(&mut self, outcome: Outcome, rows: u64) {
         let Until::Count { counted, of, .. } = self.limit.until else { return };
         let left = &self.limit.left;
-        let done = matches!(outcome, Outcome::Committed | Outcome::RolledBack);
+        let done = match outcome {
+            Outcome::Committed | Outcome::RolledBack => true,
+            Outcome::Failed | Outcome::Unknown => counted == Counted::Attempts,
+        };
         match (of, counted) {
-            (Whose::Each | Whose::Share, Counted::Transactions) => self.done += u64::from(done),
             (Whose::Each | Whose::Share, Counted::Rows) => self.done += rows,
-            (Whose::All, Counted::Transactions) if !done => drop(left.fetch_add(1, Ordering::Relaxed)),
-            (Whose::All, Counted::Transactions) => {}
+            (Whose::Each | Whose::Share, _) => self.done += u64::from(done),
             (Whose::All, Counted::Rows) => {
                 // Others may have brought the last rows meanwhile: together they may write more, never fewer.
                 let rest = |missing: u64| Some(missing.saturating_sub(rows));
                 let _ = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest);
             }
+            (Whose::All, _) if !done => drop(left.fetch_add(1, Ordering::Relaxed)),
+            (Whose::All, _) => {}
         }
     }
 }

@@ -27,6 +27,9 @@ pub(super) struct Existence {
     pub parameters: *const u8,
 }
 
+/// What the library asks before it shuts down: reason, mask and argument in, 0 is consent.
+pub(super) type Shutdown = extern "C" fn(c_int, c_int, *mut c_void) -> c_int;
+
 macro_rules! functions {
     ($($(#[$doc:meta])* fn $name:ident($($kind:ty),*) -> $result:ty;)*) => {
         /// The functions of a loaded client library.
@@ -73,6 +76,7 @@ functions! {
     fn isc_dsql_sql_info(*mut isize, *mut Handle, c_short, *const u8, c_short, *mut u8) -> Code;
     /// The only call that may come from another thread than the one that uses the attachment.
     fn fb_cancel_operation(*mut isize, *mut Handle, c_ushort) -> Code;
+    fn fb_shutdown_callback(*mut isize, Shutdown, c_int, *mut c_void) -> Code;
     fn fb_interpret(*mut c_char, c_uint, *mut *const isize) -> c_long;
 }
 
@@ -95,6 +99,10 @@ pub(super) mod free {
 
 /// What `fb_cancel_operation` does.
 pub(super) mod cancel {
+    /// Forgets a wish to end a statement, and takes no other.
+    pub const DISABLE: u16 = 1;
+    /// Takes such wishes again.
+    pub const ENABLE: u16 = 2;
     /// Ends the statement under way at the server.
     pub const RAISE: u16 = 3;
     /// Gives the attachment up, whatever it waits for.

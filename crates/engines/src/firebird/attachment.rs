@@ -227,6 +227,11 @@ impl Attachment {
         Ok(items.map(found))
     }
 
+    /// What other threads share of it.
+    pub(super) fn gate(&self) -> Arc<Gate> {
+        Arc::clone(&self.gate)
+    }
+
     /// A handle by which another thread can end the session.
     pub(super) fn interrupt(&self) -> Box<dyn Interrupt> {
         Box::new(Ending(Arc::clone(&self.gate)))

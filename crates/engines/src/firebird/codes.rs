@@ -41,6 +41,7 @@ const KINDS: &[(i32, ErrorKind)] = &[
     (335_544_324, ErrorKind::Disconnected), // bad_db_handle: the attachment is gone
     (335_544_665, ErrorKind::DuplicateKey), // unique_key_violation
     (335_544_349, ErrorKind::DuplicateKey), // no_dup: a unique index without a constraint
+    (335_544_794, ErrorKind::Timeout),      // cancelled: by a limit of the statement or of the session, or on request
     (335_544_510, ErrorKind::Busy),         // lock_timeout
     (335_544_451, ErrorKind::Conflict),     // update_conflict: another one changed the row, committed or not
     (335_544_345, ErrorKind::Conflict),     // lock_conflict: another one holds the table

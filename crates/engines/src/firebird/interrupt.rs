@@ -1,7 +1,9 @@
 //! Ends what an attachment waits for, from another thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use dsbench_core::engine::Interrupt;
 use dsbench_core::locking::lock;
@@ -29,6 +31,40 @@ impl Gate {
         self.ended.load(Ordering::Relaxed)
     }
 
+    /// Does `work`, and ends the statement under way when that takes longer.
+    pub(super) fn limited<T>(&self, longest: Duration, work: impl FnOnce() -> T) -> T {
+        let (working, ended) = channel::<()>();
+        std::thread::scope(|scope| {
+            let watch = scope.spawn(move || {
+                let late = ended.recv_timeout(longest) == Err(RecvTimeoutError::Timeout);
+                if late {
+                    self.cancel(&[cancel::RAISE]);
+                }
+                late
+            });
+            let done = work();
+            drop(working);
+            if watch.join().unwrap_or(true) {
+                // What came when the statement had just ended must not end the next one.
+                self.cancel(&[cancel::DISABLE, cancel::ENABLE]);
+            }
+            done
+        })
+    }
+
+    fn cancel(&self, options: &[u16]) {
+        let mut handle = lock(&self.handle);
+        if *handle == 0 {
+            return;
+        }
+        let mut status = Status::default();
+        for option in options {
+            // SAFETY: the attachment is open while the lock is held, and this call is made for other threads.
+            // It may fail when nothing is under way or the server is gone, which is just as good.
+            unsafe { (self.api.fb_cancel_operation)(status.as_mut_ptr(), &mut *handle, *option) };
+        }
+    }
+
     /// Says that the attachment is about to be closed.
     pub(super) fn close(&self) {
         *lock(&self.handle) = 0;
@@ -40,18 +76,8 @@ pub(super) struct Ending(pub Arc<Gate>);
 
 impl Interrupt for Ending {
     fn interrupt(&self) {
-        let gate = &*self.0;
-        gate.ended.store(true, Ordering::Relaxed);
-        let mut handle = lock(&gate.handle);
-        if *handle == 0 {
-            return;
-        }
-        let mut status = Status::default();
+        self.0.ended.store(true, Ordering::Relaxed);
         // First the statement, so that the server stops working on it, then the connection.
-        for option in [cancel::RAISE, cancel::ABORT] {
-            // SAFETY: the attachment is open while the lock is held, and this call is made for other threads.
-            // It may fail when nothing is under way or the server is gone, which is just as good.
-            unsafe { (gate.api.fb_cancel_operation)(status.as_mut_ptr(), &mut *handle, option) };
-        }
+        self.0.cancel(&[cancel::RAISE, cancel::ABORT]);
     }
 }

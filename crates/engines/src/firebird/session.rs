@@ -1,5 +1,7 @@
 //! The verbs of a session.
 
+use std::time::Duration;
+
 use dsbench_core::engine::{BulkLoad, Connection, Described, Interrupt, Prepare, Statement, StatementId};
 use dsbench_core::error::{Code, Result};
 use dsbench_core::value::{Rows, Table, Value};
@@ -22,12 +24,22 @@ pub(super) struct Session {
     parameters: Box<[u8]>,
     reading: Reading,
     sweep: Sweep,
+    /// How long a query may take that is read as text.
+    longest: Option<Duration>,
 }
 
 impl Session {
     /// The verbs of a fresh attachment; `parameters` are those of its transactions.
     pub(super) fn new(at: Attachment, parameters: Vec<u8>, reading: Reading, sweep: Sweep) -> Self {
-        Self { at, statements: Vec::new(), transaction: 0, parameters: parameters.into(), reading, sweep }
+        Self {
+            at,
+            statements: Vec::new(),
+            transaction: 0,
+            parameters: parameters.into(),
+            reading,
+            sweep,
+            longest: None,
+        }
     }
 
     /// Runs a statement: in the open transaction, or a SELECT in the one that only reads, or in one of
@@ -131,10 +143,21 @@ impl Connection for Session {
 
     fn fetch(&mut self, sql: &str) -> Result<Table> {
         self.at.alive("fetch")?;
-        match self.transaction {
+        let gate = self.at.gate();
+        let mut work = || match self.transaction {
             0 => self.at.within(&blocks::reading(), |at, transaction| text::fetch(at, transaction, sql)),
             _ => text::fetch(&mut self.at, &mut self.transaction, sql),
+        };
+        match self.longest {
+            Some(longest) => gate.limited(longest, work),
+            None => work(),
         }
+    }
+
+    /// By a thread that asks the server to end the statement: version 3 has no limit of its own.
+    fn limit(&mut self, longest: Duration) -> Result<bool> {
+        self.longest = Some(longest);
+        Ok(true)
     }
 
     fn bulk(&mut self) -> Option<&mut dyn BulkLoad> {

@@ -1,7 +1,15 @@
 //! Signals stay the program's. With its first call the client library takes SIGINT and SIGTERM, and at one of them
 //! shuts down every attachment of the process: a program that wants to end in order would find its sessions gone.
 
+use std::ffi::{c_int, c_void};
+
 use super::api::Api;
+
+/// The library asks before it shuts down (`fb_shut_confirmation`).
+const CONFIRMATION: c_int = 1;
+
+/// It would shut down for a signal (`fb_shutrsn_signal`).
+const SIGNAL: c_int = -5;
 
 #[cfg(unix)]
 const TAKEN: [libc::c_int; 2] = [libc::SIGINT, libc::SIGTERM];
@@ -9,8 +17,10 @@ const TAKEN: [libc::c_int; 2] = [libc::SIGINT, libc::SIGTERM];
 /// Makes the first call of a library that was just loaded, a short one, and gives the program its handlers back.
 ///
 /// A signal that comes meanwhile waits until they are in force, unless another thread takes it: then both handlers
-/// run, and the library refuses every attachment from then on.
+/// run, and the library is refused its shutdown.
 pub(super) fn keep(api: &Api) {
+    // SAFETY: the function fits the library's type, and lives as long as the program.
+    unsafe { (api.fb_shutdown_callback)([0; 20].as_mut_ptr(), refuse, CONFIRMATION, std::ptr::null_mut()) };
     #[cfg(unix)]
     {
         let mask = blocked();
@@ -25,6 +35,11 @@ pub(super) fn keep(api: &Api) {
     }
     #[cfg(not(unix))]
     call(api);
+}
+
+/// The library's question whether it may shut down, answered: 1 refuses.
+extern "C" fn refuse(reason: c_int, _mask: c_int, _argument: *mut c_void) -> c_int {
+    c_int::from(reason == SIGNAL)
 }
 
 /// A call that fails after the library has set itself up, before it looks for a server: it names parameters of

@@ -3,7 +3,7 @@
 
 use dsbench_core::error::{Code, ErrorKind};
 
-use ErrorKind::{Busy, Deadlock, Disconnected, DuplicateKey, Serialization, Setup, Statement, Syntax};
+use ErrorKind::{Busy, Deadlock, Disconnected, DuplicateKey, Serialization, Setup, Statement, Syntax, Timeout};
 
 /// Error numbers in rising order and the kinds they stand for.
 const KINDS: &[(u16, ErrorKind)] = &[
@@ -71,10 +71,14 @@ const KINDS: &[(u16, ErrorKind)] = &[
     (1862, Setup),
     (1873, Setup),
     (1927, Disconnected),
+    // MariaDB: max_statement_time.
+    (1969, Timeout),
     (2006, Disconnected),
     (2013, Disconnected),
     (2055, Disconnected),
     (2061, Setup),
+    // MySQL: max_execution_time.
+    (3024, Timeout),
     // MySQL 8: password or account locked, NOWAIT, LOAD DATA LOCAL, idle for too long.
     (3118, Setup),
     (3572, Busy),

@@ -13,7 +13,9 @@ const KINDS: &[(&str, ErrorKind)] = &[
     // An error of this code that leaves the session alive is about one statement: wrong number of parameters.
     ("08P01", ErrorKind::Statement),
     ("08", ErrorKind::Disconnected),
-    // admin, crash and idle shutdown, cannot_connect_now, database_dropped; not query_canceled.
+    // query_canceled: by statement_timeout, or on request.
+    ("57014", ErrorKind::Timeout),
+    // admin, crash and idle shutdown, cannot_connect_now, database_dropped.
     ("57P", ErrorKind::Disconnected),
     ("25P03", ErrorKind::Disconnected),
     // Login, database, number of connections, rights, schema: what must be right before a run.
@@ -83,7 +85,7 @@ mod tests {
             ("42P07", ErrorKind::Statement),
             ("42501", ErrorKind::Setup),
             ("57P01", ErrorKind::Disconnected),
-            ("57014", ErrorKind::Statement),
+            ("57014", ErrorKind::Timeout),
             ("08006", ErrorKind::Disconnected),
             ("08P01", ErrorKind::Statement),
             ("28P01", ErrorKind::Setup),

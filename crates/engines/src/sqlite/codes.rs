@@ -66,6 +66,12 @@ pub(super) fn error(code: c_int, during: During, message: impl FnOnce() -> Strin
     Error { code: Code::number(code), ..error }
 }
 
+/// The error of a statement that took longer than it may.
+pub(super) fn late(during: During) -> Error {
+    let words = "the statement took longer than its limit";
+    Error { code: Code::number(ffi::SQLITE_INTERRUPT), ..Error::with(ErrorKind::Timeout, during.context(), words) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! A session on the file.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use dsbench_core::engine::{BulkLoad, Connection, Described, Interrupt, Prepare, Statement, StatementId};
 use dsbench_core::error::Result;
@@ -9,6 +10,7 @@ use libsqlite3_sys as ffi;
 
 use super::codes::During;
 use super::convert;
+use super::doing;
 use super::raw::{Db, Stmt};
 use super::target::Target;
 use super::waiting::Waiting;
@@ -32,6 +34,8 @@ pub(super) struct Session {
     pub(super) db: Db,
     /// Whether the session enforces foreign keys, when it does not load rows.
     pub(super) foreign_keys: bool,
+    /// How long a query may take that is read as text.
+    longest: Option<Duration>,
 }
 
 impl Session {
@@ -48,6 +52,7 @@ impl Session {
             rollback: db.statement("ROLLBACK", true)?,
             db,
             foreign_keys: target.foreign_keys,
+            longest: None,
         })
     }
 
@@ -63,6 +68,21 @@ impl Session {
 
     fn run(&mut self, id: StatementId, params: &[Value<'_>], into: Option<&mut Rows>) -> Result<()> {
         self.alive(During::Execute)?;
+        self.db.waiting().doing.begin(id.0);
+        let done = self.run_known(id, params, into);
+        self.db.waiting().doing.end(self.db.is_idle());
+        done
+    }
+
+    /// Runs one of the three statements around a transaction.
+    fn run_own(&self, number: u32, statement: &Stmt, during: During) -> Result<()> {
+        self.db.waiting().doing.begin(number);
+        let done = finish(&self.db, statement, during);
+        self.db.waiting().doing.end(self.db.is_idle());
+        done
+    }
+
+    fn run_known(&mut self, id: StatementId, params: &[Value<'_>], into: Option<&mut Rows>) -> Result<()> {
         let known = self.known.get_mut(id.0 as usize).ok_or_else(|| unknown(id, "execute"))?;
         if let Some(statement) = &mut known.parsed {
             return run(&self.db, statement, &known.params, &known.columns, params, into);
@@ -76,7 +96,7 @@ impl Session {
     /// Opens a transaction by the engine's own statement.
     pub(super) fn open_transaction(&mut self) -> Result<()> {
         self.alive(During::Begin)?;
-        finish(&self.db, &self.begin, During::Begin)
+        self.run_own(doing::BEGIN, &self.begin, During::Begin)
     }
 }
 
@@ -170,6 +190,7 @@ impl Connection for Session {
             }
         };
         let (params, columns) = (statement.params.into(), statement.columns.into());
+        self.db.waiting().doing.add(statement.sql);
         self.known.push(Known { sql: statement.sql.into(), params, columns, parsed });
         Ok(StatementId(self.known.len() as u32 - 1))
     }
@@ -190,7 +211,7 @@ impl Connection for Session {
     /// Deferred: it never waits for the one writer, and sees what was committed when it first reads.
     fn begin_reading(&mut self) -> Result<()> {
         self.alive(During::Begin)?;
-        finish(&self.db, &self.begin_reading, During::Begin)
+        self.run_own(doing::BEGIN, &self.begin_reading, During::Begin)
     }
 
     fn execute(&mut self, id: StatementId, params: &[Value<'_>]) -> Result<u64> {
@@ -206,7 +227,7 @@ impl Connection for Session {
 
     fn commit(&mut self) -> Result<()> {
         self.alive(During::Commit)?;
-        finish(&self.db, &self.commit, During::Commit)
+        self.run_own(doing::COMMIT, &self.commit, During::Commit)
     }
 
     fn rollback(&mut self) -> Result<()> {
@@ -214,7 +235,7 @@ impl Connection for Session {
         if self.db.is_idle() {
             return Ok(());
         }
-        finish(&self.db, &self.rollback, During::Rollback)
+        self.run_own(doing::ROLLBACK, &self.rollback, During::Rollback)
     }
 
     fn in_transaction(&mut self) -> bool {
@@ -228,7 +249,18 @@ impl Connection for Session {
 
     fn fetch(&mut self, sql: &str) -> Result<Table> {
         self.alive(During::Execute)?;
-        fetch(&self.db, sql)
+        if self.longest.is_none() {
+            return fetch(&self.db, sql);
+        }
+        self.db.waiting().limit(self.longest);
+        let done = fetch(&self.db, sql);
+        self.db.waiting().limit(None);
+        done
+    }
+
+    fn limit(&mut self, longest: Duration) -> Result<bool> {
+        self.longest = Some(longest);
+        Ok(true)
     }
 
     fn bulk(&mut self) -> Option<&mut dyn BulkLoad> {

@@ -28,14 +28,16 @@ mod claim;
 mod codes;
 mod connection;
 mod convert;
+mod doing;
 mod place;
 mod raw;
 mod target;
 mod waiting;
 
-use dsbench_core::engine::{Connection, Dialect, Engine, Isolation, Place, PlaceState, Session};
+use dsbench_core::engine::{Connection, Dialect, Engine, Isolation, Place, PlaceState, Seen, Session};
 use dsbench_core::error::{Error, ErrorKind, Result};
 
+use doing::Sessions;
 use place::{set_up, FilePlace};
 use target::Target;
 
@@ -44,11 +46,12 @@ static DIALECT: Dialect =
 
 /// Binds the engine to the file of a URL. Nothing is opened yet.
 pub fn open(url: &str) -> Result<Box<dyn Engine>> {
-    Ok(Box::new(Sqlite { place: FilePlace::new(Target::parse(url)?) }))
+    Ok(Box::new(Sqlite { place: FilePlace::new(Target::parse(url)?), sessions: Sessions::default() }))
 }
 
 struct Sqlite {
     place: FilePlace,
+    sessions: Sessions,
 }
 
 impl Engine for Sqlite {
@@ -68,6 +71,9 @@ impl Engine for Sqlite {
             (PlaceState::Foreign(what), _) => return Err(refuse(format!("{what}: name another file"))),
             _ => return Err(refuse(format!("{} does not exist: create it first", self.place.0.path.display()))),
         };
+        if session.in_place {
+            self.sessions.add(db.waiting());
+        }
         let opened = connection::Session::new(db, &self.place.0).map_err(set_up)?;
         Ok(Box::new(opened))
     }
@@ -78,7 +84,12 @@ impl Engine for Sqlite {
         if let Some(mode) = self.place.0.journal_mode {
             place::set_journal_mode(&db, mode).map_err(set_up)?;
         }
+        self.sessions.add(db.waiting());
         Ok(Box::new(connection::Session::new(db, &self.place.0).map_err(set_up)?))
+    }
+
+    fn seen(&self) -> Option<Vec<Seen>> {
+        Some(self.sessions.seen())
     }
 
     fn kind_of(&self, code: &str) -> ErrorKind {

@@ -13,6 +13,7 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 use libsqlite3_sys as ffi;
 
 use super::codes::{self, During};
+use super::doing;
 use super::waiting::Waiting;
 
 /// An open database; used by one thread at a time.
@@ -34,6 +35,7 @@ impl Db {
         CONFIGURED.call_once(|| unsafe {
             ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0 as c_int);
         });
+        doing::install();
         let name = c_string(path)?;
         let flags = ffi::SQLITE_OPEN_READWRITE
             | ffi::SQLITE_OPEN_NOMUTEX
@@ -96,6 +98,9 @@ impl Db {
 
     /// The error for a result code, with the library's words.
     pub(super) fn error(&self, code: c_int, during: During) -> Error {
+        if code & 0xff == ffi::SQLITE_INTERRUPT && !self.waiting.is_ended() {
+            return codes::late(during);
+        }
         // A session that was ended from outside while it waited for a lock is gone, not busy.
         let code = if self.waiting.is_ended() { ffi::SQLITE_INTERRUPT } else { code };
         codes::error(code, during, || {

@@ -1,11 +1,13 @@
 //! How a session waits for the locks of others, and how another thread ends it.
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libsqlite3_sys as ffi;
+
+use super::doing::{self, Doing};
 
 /// Instructions of SQLite's machine between two calls of `on_progress`: some 50 µs.
 const PROGRESS_STEPS: c_int = 1000;
@@ -17,12 +19,23 @@ pub(super) struct Waiting {
     timeout_ms: u32,
     /// Set once, by another thread; the session is unusable from then on.
     ended: AtomicBool,
+    begun: Instant,
+    /// When the statement under way has taken too long, in nanoseconds from `begun` on; 0 for never.
+    due: AtomicU64,
+    /// What the session does.
+    pub(super) doing: Doing,
 }
 
 impl Waiting {
     /// A session that gives up a lock after this long.
     pub(super) fn new(timeout_ms: u32) -> Arc<Self> {
-        Arc::new(Self { timeout_ms, ended: AtomicBool::new(false) })
+        Arc::new(Self {
+            timeout_ms,
+            ended: AtomicBool::new(false),
+            begun: Instant::now(),
+            due: AtomicU64::new(0),
+            doing: Doing::default(),
+        })
     }
 
     /// Ends the session: a statement at its next thousand steps, a wait for a lock within 100 ms.
@@ -33,6 +46,18 @@ impl Waiting {
     /// Whether the session was ended.
     pub(super) fn is_ended(&self) -> bool {
         self.ended.load(Ordering::Relaxed)
+    }
+
+    /// From now on a statement is ended after so long; with none never.
+    pub(super) fn limit(&self, longest: Option<Duration>) {
+        let due = longest.map_or(0, |longest| (self.begun.elapsed() + longest).as_nanos() as u64);
+        self.due.store(due, Ordering::Relaxed);
+    }
+
+    /// Whether the statement under way has taken too long.
+    fn is_late(&self) -> bool {
+        let due = self.due.load(Ordering::Relaxed);
+        due > 0 && self.begun.elapsed().as_nanos() as u64 >= due
     }
 
     /// Makes SQLite ask here when it has to wait, and now and then while it works.
@@ -65,7 +90,9 @@ unsafe extern "C" fn on_busy(waiting: *mut c_void, count: c_int) -> c_int {
     // SAFETY: `install` demands that it lives for as long as the database is open.
     let waiting = unsafe { &*waiting.cast::<Waiting>() };
     match waiting.delay_ms(count.unsigned_abs()) {
-        Some(ms) if !waiting.is_ended() => std::thread::sleep(Duration::from_millis(ms.into())),
+        Some(ms) if !waiting.is_ended() => {
+            waiting.doing.during(doing::LOCK, || std::thread::sleep(Duration::from_millis(ms.into())));
+        }
         _ => return 0,
     }
     c_int::from(!waiting.is_ended())
@@ -76,7 +103,7 @@ unsafe extern "C" fn on_busy(waiting: *mut c_void, count: c_int) -> c_int {
 unsafe extern "C" fn on_progress(waiting: *mut c_void) -> c_int {
     // SAFETY: as in `on_busy`.
     let waiting = unsafe { &*waiting.cast::<Waiting>() };
-    c_int::from(waiting.is_ended())
+    c_int::from(waiting.is_ended() || waiting.is_late())
 }
 
 #[cfg(test)]

@@ -73,6 +73,14 @@ pub static TP1: Entry = Entry {
             default: "0",
             help: "per cent of the transactions whose account is of another branch; TP1 names 15, its reports take 0",
         },
+        Setting {
+            name: "terminal",
+            values: Values::Words(&["none", "block"]),
+            default: "none",
+            help:
+                "block: each client reads a message of 100 bytes in ten fields from a terminal of its own, and answers \
+                   with 100 bytes; none: without terminals, as most reports",
+        },
         HISTORY,
         BEFORE,
         SPACES,

@@ -3,6 +3,7 @@
 //! transactions over a varying number of streams; docs/tp1.md says more.
 
 pub mod entry;
+mod terminal;
 
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ use crate::tpcb::check::{check, history, not_checkable, Totals};
 use crate::tpcb::client::{one_row, Does, TpcbClient};
 use crate::tpcb::on_bank::OnBank;
 use crate::{Call, Options};
+
+use terminal::AtTerminal;
 
 /// Branches of a unit of scale.
 const BRANCHES: u64 = 10;
@@ -58,7 +61,11 @@ fn open_tp1(options: &Options) -> Result<Box<dyn Workload>> {
         |at, conn, expected| check(&at.bank, conn, expected),
         |at, who, seed| {
             let remote = entry::TP1.value(&at.options.settings, "remote").parse().unwrap_or(0);
-            Box::new(TpcbClient::new(Arc::clone(&at.bank), Does::Whole(at.call), remote, who.id, seed))
+            let client = TpcbClient::new(Arc::clone(&at.bank), Does::Whole(at.call), remote, who.id, seed);
+            match entry::TP1.value(&at.options.settings, "terminal") {
+                "block" => Box::new(AtTerminal::new(client, who.id)),
+                _ => Box::new(client),
+            }
         },
     )?;
     Ok(counted(entry, made))

@@ -86,7 +86,10 @@ pub struct TpcbClient {
     remote_percent: u64,
     id: u64,
     seed: u64,
-    inputs: Inputs,
+    /// Those drawn last.
+    pub(crate) inputs: Inputs,
+    /// What the account of the transaction that ran last has now.
+    pub(crate) balance: i64,
     known: Option<Known>,
     rows: Rows,
     delta: i64,
@@ -98,7 +101,8 @@ impl TpcbClient {
     /// Client `id` with the stream of `seed`; see [`Inputs::draw`] for `remote_percent`.
     pub fn new(bank: Arc<Bank>, does: Does, remote_percent: u64, id: u64, seed: u64) -> Self {
         let (inputs, rows) = (Inputs::default(), Rows::new());
-        Self { bank, does, remote_percent, id, seed, inputs, known: None, rows, delta: 0, remote: 0, accounts: 0 }
+        let (balance, delta, remote, accounts) = (0, 0, 0, 0);
+        Self { bank, does, remote_percent, id, seed, inputs, balance, known: None, rows, delta, remote, accounts }
     }
 }
 
@@ -156,7 +160,7 @@ impl Client for TpcbClient {
                 one_row(conn.execute(history, &[tid, bid, aid, delta])?, "history")?;
             }
         }
-        self.rows.int(0, 0)?;
+        self.balance = self.rows.int(0, 0)?;
         Ok(End::Commit)
     }
 

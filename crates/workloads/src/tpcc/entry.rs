@@ -11,7 +11,7 @@ const DEFERRED: &str = "deferred";
 /// Shares of the mix (clause 5.2.3), limits of 90 % of the response times and the times of people at terminals
 /// (clause 5.2.5), by number of the kind. The limit of a Delivery is that of its answer, for which the terminal
 /// waits; a queued one (clause 2.7.2) has a longer one.
-pub(super) const KINDS: &[Kind; deck::KINDS] = &[
+pub(crate) const KINDS: &[Kind; deck::KINDS] = &[
     Kind { limit_s: Some(5.0), keying_and_think_s: Some((18, 12)), ..Kind::named("new_order") },
     Kind { least_share: Some(0.43), limit_s: Some(5.0), keying_and_think_s: Some((3, 12)), ..Kind::named("payment") },
     Kind {

@@ -10,15 +10,12 @@ use dsbench_core::locking::lock;
 use dsbench_core::value::{Type, Value};
 use dsbench_core::workload::{Answer, Client, ClientId, Drawn, End, KindId, Shape};
 
-use super::market::{Market, STAGES};
-use super::parameters::{draw, ORDERS};
+use super::market::{Market, QUALIFY, STAGES};
+use super::parameters::{default, draw, ORDERS, QUERIES};
 use super::rows::{Form, Kept, Table};
 
 const RF1: KindId = 22;
 const RF2: KindId = 23;
-
-/// What the server says when it ends a statement that took too long: PostgreSQL, MariaDB, MySQL, Firebird.
-const TIMED_OUT: [&str; 4] = ["57014", "1969", "3024", "335544794"];
 
 /// What a client does; its role is twice this, and one more in the second run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +26,8 @@ pub enum Work {
     Queries,
     /// The stream of refreshes.
     Refreshes,
+    /// The queries with their default parameters, in the order of their numbers.
+    Qualify,
 }
 
 /// The statements of refreshes.
@@ -68,7 +67,8 @@ impl TpchClient {
     /// Client `who`.
     pub fn new(market: Arc<Market>, who: ClientId, seed: u64) -> Self {
         let (work, run) = (who.role / 2, u64::from(who.role % 2));
-        let (power, queries) = (work == Work::Power as u8, work == Work::Queries as u8);
+        let of = |one: Work| work == one as u8;
+        let (power, queries, qualify) = (of(Work::Power), of(Work::Queries), of(Work::Qualify));
         let stream = if queries { who.id % (ORDERS.len() as u64 - 1) + 1 } else { 0 };
         let first = market.first_set(run);
         let asked = ORDERS[stream as usize].iter().map(|query| (query - 1, 0));
@@ -76,16 +76,17 @@ impl TpchClient {
         let list = match (power, queries) {
             (true, _) => [(RF1, first)].into_iter().chain(asked).chain([(RF2, first)]).collect(),
             (_, true) => asked.collect(),
+            _ if qualify => (0..QUERIES as u16).map(|query| (query as KindId, 0)).collect(),
             _ => (1..=market.streams).flat_map(|at| pair(first + at)).collect(),
         };
-        let stage = STAGES[run as usize * 2 + usize::from(!power)];
+        let stage = if qualify { QUALIFY } else { STAGES[run as usize * 2 + usize::from(!power)] };
         Self {
             market,
             seed,
             stage,
             run,
             stream,
-            refreshing: !queries,
+            refreshing: !queries && !qualify,
             list,
             at: 0,
             text: String::new(),
@@ -115,19 +116,25 @@ impl TpchClient {
         let after = self.market.begun.load(Ordering::SeqCst);
         let failed = match &given {
             Ok(_) => "",
-            Err(error) if TIMED_OUT.contains(&error.code.as_str()) => "timeout",
+            Err(error) if error.kind == ErrorKind::Timeout => "timeout",
             Err(_) => return given.map(|_| End::Commit),
         };
-        self.answer = Some(Answer {
+        let default = self.stage == QUALIFY && failed.is_empty();
+        let answer = Answer {
             stage: self.stage,
             stream: self.stream,
             kind: self.drawn().0,
             text: std::mem::take(&mut self.second),
-            rows: given.map(|table| table.rows).unwrap_or_default(),
+            rows: Vec::new(),
             states: (before, after),
             failed,
-        });
-        Ok(if failed.is_empty() { End::Commit } else { End::Rollback })
+            published: if default { published(usize::from(self.drawn().0) + 1) } else { "" },
+        };
+        let answer = self.answer.insert(answer);
+        given.map(|table| {
+            answer.rows = table.rows;
+            End::Commit
+        })
     }
 
     fn insert(&self, conn: &mut dyn Connection, statements: Refreshing, set: u64) -> Result<()> {
@@ -166,11 +173,20 @@ impl TpchClient {
     }
 }
 
+/// The published answer to a query with its default parameters at scale factor 1: a table of text.
+fn published(query: usize) -> &'static str {
+    tpchgen::q_and_a::answers_sf1::answer(query as i32).unwrap_or_default()
+}
+
 impl Client for TpchClient {
     fn prepare(&mut self, conn: &mut dyn Connection, when: Prepare) -> Result<()> {
         let market = Arc::clone(&self.market);
-        if let (true, Some(limit)) = (market.timeout > 0, market.sql.all("timeout").first()) {
-            conn.script(&[&limit.replace("{seconds}", &market.timeout.to_string())])?;
+        if !market.timeout.is_zero() && !conn.limit(market.timeout)? {
+            for limit in market.sql.all("timeout") {
+                let milliseconds = market.timeout.as_millis().max(1).to_string();
+                let limit = limit.replace("{seconds}", &market.timeout.as_secs_f64().to_string());
+                conn.script(&[&limit.replace("{milliseconds}", &milliseconds)])?;
+            }
         }
         if !self.refreshing {
             return Ok(());
@@ -199,7 +215,10 @@ impl Client for TpchClient {
         let (query, form) = (usize::from(kind) + 1, self.market.form);
         let text = |second: bool| {
             let plain = form == Form::Real && !second;
-            let parameters = draw(self.seed, self.run, self.stream, query, self.market.hundredths, plain);
+            let parameters = match self.stage {
+                QUALIFY => default(query, plain),
+                _ => draw(self.seed, self.run, self.stream, query, self.market.hundredths, plain),
+            };
             self.market.text(query, &parameters, second).unwrap_or_default()
         };
         (self.text, self.second) = (text(false), text(true));
@@ -210,7 +229,8 @@ impl Client for TpchClient {
 
     fn execute(&mut self, conn: &mut dyn Connection) -> Result<End> {
         let done = if self.drawn().0 >= RF1 { self.refresh(conn) } else { self.query(conn) };
-        self.broken = done.as_ref().is_err_and(|error| !error.kind.is_retryable());
+        let goes_on = |kind: ErrorKind| kind.is_retryable() || (kind == ErrorKind::Timeout && !self.pending);
+        self.broken = done.as_ref().is_err_and(|error| !goes_on(error.kind));
         done
     }
 

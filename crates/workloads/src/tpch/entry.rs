@@ -47,15 +47,16 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "timeout",
-        values: Values::Whole { least: 0, most: 86_400 },
+        values: Values::Number { least: 0.0, most: 86_400.0 },
         default: "0",
-        help: "seconds after which the server ends a statement, which voids the power of that run; 0: never",
+        help: "seconds after which a query is ended, which voids the power of that run; 0: never",
     },
     Setting {
         name: "answers",
-        values: Values::Words(&["checked", "unchecked"]),
+        values: Values::Words(&["checked", "unchecked", "published"]),
         default: "checked",
-        help: "whether each answer is compared with that of a second engine, DuckDB, after the clock",
+        help: "whether each answer is compared with that of a second engine, DuckDB, after the clock; published: before the \
+               tests also the published answers to the default parameters, at scale factor 1",
     },
 ];
 
@@ -66,6 +67,7 @@ pub static ENTRY: Entry = Entry {
     disclaimer: "no result in the sense of the TPC",
     unit: Unit { name: "scale factor", about: "8.66 million rows, 1 GB as text; --set size=0.01 makes it a hundredth" },
     quick_scales: &[1],
+    course: "power test and throughput test, twice, each to its end",
     retries: true,
     // A query reads one state of the database, beside the refreshes, also where a statement alone does not.
     isolation: "repeatable-read",

@@ -31,6 +31,3 @@ BEGIN
       WHERE rdb$relation_name = upper('{t}') AND coalesce(rdb$system_flag, 0) = 0 INTO i DO
     EXECUTE STATEMENT 'SET STATISTICS INDEX "' || i || '"';
 END
-
--- name: timeout
-SET STATEMENT TIMEOUT {seconds} SECOND

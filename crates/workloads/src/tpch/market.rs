@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
 
 use dsbench_core::engine::Dialect;
 use dsbench_core::error::{Error, Result};
@@ -19,6 +20,8 @@ const FILES: &[(&str, &str)] = sql_files!();
 
 /// The stages of load, by run and test.
 pub const STAGES: [&str; 4] = ["power1", "throughput1", "power2", "throughput2"];
+/// The stage before them that asks the queries with their default parameters.
+pub const QUALIFY: &str = "qualify";
 
 /// Scale factors in hundredths from which on the next number of streams is asked for (clause 5.3.4), from 2 on.
 const STREAMS: [u64; 10] = [100, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000];
@@ -39,10 +42,12 @@ pub struct Market {
     pub hundredths: u64,
     /// Streams of queries.
     pub streams: u64,
-    /// Seconds after which a statement is ended; 0 for never.
-    pub timeout: u64,
+    /// After how long a query is ended; 0 for never.
+    pub timeout: Duration,
     /// Whether answers are kept.
     pub checked: bool,
+    /// Whether the queries are asked with their default parameters, too.
+    pub published: bool,
     refreshes: OnceLock<Vec<Refresh>>,
     /// Refreshes that have begun to commit, and that are committed.
     pub begun: AtomicU64,
@@ -57,8 +62,8 @@ pub struct Market {
 }
 
 impl Market {
-    /// Errors of kind `Configuration`: a scale factor that is no hundredth or out of range, a dialect without SQL, a
-    /// time limit where the server has none.
+    /// Errors of kind `Configuration`: a scale factor that is no hundredth or out of range, or has no published answers,
+    /// a dialect without SQL.
     pub fn new(options: &Options) -> Result<Self> {
         let value = |name| ENTRY.value(&options.settings, name);
         let size: f64 = value("size").trim().parse().unwrap_or(1.0);
@@ -76,11 +81,13 @@ impl Market {
         }
         let dialect = options.dialect;
         let sql = Sections::of(dialect, FILES)?;
-        let timeout: u64 = value("timeout").parse().unwrap_or_default();
-        // What only plays a database takes everything: a run is planned with it.
-        if timeout > 0 && dialect.keeps_data && sql.all("timeout").is_empty() {
-            let words =
-                format!("--set timeout={timeout}: {} ends no statement after a time; leave it out", dialect.name);
+        let timeout = Duration::from_secs_f64(value("timeout").trim().parse().unwrap_or_default());
+        let published = value("answers") == "published";
+        if published && hundredths != 100 {
+            let factor = hundredths as f64 / 100.0;
+            let words = format!(
+                "--set answers=published: the published answers are of scale factor 1, not {factor}; leave it out"
+            );
             return Err(Error::configuration(words));
         }
         let streams = match value("streams").parse().unwrap_or(0) {
@@ -95,7 +102,8 @@ impl Market {
             hundredths,
             streams,
             timeout,
-            checked: value("answers") == "checked",
+            checked: value("answers") != "unchecked",
+            published,
             refreshes: OnceLock::new(),
             begun: AtomicU64::new(0),
             done: AtomicU64::new(0),
@@ -216,7 +224,7 @@ mod tests {
     fn what_cannot_be_is_refused_with_a_remedy() {
         let refused = |dialect, settings: &[(&str, &str)]| open(dialect, 1, settings).unwrap_err().to_string();
         assert!(refused("postgres", &[("size", "0.015")]).contains("use hundredths"));
-        assert!(refused("sqlite", &[("timeout", "5")]).contains("leave it out"));
+        assert!(refused("sqlite", &[("size", "0.01"), ("answers", "published")]).contains("not 0.01; leave it out"));
         assert!(refused("oracle", &[]).contains("no SQL for oracle"));
     }
 }

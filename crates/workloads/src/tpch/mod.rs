@@ -20,7 +20,7 @@ use crate::entry::names_of;
 use crate::steps::{numbers, run};
 use crate::Options;
 use client::{TpchClient, Work as Task};
-use market::{Market, STAGES};
+use market::{Market, QUALIFY, STAGES};
 use rows::{pool, Table};
 
 struct Tpch {
@@ -33,7 +33,7 @@ fn open(options: &Options) -> Result<Box<dyn Workload>> {
 
 /// Clients of a stage that each go through their list once.
 fn group(name: &str, role: u8, kinds: std::ops::Range<u8>, clients: u64, count: u64) -> GroupPlan {
-    let until = Some(Until::Count { counted: Counted::Transactions, count, of: Whose::Each });
+    let until = Some(Until::Count { counted: Counted::Attempts, count, of: Whose::Each });
     let (clients, pacing) = (Some(clients), Some(Pacing::Closed));
     GroupPlan { name: name.into(), role, kinds: kinds.collect(), clients, pacing, until, rows: 0 }
 }
@@ -59,6 +59,10 @@ impl Workload for Tpch {
     fn stages(&self) -> Vec<Stage> {
         let statements = |name| Stage::new(name, Work::Statements { parts: 1 });
         let mut stages = vec![Stage::new("build", Work::Build), statements("indexes"), statements("statistics")];
+        let load = |name, groups| Stage::new(name, Work::Load { groups, repeated: false, cleaned: false });
+        if self.market.published {
+            stages.push(load(QUALIFY, vec![group("query", Task::Qualify as u8 * 2, 0..22, 1, 22)]));
+        }
         for (at, name) in STAGES.iter().enumerate() {
             let role = |work: Task| work as u8 * 2 + (at / 2) as u8;
             let groups = match at % 2 {
@@ -71,7 +75,7 @@ impl Workload for Tpch {
                     ]
                 }
             };
-            stages.push(Stage::new(name, Work::Load { groups, repeated: false, cleaned: false }));
+            stages.push(load(*name, groups));
         }
         stages.extend([Stage::new("check", Work::Check), Stage::new("drop", Work::Drop)]);
         stages

@@ -11,3 +11,7 @@
 
 -- name: statistics
 ANALYZE NO_WRITE_TO_BINLOG TABLE {t}
+
+-- name: timeout
+-- MariaDB takes the first comment for SQL, MySQL the second.
+SET /*M! max_statement_time = {seconds} */ /*!50708 max_execution_time = {milliseconds} */

@@ -76,6 +76,50 @@ impl Draw {
     }
 }
 
+/// The default parameters of query `query` (from 1) at scale factor 1, to which there are published answers.
+pub fn default(query: usize, plain: bool) -> Vec<Parameter> {
+    let of = Draw { stream: Stream::new(0, 0, 0), plain };
+    let days = |from, end| vec![("{date}", of.literal(from)), ("{end}", of.literal(end))];
+    let texts = |all: &[(&'static str, &str)]| all.iter().map(|(name, text)| (*name, text.to_string())).collect();
+    let and = |all: Vec<Parameter>, more: &[(&'static str, &str)]| [all, texts(more)].concat();
+    match query {
+        // 90 days before 1998-12-01.
+        1 => vec![("{date}", of.literal((1998, 9, 2)))],
+        2 => texts(&[("{size}", "15"), ("{type}", "BRASS"), ("{region}", "EUROPE")]),
+        3 => and(vec![("{date}", of.literal((1995, 3, 15)))], &[("{segment}", "BUILDING")]),
+        4 => days((1993, 7, 1), (1993, 10, 1)),
+        5 => and(days((1994, 1, 1), (1995, 1, 1)), &[("{region}", "ASIA")]),
+        6 => and(days((1994, 1, 1), (1995, 1, 1)), &[("{least}", "0.05"), ("{most}", "0.07"), ("{quantity}", "24")]),
+        7 => texts(&[("{nation}", "FRANCE"), ("{nation2}", "GERMANY")]),
+        8 => texts(&[("{nation}", "BRAZIL"), ("{region}", "AMERICA"), ("{type}", "ECONOMY ANODIZED STEEL")]),
+        9 => texts(&[("{color}", "green")]),
+        10 => days((1993, 10, 1), (1994, 1, 1)),
+        11 => texts(&[("{nation}", "GERMANY"), ("{fraction}", "0.0001000000")]),
+        12 => and(days((1994, 1, 1), (1995, 1, 1)), &[("{mode}", "MAIL"), ("{mode2}", "SHIP")]),
+        13 => texts(&[("{word}", "special"), ("{word2}", "requests")]),
+        14 => days((1995, 9, 1), (1995, 10, 1)),
+        15 => days((1996, 1, 1), (1996, 4, 1)),
+        16 => texts(&[
+            ("{brand}", "Brand#45"),
+            ("{type}", "MEDIUM POLISHED"),
+            ("{sizes}", "49, 14, 23, 45, 19, 3, 36, 9"),
+        ]),
+        17 => texts(&[("{brand}", "Brand#23"), ("{container}", "MED BOX")]),
+        18 => texts(&[("{quantity}", "300")]),
+        19 => texts(&[
+            ("{quantity}", "1"),
+            ("{quantity2}", "10"),
+            ("{quantity3}", "20"),
+            ("{brand}", "Brand#12"),
+            ("{brand2}", "Brand#23"),
+            ("{brand3}", "Brand#34"),
+        ]),
+        20 => and(days((1994, 1, 1), (1995, 1, 1)), &[("{color}", "forest"), ("{nation}", "CANADA")]),
+        21 => texts(&[("{nation}", "SAUDI ARABIA")]),
+        _ => texts(&[("{codes}", "'13', '31', '23', '29', '30', '18', '17'")]),
+    }
+}
+
 /// Nations lie in regions by the order of the list: the region of each.
 const REGION_OF: [usize; 25] = [0, 1, 1, 1, 4, 0, 3, 3, 2, 2, 4, 4, 2, 4, 0, 0, 0, 1, 2, 3, 4, 2, 3, 3, 1];
 
@@ -223,6 +267,29 @@ mod tests {
             let mut sorted = order;
             sorted.sort_unstable();
             assert_eq!(sorted, std::array::from_fn(|at| at as u8 + 1));
+        }
+    }
+
+    /// Names of the parameters are those of the drawn ones, so no text is left with a brace.
+    #[test]
+    fn defaults_name_what_is_drawn() {
+        for query in 1..=QUERIES {
+            let names =
+                |all: Vec<Parameter>| all.into_iter().map(|(name, _)| name).collect::<std::collections::BTreeSet<_>>();
+            assert_eq!(names(default(query, false)), names(draw(1, 0, 0, query, 100, false)), "Q{query}");
+        }
+        assert_eq!(default(11, false)[1], draw(1, 0, 0, 11, 100, false)[1]);
+    }
+
+    /// The lists as qgen has them (varsub.c): each nation with its region, words of each kind.
+    #[test]
+    fn nations_lie_in_their_regions() {
+        let (lists, of) =
+            (Distributions::static_default(), |at: usize| Distributions::static_default().nations().get_value(at));
+        let region = |name: &str| lists.regions().get_value(REGION_OF[(0..25).find(|at| of(*at) == name).unwrap()]);
+        let known = [("BRAZIL", "AMERICA"), ("GERMANY", "EUROPE"), ("SAUDI ARABIA", "MIDDLE EAST"), ("CHINA", "ASIA")];
+        for (nation, wanted) in known.into_iter().chain([("MOZAMBIQUE", "AFRICA"), ("EGYPT", "MIDDLE EAST")]) {
+            assert_eq!(region(nation), wanted, "{nation}");
         }
     }
 

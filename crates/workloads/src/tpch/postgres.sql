@@ -24,4 +24,4 @@ ALTER TABLE lineitem ADD PRIMARY KEY (l_orderkey, l_linenumber)
 VACUUM (ANALYZE) {t}
 
 -- name: timeout
-SET statement_timeout = '{seconds}s'
+SET statement_timeout = '{milliseconds}ms'

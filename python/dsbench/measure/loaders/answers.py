@@ -7,6 +7,7 @@ TPC-H, clause 2.1.3.5, but closer: the clause lets a sum differ by 100 and an av
 from __future__ import annotations
 
 import importlib
+import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -55,6 +56,25 @@ IN_ORDER: Final = ("Q1", "Q4", "Q7", "Q8", "Q9", "Q12", "Q13", "Q15", "Q20", "Q2
 """Queries whose rows have one order."""
 
 
+@dataclass(frozen=True)
+class Rules:
+    """What the second engine must know of the tables and of the answers."""
+
+    tables: Mapping[str, str]
+    columns: Mapping[str, str]
+    falling: Mapping[str, int]
+    in_order: Sequence[str]
+
+    @classmethod
+    def of(cls, folder: Path) -> Rules:
+        """Those that a workload wrote beside its rows, in a file ``second.json``; else those of TPC-H."""
+        own = folder / "second.json"
+        return cls(**json.loads(own.read_text())) if own.exists() else TPCH
+
+
+TPCH: Final = Rules(TABLES, COLUMNS, FALLING, IN_ORDER)
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """What the measured database answered."""
@@ -69,6 +89,8 @@ class Answer:
     most: int
     """Refreshes that it may have seen."""
     failed: str
+    published: str
+    """The answer that is published for its parameters, as a table of text; empty where there is none."""
 
 
 def check_answers(core: _core.Bench, kinds: Sequence[str]) -> tuple[Condition, ...]:
@@ -90,11 +112,31 @@ def check_answers(core: _core.Bench, kinds: Sequence[str]) -> tuple[Condition, .
         folder = Path(name)
         core.export(folder)
         load_tables(second, folder)
-        wrong = _compare(second, folder, answers, refreshes)
+        wrong = _compare(second, folder, answers, refreshes, Rules.of(folder))
     by_stage: dict[str, list[Answer]] = defaultdict(list)
     for answer in answers:
         by_stage[answer.stage].append(answer)
-    return tuple(_condition(stage, given, wrong) for stage, given in by_stage.items())
+    conditions = [_condition(stage, given, wrong) for stage, given in by_stage.items()]
+    if published := [answer for answer in answers if answer.published]:
+        conditions.append(_published(published))
+    return tuple(conditions)
+
+
+def _published(answers: Sequence[Answer]) -> Condition:
+    faults = []
+    for one in answers:
+        # The keys of parts are cut there.
+        rows = [[(row[0] or "")[:4], *row[1:]] for row in one.rows] if one.kind == "Q11" else one.rows
+        if fault := differ(one.kind, rows, read_published(one.published), rounded=True):
+            faults.append(f"{one.kind}: {fault}")
+    words = f"{len(answers) - len(faults)} of {len(answers)} are the published ones"
+    return Condition("answers to the default parameters", not faults, "; ".join([words, *faults[:3]]))
+
+
+def read_published(text: str) -> list[list[str | None]]:
+    """The rows of a published answer: columns between bars, under their names."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return [list(line.split("|")) for line in lines[1:]]
 
 
 def _condition(stage: str, answers: Sequence[Answer], wrong: Mapping[Answer, str]) -> Condition:
@@ -113,14 +155,14 @@ def _name(answer: Answer) -> str:
 
 def load_tables(second: Any, folder: Path) -> None:
     """Makes the tables in DuckDB and fills them from the files of a folder."""
-    for table, columns in TABLES.items():
+    for table, columns in Rules.of(folder).tables.items():
         second.execute(f"CREATE TABLE {table} ({columns})")
-        _load(second, table, folder / table)
+        _load(second, table, folder / table, columns)
 
 
-def _load(second: Any, table: str, path: Path) -> None:
+def _load(second: Any, table: str, path: Path, described: str) -> None:
     """Fills a table of DuckDB from lines in which each column ends with a bar."""
-    columns = dict(column.split(" ") for column in TABLES[table].split(", "))
+    columns = dict(column.split(" ") for column in described.split(", "))
     read = {**columns, "ended": "varchar"}
     second.execute(
         f"INSERT INTO {table} SELECT * EXCLUDE (ended) FROM "
@@ -131,7 +173,7 @@ def _load(second: Any, table: str, path: Path) -> None:
 
 
 def _compare(
-    second: Any, folder: Path, answers: Sequence[Answer], refreshes: Sequence[tuple[int, bool]]
+    second: Any, folder: Path, answers: Sequence[Answer], refreshes: Sequence[tuple[int, bool]], rules: Rules
 ) -> dict[Answer, str]:
     """What is wrong, by answer: one is right where it is that of a state which its query may have seen."""
     wrong: dict[Answer, str] = {}
@@ -142,7 +184,7 @@ def _compare(
         for answer in [one for one in left if one.least <= state <= max(one.least, min(one.most, len(refreshes)))]:
             rows = second.execute(answer.text).fetchall()
             wanted = [[None if cell is None else str(cell) for cell in row] for row in rows]
-            if fault := differ(answer.kind, answer.rows, wanted):
+            if fault := differ(answer.kind, answer.rows, wanted, rules):
                 wrong.setdefault(answer, fault)
             else:
                 wrong.pop(answer, None)
@@ -153,7 +195,7 @@ def _compare(
 def _refresh(second: Any, folder: Path, number: int, inserts: bool) -> None:
     if inserts:
         for table in ("orders", "lineitem"):
-            _load(second, table, folder / f"{table}.{number}")
+            _load(second, table, folder / f"{table}.{number}", TABLES[table])
         return
     file = folder / f"deleted.{number}"
     keys = f"(SELECT column0 FROM read_csv('{file}', header = false, columns = {{'column0': 'bigint'}}))"
@@ -161,27 +203,34 @@ def _refresh(second: Any, folder: Path, number: int, inserts: bool) -> None:
     second.execute(f"DELETE FROM orders WHERE o_orderkey IN {keys}")
 
 
-def differ(kind: str, given: Sequence[Row], wanted: Sequence[Row]) -> str:
-    """In words, how an answer differs from the one that is right; empty where it does not."""
+def differ(
+    kind: str, given: Sequence[Row], wanted: Sequence[Row], rules: Rules = TPCH, *, rounded: bool = False
+) -> str:
+    """In words, how an answer differs from the one that is right; empty where it does not.
+
+    Published answers are rounded to hundredths.
+    """
     if len(given) != len(wanted):
         return f"{len(given)} rows, expected {len(wanted)}"
-    columns = COLUMNS[kind]
+    columns = rules.columns[kind]
     keys = [[tuple(map(_plain, row)) for row in rows] for rows in (given, wanted)]
     exact = [at for at, column in enumerate(columns) if column == "v"]
     pairs = [sorted(rows, key=lambda row: [str(row[at]) for at in exact]) for rows in keys]
     for mine, other in zip(*pairs, strict=True):
         for at, column in enumerate(columns):
-            if not _same(column, mine[at], other[at]):
+            if not _same(column, mine[at], other[at], rounded):
                 of = f" of {mine[exact[0]]}" if exact and at != exact[0] else ""
                 return f"column {at + 1}{of} is {mine[at]}, expected {other[at]}"
-    return _disorder(kind, keys[0], keys[1], exact)
+    return _disorder(kind, keys[0], keys[1], exact, rules)
 
 
-def _disorder(kind: str, given: list[tuple[Any, ...]], wanted: list[tuple[Any, ...]], exact: Sequence[int]) -> str:
-    if kind in IN_ORDER and any(a[at] != b[at] for a, b in zip(given, wanted, strict=True) for at in exact):
+def _disorder(
+    kind: str, given: list[tuple[Any, ...]], wanted: list[tuple[Any, ...]], exact: Sequence[int], rules: Rules
+) -> str:
+    if kind in rules.in_order and any(a[at] != b[at] for a, b in zip(given, wanted, strict=True) for at in exact):
         return "the rows are in another order"
-    if kind in FALLING:
-        column = [float(row[FALLING[kind]]) for row in given]
+    if kind in rules.falling:
+        column = [float(row[rules.falling[kind]]) for row in given]
         if any(b > a + 0.01 for a, b in pairwise(column)):
             return "the rows are in another order"
     return ""
@@ -197,8 +246,8 @@ def _plain(cell: str | None) -> float | str | None:
         return cell.rstrip()
 
 
-def _same(column: str, given: float | str | None, wanted: float | str | None) -> bool:
+def _same(column: str, given: float | str | None, wanted: float | str | None, rounded: bool) -> bool:
     if not isinstance(given, float) or not isinstance(wanted, float):
         return given == wanted
-    within = {"v": 1e-6, "s": 0.01 + 1e-11 * abs(wanted), "a": max(1e-4 * abs(wanted), 2e-6)}[column]
-    return abs(given - wanted) <= within
+    average = max(1e-4 * abs(wanted), 0.0051 if rounded else 2e-6)
+    return abs(given - wanted) <= {"v": 1e-6, "s": 0.01 + 1e-11 * abs(wanted), "a": average}[column]

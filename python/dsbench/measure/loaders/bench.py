@@ -106,6 +106,8 @@ class Bench:
         for stage in (one for one in self.stages if one.work == "load"):
             self.fill(spec, stage.name, nodes=max(spec.nodes, 1))
         counts = any(stage.repeated and not stage.timed for stage in self.stages)
+        if spec.objective or spec.graduated:
+            self._refuse_objective(spec)
         for flag, asked in (("--precision", spec.precision is not None), ("--find-ramp-up", spec.find_ramp_up)):
             if counts and asked:
                 words = f"{flag}: the cycles of {spec.workload} end by count, not by time; leave it out"
@@ -119,6 +121,16 @@ class Bench:
             listed = ",".join(map(str, spec.thread_numbers))
             words = f"--threads {listed}: the stages of {spec.workload} are run once each; give one number"
             raise CoreError("configuration", "", words)
+
+    def _refuse_objective(self, spec: RunSpec) -> None:
+        loads = [stage for stage in self.stages if stage.work == "load"]
+        unknown = [one.kind for one in spec.objectives if one.kind and one.kind not in self.kinds]
+        words = f"there are no transactions {unknown[0]!r}; its kinds are {', '.join(self.kinds)}" if unknown else ""
+        if len(loads) != 1 or not loads[0].repeated or not loads[0].timed:
+            words = "its stages are run once each, or end by count; take a workload whose cycles repeat each other"
+        if words:
+            flag = "--objective" if spec.objective else "--graduated"
+            raise CoreError("configuration", "", f"{flag}: {spec.workload}: {words}")
 
     def _refuse_client(self, spec: RunSpec) -> None:
         client, dialect = find_client(spec.client), self._target.dialect.name

@@ -130,6 +130,10 @@ class Target:
             columns, rows = self._core.fetch(sql)
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
+    def seen(self) -> list[tuple[str, str, str]] | None:
+        """State, wait and statement of each session of the load in this process; ``None`` where a server has them."""
+        return self._core.seen()
+
     @property
     def pooled(self) -> str:
         """What a pooler before the server gives: ``sessions``, ``transactions``; empty where none was seen yet."""

@@ -92,5 +92,7 @@ def read_load(plan: str) -> CycleLoad:
 def write_options(spec: RunSpec, scale: int, node: int, nodes: int, by_time: bool) -> str:
     """By which ``_core.Bench.fill`` fills in a plan."""
     asked = {name: getattr(spec, name) for name in _OPTIONS}
+    if spec.placement == "try":  # The run chooses before its first cycle; here is a load outside of a run.
+        asked["placement"] = "follow"
     place = {"terminals": spec.terminals_at(scale), "node": node, "nodes": nodes, "by_time": by_time}
     return json.dumps(asked | place)

@@ -1,8 +1,10 @@
 """What a transaction costs: counters of the system under test, sampled once per second beside the load.
 
-``sampler`` reads the monitors: ``system`` those of the machine, ``tasks`` those of processes, and one module per engine
-its counters and its statistics, which are dearer (sizes of tables, dead rows, the age of transactions) and read once
-before the cycles of a scale and once after them. ``machine`` says what else the machine does around a cycle.
+``sampler`` reads the monitors: ``system`` those of the machine, ``tasks`` those of processes, ``threads`` what their
+threads wait in, and one module per engine its counters and its statistics, which are dearer (sizes of tables, dead
+rows, the age of transactions) and read once before the cycles of a scale and once after them. ``machine`` says what
+else the machine does around a cycle. ``sessions`` looks at what the sessions of the load wait for, many times a second;
+``watchers`` has what each product is asked.
 
 Adding a monitor: a class like the others, and one word in ``monitors_for`` or one line in ``_ENGINES``.
 """
@@ -18,13 +20,26 @@ from dsbench.measure.monitors import firebird, mysql, postgres
 from dsbench.measure.monitors.machine import RUN, SERVER, Known, Look, beside, between, look, with_sessions
 from dsbench.measure.monitors.monitor import Figure, Lagging, Monitor, Queries, Value
 from dsbench.measure.monitors.sampler import Sampler
+from dsbench.measure.monitors.sessions import SessionSampler
 from dsbench.measure.monitors.sizes import Sizes
-from dsbench.measure.monitors.system import Client, Disks, Network, OperatingSystem, StorageDevice, SystemCalls
+from dsbench.measure.monitors.system import (
+    Client,
+    Disks,
+    Network,
+    OperatingSystem,
+    Pressure,
+    RoundTrip,
+    StorageDevice,
+    SystemCalls,
+)
 from dsbench.measure.monitors.tasks import Interrupts, Tasks
+from dsbench.measure.monitors.threads import Threads
+from dsbench.measure.monitors.watchers import WATCHERS, Asked, EmbeddedWatcher
 
 __all__ = [
-    "RUN", "SERVER", "Known", "Lagging", "Look", "Monitor", "Queries", "Sampler", "Sizes", "Statistics", "Value",
-    "beside", "between", "look", "monitors_for", "statistics_of", "with_sessions",
+    "RUN", "SERVER", "WATCHERS", "Asked", "EmbeddedWatcher", "Known", "Lagging", "Look", "Monitor", "Queries",
+    "Sampler", "SessionSampler", "Sizes", "Statistics", "Value", "beside", "between", "look", "monitors_for",
+    "statistics_of", "with_sessions",
 ]  # fmt: skip
 
 _ENGINES: Final[dict[str, tuple[Callable[[Queries], Monitor], Callable[[Queries], list[Figure]]]]] = {
@@ -36,17 +51,19 @@ _ENGINES: Final[dict[str, tuple[Callable[[Queries], Monitor], Callable[[Queries]
 
 def monitors_for(
     engine: str, directory: Path | None, queries: Queries | None, known: Known | None = None,
-    clients: Callable[[], Iterable[int]] = tuple,
+    clients: Callable[[], Iterable[int]] = tuple, *, port: int = 0,
 ) -> tuple[Monitor, ...]:
     """The monitors of a run.
 
     ``directory`` holds the data, ``None`` when it is not on this machine; ``queries`` reaches the
     database system, ``None`` where there is none to ask; ``known`` says which processes are the server's;
-    ``clients`` gives the pids of those that make load in place of this one.
+    ``clients`` gives the pids of those that make load in place of this one; ``port`` is the server's, 0 for any.
     """  # fmt: skip
     known = known or Known({})
-    monitors: list[Monitor] = [OperatingSystem(), Network(), Client(clients), Interrupts(), Disks()]
-    monitors.append(Tasks(RUN, known, clients=clients))
+    monitors: list[Monitor] = [OperatingSystem(), Network(), Client(clients), Interrupts(), Disks(), Pressure()]
+    monitors += [RoundTrip(port), Tasks(RUN, known, clients=clients)]
+    if Threads.readable():
+        monitors += [Threads(who, known, clients) for who in (RUN, SERVER) if who == RUN or who in known.roots.values()]
     calls = SystemCalls.allowed()
     if calls is not None:
         monitors.append(calls)

@@ -53,6 +53,17 @@ class Fleeting(Protocol):
         """The next sample is the first of a cycle."""
 
 
+@runtime_checkable
+class Frequent(Protocol):
+    """A monitor that looks ten times between two samples, and tells the mean with each of them."""
+
+    def begin(self) -> None:
+        """The next look is the first of a cycle."""
+
+    def look(self) -> None:
+        """Looks once. It is cheap, and called from the thread that samples."""
+
+
 class Queries(Protocol):
     """Administrative queries on the database under test."""
 

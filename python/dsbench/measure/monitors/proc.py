@@ -171,7 +171,7 @@ def scheduled(root: Path, pid: int) -> dict[int, Scheduled]:
     for tid in pids(Path(folder)):
         place = f"{folder}/{tid}/"
         try:
-            ran_ns, queued_ns = _content(place + "schedstat").split()[:2]
+            ran_ns, queued_ns = content(place + "schedstat").split()[:2]
             found[tid] = Scheduled(*_switches(place), int(ran_ns), int(queued_ns))
         except (OSError, ValueError, KeyError):
             continue
@@ -181,10 +181,10 @@ def scheduled(root: Path, pid: int) -> dict[int, Scheduled]:
 def _switches(place: str) -> tuple[int, int, int | None]:
     """(voluntary, involuntary, migrations) of the thread whose folder is ``place``."""
     try:
-        known = _numbers(_content(place + "sched"), _SCHED)
+        known = _numbers(content(place + "sched"), _SCHED)
         return known[b"nr_voluntary_switches"], known[b"nr_involuntary_switches"], known[b"se.nr_migrations"]
     except (OSError, KeyError):  # A kernel without CONFIG_SCHED_DEBUG.
-        known = _numbers(_content(place + "status"), _STATUS)
+        known = _numbers(content(place + "status"), _STATUS)
         return known[b"voluntary_ctxt_switches"], known[b"nonvoluntary_ctxt_switches"], None
 
 
@@ -196,7 +196,7 @@ def _numbers(text: bytes, pattern: re.Pattern[bytes]) -> dict[bytes, int]:
     return {name: int(number) for name, number in pattern.findall(text)}
 
 
-def _content(path: str) -> bytes:
+def content(path: str) -> bytes:
     """A small file of /proc in one read: there are many."""
     file = os.open(path, os.O_RDONLY)
     try:

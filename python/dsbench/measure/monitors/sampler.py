@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from dsbench.measure.monitors.monitor import Around, Fleeting, Lagging, Monitor
+from dsbench.measure.monitors.monitor import Around, Fleeting, Frequent, Lagging, Monitor
 
 T = TypeVar("T")
 
@@ -18,6 +18,8 @@ JUST_BEFORE_NS: Final = 50_000_000
 BEFORE_END_NS: Final = 50_000_000
 """How long before the end of a cycle fleeting monitors are read, and five times as long as they took before its start:
 at the end every CPU is busy, and the sampler waits for one between its reads."""
+LOOK_NS: Final = 100_000_000
+"""Between two looks of frequent monitors."""
 MOST_EARLY: Final = 0.1
 """But no more than this share of the cycle."""
 PATIENCE_S: Final = 10.0
@@ -31,10 +33,13 @@ class Sampler:
     def __init__(self, monitors: Sequence[Monitor], clock: Callable[[], int] = time.monotonic_ns) -> None:
         """``clock`` gives ns and is the one by which the cycle's start is given."""
         self._monitors, self._clock = tuple(monitors), clock
-        self._fleeting = [monitor for monitor in monitors if isinstance(monitor, Fleeting)]
+        self._frequent = [monitor for monitor in self._monitors if isinstance(monitor, Frequent)]
+        self._fleeting = [
+            monitor for monitor in monitors if isinstance(monitor, Fleeting) and not isinstance(monitor, Frequent)
+        ]
         self._last: list[Monitor] = list(self._fleeting)
         """Read once more just before the end, and not after it."""
-        self._lasting = [monitor for monitor in monitors if not isinstance(monitor, Fleeting)]
+        self._lasting = [monitor for monitor in self._monitors if monitor not in self._fleeting]
         self._often = [monitor for monitor in self._lasting if not isinstance(monitor, Around)]
         self._early_ns = BEFORE_END_NS
         self._duration_ns: int | None = None
@@ -94,8 +99,10 @@ class Sampler:
 
     def _watch(self) -> None:
         began_ns = time.thread_time_ns()
-        for monitor in self._fleeting:
-            monitor.begin()
+        for fleeting in self._fleeting:
+            self._guarded(fleeting, fleeting.begin)
+        for frequent in self._frequent:
+            self._guarded(frequent, frequent.begin)
         self._take(self._lasting)
         first_ns = self._clock()
         self._take(self._fleeting)
@@ -107,9 +114,15 @@ class Sampler:
         if (wait_s or ramped) and not self._ending.wait(wait_s):
             self._begin_late(ramped=ramped)
         second, early_ns = 1, self._early()
-        while not self._ending.wait(self._until(min(second * SECOND_NS, early_ns))):
+        look_ns = LOOK_NS if self._frequent else _NEVER_NS
+        while not self._ending.wait(self._until(min(second * SECOND_NS, early_ns, look_ns))):
+            if look_ns < min(second * SECOND_NS, early_ns):
+                for frequent in self._frequent:
+                    self._guarded(frequent, frequent.look)
+                look_ns = max(look_ns, self._clock() - self._origin_ns) + LOOK_NS
+                continue
             if early_ns < second * SECOND_NS:
-                self._take(self._last)
+                self._take([*self._last, *self._frequent])
                 self._lasting, self._often = ([m for m in some if m not in self._last]
                                               for some in (self._lasting, self._often))  # fmt: skip
                 self._last, early_ns = [], _NEVER_NS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import socket
 import struct
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -14,6 +15,7 @@ from typing import Final
 import psutil
 
 from dsbench.devices import Device, device_of
+from dsbench.measure.monitors import proc
 from dsbench.measure.monitors.monitor import Value
 
 
@@ -146,6 +148,7 @@ class StorageDevice:
         self.notes: list[str] = []
         self.device = device
         self._file = device.folder / "stat"
+        self._flushes = device.disk.folder / "stat"  # The kernel counts none for partitions.
 
     @classmethod
     def holding(cls, directory: Path) -> StorageDevice | None:
@@ -162,7 +165,12 @@ class StorageDevice:
         # Fields of the kernel's Documentation/block/stat.rst, times in milliseconds.
         count = [int(number) for number in self._file.read_text().split()]
         reads, _, read_sectors, read_ms, writes, _, write_sectors, write_ms, _, busy_ms = count[:10]
+        flushes = [int(number) for number in self._flushes.read_text().split()[15:17]]
+        of_flushes: list[Value] = []
+        if len(flushes) == 2:  # Linux 5.5 and later.
+            of_flushes = [("flushes", "operations total", flushes[0]), ("flush_time", "s total", flushes[1] / 1000)]
         return [
+            *of_flushes,
             ("reads", "operations total", reads),
             ("writes", "operations total", writes),
             ("read_bytes", "bytes total", read_sectors * SECTOR_BYTES),
@@ -171,6 +179,65 @@ class StorageDevice:
             ("write_time", "s total", write_ms / 1000),
             ("busy_time", "s total", busy_ms / 1000),
         ]
+
+
+class Pressure:
+    """How long threads waited for CPUs, storage and memory (PSI); the kernel brings it up to date every two seconds."""
+
+    name = "pressure"
+
+    def __init__(self, root: Path = proc.ROOT) -> None:
+        self.notes: list[str] = []
+        self._root = root
+
+    def sample(self) -> list[Value]:
+        """Seconds since the machine started in which at least one thread waited; nothing where the kernel does not
+        tell."""
+        told = ((what, proc.read(self._root / "pressure" / what, proc.pressure)) for what in proc.RESOURCES)
+        return [(what, "s total", one.total_us / 1e6) for what, one in told if one is not None]
+
+
+class RoundTrip:
+    """How long a message of TCP takes to the server and back, by the kernel's own clock of the load's sockets."""
+
+    name = "round_trip"
+    around = True
+    """Before the load, when only the logins have passed: later it would have the waits for busy CPUs in it."""
+
+    def __init__(self, port: int = 0) -> None:
+        """``port`` of the server; 0 for sockets to any."""
+        self.notes: list[str] = []
+        self._port = port
+
+    def sample(self) -> list[Value]:
+        """The median of the shortest round trips of the sockets, which are open before the load only; nothing where
+        the server is reached without a network."""
+        found = sorted(time for number in proc.pids(Path("/proc/self/fd")) if (time := self._read(number)) is not None)
+        return [("shortest", "s", found[len(found) // 2])] if found else []
+
+    def _read(self, descriptor: int) -> float | None:
+        try:
+            if not str(Path(f"/proc/self/fd/{descriptor}").readlink()).startswith("socket:"):
+                return None
+            with socket.socket(fileno=os.dup(descriptor)) as copy:
+                if copy.family not in (socket.AF_INET, socket.AF_INET6) or copy.type != socket.SOCK_STREAM:
+                    return None
+                host, port = copy.getpeername()[:2]
+                info = copy.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
+        except OSError:
+            return None
+        if len(info) < _INFO_BYTES or self._port not in (0, port):
+            return None
+        seconds = int(struct.unpack_from("I", info, _SHORTEST_AT)[0]) / 1e6
+        # On a loopback the kernel hands messages over within the calls of both sides, which count as their CPU time.
+        near = host.startswith(("127.", "::1", "::ffff:127."))
+        return None if near and seconds < _LOOPBACK_S else seconds
+
+
+_SHORTEST_AT: Final = 148
+"""Where tcpi_min_rtt lies in the kernel's struct tcp_info, in µs."""
+_INFO_BYTES: Final = _SHORTEST_AT + 4
+_LOOPBACK_S: Final = 0.0005
 
 
 class Disks:

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from dsbench.archive import Archive, ArchiveError
 from dsbench.read.rows import RunRows
+from dsbench.workloads import find, names
 
 Key = tuple[Any, ...]
 
@@ -31,6 +32,20 @@ _LATE_NS: Final = 1_000_000
 """What a clock that is read twice may be off, in nanoseconds."""
 _FASTER: Final = 2.0
 """How many times its calibrated ceiling a client may seem to reach: a ceiling is measured for half a second."""
+_ENOUGH: Final = 100
+"""Transactions from which on their number says something."""
+_SEEN: Final = 0.75
+"""Share of the transactions of a cycle that the server has counted at least when the cycle ends."""
+_HALF: Final = 0.55
+"""The same of three cycles, of which the last may not be counted yet."""
+_BUSY: Final = 0.6
+"""Share of its time that a client in the closed loop spends in transactions at least; it was never less than 0.85."""
+_SMALL: Final = 2**23
+"""Bytes of a database that may be anything but its rows."""
+_LESS: Final = 0.6
+"""Share of a size that the same rows have at least, however they were loaded."""
+_FEW: Final = 24
+"""Counts of which one is odd in any run, and not all can be divided by three."""
 _MOST: Final = 2**53
 """Nobody counts so far, and doubles count no further."""
 
@@ -72,6 +87,14 @@ class Rows:
         groups = self.tables["groups"]
         keys = zip(*(groups[key].to_pylist() for key in (*_CYCLE, "group")), strict=True)
         return dict(zip(keys, groups["duration_ns"].to_pylist(), strict=True))
+
+    @cached_property
+    def longest(self) -> dict[Key, int]:
+        """By cycle, the duration of its longest group in nanoseconds."""
+        longest: dict[Key, int] = {}
+        for key, duration in self.durations.items():
+            longest[key[:3]] = max(longest.get(key[:3], 0), duration)
+        return longest
 
     @cached_property
     def begun(self) -> dict[Key, int]:
@@ -128,8 +151,8 @@ def _kept_rows(run: Rows) -> Iterator[str]:
             mine = [values for key, values in kept.items() if key[0] == scale and key[1] >= first.get(scale, 1)]
             least = sum(sum(values[:3]) for values in mine)
             most = least + sum(values[3] for values in mine)
-            # What others did before, and cycles that no table has: a warm-up, and the one beside perf.
-            beside = run.run.reused or spec.perf != "none" or warmed
+            # What others did before, and cycles that no table has: of a ramp-up or warm-up, and the one beside perf.
+            beside = run.run.reused or spec.perf != "none" or (spec.model_extra or {}).get("find_ramp_up") or warmed
             if not least <= int(found[2]) <= (_MOST if beside else most):
                 yield f"scale {scale}: the check found {int(found[2]):,} transactions, the cycles have {least:,}"
 
@@ -184,7 +207,9 @@ def _settings_of_load(run: Rows) -> Iterator[str]:
         asked = round(spec.duration * 1e9)
         if timed and not decided and row["stage"] == "load" and abs(row["duration_ns"] - asked) > _LATE_NS:
             yield f"{_where(key)} lasted {row['duration_ns'] / 1e9:g} s, and {spec.duration:g} s were asked for"
-        if not 0 < row["duration_ns"] < _MOST:
+        # Where another group ends it, it may not have done anything by then.
+        least = 0 if row["until"] == "group" else 1
+        if not least <= row["duration_ns"] < _MOST:
             yield f"{_where(key)} lasted {row['duration_ns']} ns"
     keys = {(row["scale"], row["stage"], row["cycle"], row["group"]) for row in groups}
     if len(keys) != len(groups):
@@ -262,6 +287,40 @@ def _times(run: Rows) -> Iterator[str]:
             yield f"{_where(client)}, client {client[5]}: {spent / 1e9:.4g} s of transactions in {most / 1e9:.4g} s"
 
 
+def _remote(run: Rows) -> Iterator[str]:
+    counts = run.add_up("cycles", _CYCLE, "remote", "committed", "early_commits", "late_commits", "unknown")
+    for key, (remote, *committed) in counts.items():
+        if remote > sum(committed):
+            yield f"{_where(key)}: {remote:,} of {sum(committed):,} transactions changed other branches"
+
+
+def _idle(run: Rows) -> Iterator[str]:
+    """A client that waits for nothing but its transactions spends its time in them."""
+    spec = run.run.spec
+    if run.run.engine == "mock" or spec.client != "own" or spec.reconnect:
+        return
+    closed = {
+        (row["scale"], row["stage"], row["cycle"], row["group"])
+        for row in run.tables["groups"].to_pylist()
+        if row["pacing"] == "closed" and row["until"] == "time" and (row["connections"] or 1) == 1
+    }
+    clients: dict[Key, list[int]] = {}
+    for row in run.tables["cycles"].to_pylist():
+        group = (row["scale"], row["stage"], row["cycle"], row["group"])
+        if group in closed and (ended := row["committed"] + row["rolled_back"]):
+            one = clients.setdefault((*group, row["node"], row["thread"]), [0, 0, _MOST, 0])
+            one[0] += ended
+            one[1] += row["residence_ns"] + (row["failed_ns"] or 0)
+            one[2:] = min(one[2], row["first_start_ns"]), max(one[3], row["last_end_ns"])
+    cycles: dict[Key, tuple[int, int, int]] = {}
+    for client, (ended, spent, begin, end) in clients.items():
+        count, busy, whole = cycles.get(client[:4], (0, 0, 0))
+        cycles[client[:4]] = (count + ended, busy + spent, whole + end - begin)
+    for cycle, (count, busy, whole) in cycles.items():
+        if count >= _ENOUGH and busy < _BUSY * whole:
+            yield f"{_where(cycle)}: of {whole / 1e9:.4g} s its clients spent {busy / 1e9:.4g} s in transactions"
+
+
 def _histograms(run: Rows) -> Iterator[str]:
     buckets = run.tables["buckets"].filter(pc.field("measure") == "residence")
     if not buckets.num_rows and any(values[0] + values[1] for values in run.ended.values()):
@@ -289,6 +348,28 @@ def _histograms(run: Rows) -> Iterator[str]:
         if key[:3] in run.finished:
             yield f"{_where(key)} has a histogram of {key[-1]!r}, which nobody did"
             return
+
+
+def _buckets(run: Rows) -> Iterator[str]:
+    """Buckets have the bounds that the client's histogram has, and no run counts in pairs."""
+    rows = run.tables["buckets"].filter(pc.field("measure") == "residence")
+    if not rows.num_rows:
+        return
+    low, high = (rows[name].to_numpy().astype(np.int64) for name in ("low_ns", "high_ns"))
+    # 2,048 buckets of a nanosecond, then twice as wide with each doubling; the least and the greatest time end them.
+    width = np.int64(1) << np.maximum(np.frexp(np.maximum(low, 1).astype(np.float64))[1] - 11, 0)
+    begin = low - low % width
+    extremes = _extremes(run)
+    for row in rows.filter(pa.array((low != begin) | (high != begin + width - 1))).to_pylist():
+        key = tuple(row[name] for name in _KIND)
+        width_here = 1 << max(row["low_ns"].bit_length() - 11, 0)
+        begins = row["low_ns"] - row["low_ns"] % width_here
+        least, most = extremes.get(key, (row["low_ns"], row["high_ns"]))
+        if row["low_ns"] not in (begins, least) or row["high_ns"] not in (begins + width_here - 1, most):
+            yield f"{_where(key)}: no histogram of dsbench has a bucket from {row['low_ns']} to {row['high_ns']} ns"
+    common = int(np.gcd.reduce(rows["count"].to_numpy()))
+    if rows.num_rows >= _FEW and common > 1:
+        yield f"all counts of its histograms can be divided by {common}"
 
 
 def _extremes(run: Rows) -> dict[Key, tuple[int, int]]:
@@ -323,6 +404,17 @@ def _courses(run: Rows) -> Iterator[str]:
     wrong = seconds.filter((pc.field("count") > 0) & (pc.field("p50_ns") > pc.field("max_ns")))
     if wrong.num_rows:
         yield "a median in the course lies above the greatest time"
+
+
+def _greatest(run: Rows) -> Iterator[str]:
+    """The greatest time of the course is that of the clients, where all that ended is in the course."""
+    seconds, extremes = run.tables["seconds"].filter(pc.field("count") > 0), _extremes(run)
+    for row in seconds.group_by(list(_KIND)).aggregate([("max_ns", "max"), ("count", "sum")]).to_pylist():
+        key = tuple(row[name] for name in _KIND)
+        least, most = extremes.get(key, (0, 0))
+        here, whole = row["max_ns_max"], row["count_sum"] == sum(run.ended.get(key, (0, 0))[:2])
+        if most and not (most if whole else least) <= here <= most:
+            yield f"{_where(key)}: the greatest time of its course is {here} ns, that of its clients {most} ns"
 
 
 def _copies(run: Rows) -> Iterator[str]:
@@ -363,9 +455,7 @@ def _monitors(run: Rows) -> Iterator[str]:
     if back.any():
         first = order[1:][back][0]
         yield f"scale {scale[first]}, cycle {cycle[first]}: the counter {names[2][first]} {names[3][first]} goes back"
-    longest: dict[Key, int] = {}
-    for key, duration in run.durations.items():
-        longest[key[0], key[1], key[2]] = max(longest.get(key[:3], 0), duration)
+    longest = run.longest
     ends: dict[Key, int] = {}
     os_rows = rows.filter((pc.field("monitor") == "os") & (pc.field("node") == "local"))
     for row in os_rows.group_by(list(_CYCLE)).aggregate([("at_ns", "max")]).to_pylist():
@@ -375,11 +465,90 @@ def _monitors(run: Rows) -> Iterator[str]:
             yield f"{_where(key)} lasted {longest[key] / 1e9:.4g} s, and its machine was watched for {end / 1e9:.4g} s"
 
 
+_COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
+    "postgres": ("commits", "rollbacks"), "mysql": ("statements",), "firebird": ("page_fetches",),
+}  # fmt: skip
+"""By engine: counters of the server that each transaction raises."""
+
+
+def _servers(run: Rows) -> Iterator[str]:
+    """The server saw as many transactions as the clients."""
+    metrics = _COUNTED.get(run.run.engine)
+    if metrics is None or _plain(run.run.settings.get("track_counts", "on")) == "off":
+        return
+    rows = run.tables["monitors"].filter(pc.field("monitor") == "server")
+    rows = rows.filter(pc.is_in(pc.field("metric"), pa.array(metrics)))
+    found = rows.group_by([*_CYCLE, "metric"]).aggregate([("value", "min"), ("value", "max")]).to_pylist()
+    seen: dict[Key, dict[str, tuple[float, float]]] = {}
+    for row in found:
+        key = (row["scale"], row["stage"], row["cycle"])
+        seen.setdefault(key, {})[row["metric"]] = row["value_min"], row["value_max"]
+    if (lacking := run.finished - seen.keys()) and run.run.engine != "firebird":  # There it needs rights.
+        yield f"{_where(min(lacking))}: nothing says what its server counted"
+    ended: dict[Key, int] = {}
+    for key, values in run.ended.items():
+        ended[key[:3]] = ended.get(key[:3], 0) + values[0] + values[1]
+    for key, count in ended.items():
+        # PostgreSQL tells others what it counted once in a second.
+        late = run.run.engine == "postgres" and run.longest.get(key, 0) < 2 * 10**9
+        counted = sum(most - least for least, most in seen.get(key, {}).values())
+        if key in seen and not late and count >= _ENOUGH and counted < _SEEN * count:
+            yield f"{_where(key)}: {count:,} transactions ended, and its server counted {counted:,.0f}"
+    wholes: dict[Key, float] = {}
+    for row in rows.group_by(["scale", "stage", "metric"]).aggregate([("value", "min"), ("value", "max")]).to_pylist():
+        whole = (row["scale"], row["stage"])
+        wholes[whole] = wholes.get(whole, 0.0) + row["value_max"] - row["value_min"]
+    for whole, counted in wholes.items():
+        counts = [count for key, count in ended.items() if key[:2] == whole]
+        if len(counts) > 2 and sum(counts) >= _ENOUGH and counted < _HALF * sum(counts):
+            yield f"scale {whole[0]}: {sum(counts):,} transactions ended, and its server counted {counted:,.0f}"
+
+
+def _order(run: Rows) -> Iterator[str]:
+    """The machine's own counters go on from cycle to cycle, in the order of the scales and no longer than the run."""
+    rows = run.tables["monitors"].filter((pc.field("monitor") == "os") & (pc.field("node") == "local"))
+    switches = rows.filter(pc.field("metric") == "context_switches")
+    spans = sorted(
+        (row["value_min"], row["value_max"], (row["scale"], row["stage"], row["cycle"]))
+        for row in switches.group_by(list(_CYCLE)).aggregate([("value", "min"), ("value", "max")]).to_pylist()
+    )
+    if lacking := run.finished - {key for *_, key in spans}:
+        yield f"{_where(min(lacking))}: nothing says what its machine counted"
+    if run.run.resumed:
+        return  # Perhaps on a machine that was started anew.
+    for begin, end, one in spans:
+        if not begin < end:
+            yield f"{_where(one)}: the counters of its machine stood still"
+    for (_, end, one), (begin, _, other) in pairwise(spans):
+        if begin < end or (one[:2] == other[:2] and other[2] < one[2]):
+            yield f"{_where(one)}: by its machine's counters it did not end before {_where(other)}"
+    begun = {key[:2]: at for at, _, key in reversed(spans)}
+    first = [min((at for (scale, _), at in begun.items() if scale == segment.scale), default=None)
+             for segment in run.run.segments if segment.first_cycle == 1]  # fmt: skip
+    known = [at for at in first if at is not None]
+    if any(later < earlier for earlier, later in pairwise(known)):
+        yield "by its machine's counters its scales were made in another order"
+
+
+def _lasted(run: Rows) -> Iterator[str]:
+    """By the time that its CPUs counted, a run lasted no longer than it says."""
+    if run.run.resumed or not run.run.cpus or not run.run.ended:
+        return
+    rows = run.tables["monitors"].filter((pc.field("monitor") == "os") & (pc.field("node") == "local"))
+    spent: dict[Key, float] = {}
+    for row in rows.filter(pc.starts_with(pc.field("metric"), "cpu_")).to_pylist():
+        key = (row["scale"], row["stage"], row["cycle"], row["at_ns"])
+        spent[key] = spent.get(key, 0.0) + row["value"]
+    if spent:
+        lasted = (datetime.fromisoformat(run.run.ended) - datetime.fromisoformat(run.run.started)).total_seconds()
+        by_cpus = (max(spent.values()) - min(spent.values())) / run.run.cpus
+        if not by_cpus <= 1.1 * lasted + 5:
+            yield f"by its machine's CPUs its cycles took {by_cpus:.4g} s, and the whole run {lasted:g} s"
+
+
 def _machines(run: Rows) -> Iterator[str]:
     """What a machine did around a cycle lasted as long, and took no more CPU time than it has."""
-    longest: dict[Key, int] = {}
-    for key, duration in run.durations.items():
-        longest[key[:3]] = max(longest.get(key[:3], 0), duration)
+    longest = run.longest
     client = run.add_up("cycles", (*_CYCLE, "node"), "cpu_ns")
     rows = run.tables["machine"].to_pylist()
     watched = {(row["scale"], row["stage"], row["cycle"]) for row in rows}
@@ -418,10 +587,7 @@ def _clock(run: Rows) -> Iterator[str]:
     if any(later < earlier for earlier, later in pairwise(read)):
         yield "the run ended, or went on, before it began"
         return
-    longest: dict[Key, int] = {}
-    for key, duration in run.durations.items():
-        longest[key[:3]] = max(longest.get(key[:3], 0), duration)
-    measured = sum(longest.values()) / 1e9
+    measured = sum(run.longest.values()) / 1e9
     if len(read) > 1 and run.run.ended and measured > (read[-1] - read[0]).total_seconds() + 2:
         lasted = (read[-1] - read[0]).total_seconds()
         yield f"its cycles lasted {measured:.4g} s, and the whole run {lasted:g} s"
@@ -437,6 +603,10 @@ def _errors(run: Rows) -> Iterator[str]:
         said = failed.get(cycle, (0,))[0]
         if bool(said) != bool(count) or said > count:
             yield f"{_where(cycle)}: {count:,} attempts failed, and there are errors of {said:,}"
+    course = run.add_up("seconds", _CYCLE, "failed")
+    for cycle, (said,) in course.items():
+        if said > ours.get(cycle, said):
+            yield f"{_where(cycle)}: {ours[cycle]:,} attempts failed, and {said:,} by its seconds"
 
 
 def _ceilings(run: Rows) -> Iterator[str]:
@@ -525,6 +695,38 @@ def _built(run: Rows) -> Iterator[str]:
     for (low, small), (high, large) in pairwise(sorted(sizes.items())):
         if large < small:
             yield f"scale {high} is smaller than scale {low}"
+    yield from _sizes(run, sizes)
+
+
+def _sizes(run: Rows, sizes: Mapping[int, int]) -> Iterator[str]:
+    """A database is as large as its rows make it, and as the monitor saw it before the first cycle."""
+    rows = {row["scale"]: row["rows"] for row in run.tables["phases"].to_pylist() if row["phase"] == "populate"}
+    least, most = find(run.run.spec.workload, run.run.spec.workload_settings).row_bytes
+    if any(switch.switch.startswith("rocksdb") for switch in run.run.durability):
+        least = 0  # It compresses.
+    seen = run.tables["monitors"].filter((pc.field("metric") == "database_size") & (pc.field("cycle") == 1))
+    first = {row["scale"]: row["value"] for row in reversed(seen.sort_by("at_ns").to_pylist())}
+    for scale, size in sizes.items():
+        count = rows.get(scale, 0)
+        if most and count and not _LESS * least * count <= size <= most * count / _LESS + _SMALL:
+            yield f"scale {scale}: {count:,} rows of {run.run.spec.workload} do not have {size:,} bytes"
+        if count and size > _SMALL and scale in first and not _LESS * size <= first[scale] <= size / _LESS:
+            yield f"scale {scale}: it was built with {size:,} bytes, and had {first[scale]:,.0f} before its first cycle"
+
+
+def _workload(run: Rows) -> Iterator[str]:
+    """A workload is what it is called."""
+    name = run.run.spec.workload
+    if name not in names():
+        return
+    known = find(name, run.run.spec.workload_settings)
+    said = run.run.workload or known
+    for what in ("label", "headline", "specification"):
+        if (mine := getattr(said, what)) != (its := getattr(known, what)):
+            yield f"it calls the {what} of {name} {mine!r}, and it is {its!r}"
+    if known.kinds and (strange := {str(kind) for kind in run.tables["cycles"]["kind"].unique().to_pylist()}
+                        - {kind.name for kind in known.kinds}):  # fmt: skip
+        yield f"{name} has no transaction {min(strange)!r}"
 
 
 RULES: Final[Mapping[str, Callable[[Rows], Iterator[str]]]] = {
@@ -536,17 +738,25 @@ RULES: Final[Mapping[str, Callable[[Rows], Iterator[str]]]] = {
     "load": _settings_of_load,
     "clients": _clients,
     "times": _times,
+    "remote": _remote,
+    "idle clients": _idle,
     "histograms": _histograms,
+    "buckets": _buckets,
     "courses": _courses,
+    "greatest times": _greatest,
     "copies": _copies,
     "monitors": _monitors,
+    "servers": _servers,
     "machines": _machines,
+    "order": _order,
+    "lasted": _lasted,
     "clock": _clock,
     "errors": _errors,
     "ceilings": _ceilings,
     "switches": _switches,
     "description": _described,
     "building": _built,
+    "workload": _workload,
 }
 """What an archive is held against, each rule by its name."""
 
@@ -555,13 +765,13 @@ def audit(archive: Archive) -> list[Contradiction]:
     """What in ``archive`` cannot be true, the first of each rule; empty where nothing speaks against it."""
     try:
         rows = Rows(archive)
-    except (ArchiveError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+    except (ArchiveError, ValueError, LookupError, TypeError, ArithmeticError, pa.ArrowException) as error:
         return [Contradiction("readable", str(error))]
     found = []
     for name, rule in RULES.items():
         try:
             first = next(iter(rule(rows)), None)
-        except (ValueError, KeyError, TypeError, OverflowError, pa.ArrowException) as error:
+        except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, pa.ArrowException) as error:
             first = f"its rows cannot be added up: {error}"
         if first:
             found.append(Contradiction(name, first))

@@ -21,13 +21,13 @@ import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from dsbench.archive import TABLES, Archive, ArchiveError, RunRecord
 from dsbench.problem import Problem
@@ -38,6 +38,7 @@ from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.naming import by_client, conduct, limited, pacing, server, unsafe
 from dsbench.redaction import redact_words
 from dsbench.spec import plain
+from dsbench.spec.price import HOW, Price, read_price
 
 FORMAT: Final = 1
 HIDEABLE: Final = {
@@ -63,21 +64,15 @@ _ADDRESS: Final = re.compile(
 )
 _AUTHORITY: Final = re.compile(r"\b([a-z][a-z0-9+.-]*)://(?:([^/?#@\s\"']*)@)?([^/?#\s\"']*)")
 _HERE: Final = frozenset({"", "localhost", "local", "127.0.0.1", "[::1]", "::1", "0.0.0.0"})
+_LARGEST_ARCHIVE: Final = 2**26
+"""Bytes of an ``archive.zip``, which holds no trace."""
+FILES: Final = frozenset({"entry.json", "archive.zip"})
 _SAME: Final = 1e-9
 """Relative difference of figures that were computed twice."""
 
 
 class EntryError(Problem):
     """What cannot be published, or is no entry."""
-
-
-class Price(BaseModel):
-    """What the machine costs."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    per_hour: float = Field(gt=0, le=1e6, allow_inf_nan=False)
-    currency: str = Field(default="USD", pattern="^[A-Z]{3}$")
 
 
 class About(BaseModel):
@@ -89,7 +84,13 @@ class About(BaseModel):
     machine: str = Field(default="", max_length=100)
     """Its name in a shop or a rack: entries of one name are one machine."""
     price: Price | None = None
+    """In a TOML also as a text, such as 1.2 EUR/h."""
     notes: str = Field(default="", max_length=2000)
+
+    @field_validator("price", mode="before")
+    @classmethod
+    def _price_of_text(cls, value: object) -> object:
+        return read_price(value) if isinstance(value, str) else value
 
 
 class Entry(BaseModel):
@@ -196,24 +197,30 @@ def read_about(path: Path) -> About:
         raise EntryError(f"--about: {path}: {_first(error)}", _ABOUT, usage=True) from None
 
 
-_ABOUT: Final = 'it has by, machine, notes and price, such as price = { per_hour = 0.34, currency = "USD" }'
+_ABOUT: Final = 'it has by, machine, notes and price, such as price = "0.34 USD/h"'
 
 
 def describe_owner(
-    path: Path | None, by: str, machine: str, price: float | None, currency: str, notes: str
+    path: Path | None, by: str, machine: str, price: str, currency: str, notes: str
 ) -> About:
-    """What the options say of an entry, before what the TOML at ``path`` says; the price is that of an hour."""
+    """What the options say of an entry, before what the TOML at ``path`` says; ``currency`` where ``price`` names
+    none."""
     known = read_about(path) if path else About()
     given = {"by": by, "machine": machine, "notes": notes}
     values = known.model_dump() | {name: value for name, value in given.items() if value}
-    if price is not None:
-        values["price"] = {"per_hour": price, "currency": currency}
+    try:
+        if price.strip():
+            if currency and not re.fullmatch("[A-Z]{3}", currency):
+                raise EntryError("--currency: has to be three capital letters", "write for instance EUR", usage=True)
+            values["price"] = read_price(price, currency)
+    except ValueError as error:
+        raise EntryError(f"--price: {error}", HOW, usage=True) from None
     try:
         return About.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        option = {"per_hour": "price"}.get(str(first["loc"][-1]), str(first["loc"][-1]))
-        raise EntryError(f"--{option}: {plain(first['msg'])}", "see dsbench publish --help", usage=True) from None
+        words = f"--{first['loc'][-1]}: {plain(first['msg'])}"
+        raise EntryError(words, "see dsbench publish --help", usage=True) from None
 
 
 def _first(error: ValidationError) -> str:
@@ -235,8 +242,13 @@ def prepare(path: Path, about: About, hide: Collection[str] = HIDDEN) -> Package
     hider = Hider(hide, {name: now for name, now in names.items() if name and name != "local"})
     name = _name(run)
     content = pack(source, name, hider)
+    if len(content) > _LARGEST_ARCHIVE:
+        words = f"{path}: without its trace it has {len(content) >> 20} MiB, and an entry has {_LARGEST_ARCHIVE >> 20}"
+        raise EntryError(words, "nothing was written: measure for less long, or without --per-statement", usage=True)
     digest = hashlib.sha256(content).hexdigest()
     entry_id = f"{name}-{digest[:10]}"
+    if about.price is None:
+        about = about.model_copy(update={"price": run.price})
     entry = Entry(id=entry_id, sha256=digest, about=about, hidden=tuple(sorted(hide)), **describe_packed(content))
     return Package(entry, content, hider.found)
 
@@ -412,7 +424,7 @@ def read_entry(folder: Path) -> Entry:
     """The entry in ``folder``; ``EntryError`` says what is wrong with its ``entry.json``."""
     path = folder / "entry.json"
     try:
-        if path.is_symlink() or path.stat().st_size > _LARGEST:
+        if folder.is_symlink() or path.is_symlink() or path.stat().st_size > _LARGEST:
             raise EntryError(f"{path} is a link, or larger than 1 MiB")
         entry = Entry.model_validate_json(path.read_bytes())
     except OSError as error:
@@ -435,6 +447,10 @@ def verify(folder: Path) -> Entry:
     path = folder / "archive.zip"
     if path.is_symlink() or not path.is_file():
         raise EntryError(f"{entry.id} has no archive.zip")
+    if path.stat().st_size > _LARGEST_ARCHIVE:
+        raise EntryError(f"{entry.id}: archive.zip is larger than {_LARGEST_ARCHIVE >> 20} MiB")
+    if more := sorted(one.name for one in folder.iterdir() if one.name not in FILES):
+        raise EntryError(f"{entry.id} holds {more[0]!r}, and an entry has entry.json and archive.zip only")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != entry.sha256 or digest[:10] != entry.id[-10:]:
         raise EntryError(f"{entry.id}: archive.zip is another one than was published: its digest differs")
@@ -445,7 +461,7 @@ def verify(folder: Path) -> Entry:
             raise EntryError(f"{entry.id}: {wrong}")
     except ArchiveError as error:
         raise EntryError(f"{entry.id}: {error}") from None
-    except (ValueError, KeyError, TypeError, ArithmeticError, pa.ArrowException) as error:
+    except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, pa.ArrowException) as error:
         raise EntryError(f"{entry.id}: its tables cannot be evaluated: {error}") from None
     return entry
 
@@ -484,11 +500,16 @@ def _differences(where: str, mine: Any, theirs: Any) -> Iterator[tuple[str, Any,
     elif isinstance(mine, list | tuple) and isinstance(theirs, list | tuple) and len(mine) == len(theirs):
         for number, (one, other) in enumerate(zip(mine, theirs, strict=True)):
             yield from _differences(f"{where}.{number}", one, other)
-    elif isinstance(mine, float | int) and isinstance(theirs, float | int) and not isinstance(mine, bool):
-        if abs(mine - theirs) > _SAME * max(abs(mine), abs(theirs)):
+    elif _is_number(mine) and _is_number(theirs):
+        # Of what is no number or has no end, nothing is less than anything: both have to be finite.
+        if not abs(mine - theirs) <= _SAME * max(abs(mine), abs(theirs)) < inf:
             yield where, mine, theirs
-    elif mine != theirs:
+    elif mine != theirs or isinstance(mine, bool) != isinstance(theirs, bool):
         yield where, mine, theirs
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float | int) and not isinstance(value, bool)
 
 
 def list_entries(folder: Path) -> list[Path]:

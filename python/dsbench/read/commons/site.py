@@ -18,7 +18,7 @@ from typing import Any, Final
 from dsbench import release
 from dsbench.archive import Archive
 from dsbench.problem import Problem
-from dsbench.read.commons.entry import Entry, EntryError, list_entries, read_entry, verify
+from dsbench.read.commons.entry import FILES, Entry, EntryError, list_entries, prepare, read_entry, verify, write
 from dsbench.read.evaluation import evaluate
 from dsbench.read.html import environment, read_template
 from dsbench.read.page import page
@@ -131,6 +131,30 @@ def build(folder: Path, out: Path, *, reports: bool = False, progress: Progress 
         words = f"--out: cannot write to {out}: {error.strerror}"
         raise Problem(words, "name a folder that can be written", usage=True) from None
     return Site(path, verified)
+
+
+def renew(folder: Path) -> list[Entry]:
+    """Makes entries anew of which no figure follows from the archive, as an older dsbench computed others.
+
+    The archive has to hold, and who measured stays as it is. Entries that are refused for other reasons stay.
+    """
+    made = []
+    for path in list_entries(folder):
+        if isinstance(_try(path), Entry):
+            continue
+        with suppress(Problem):
+            old = read_entry(path)
+            content = (path / "archive.zip").read_bytes()
+            if hashlib.sha256(content).hexdigest() != old.sha256 or {one.name for one in path.iterdir()} != FILES:
+                continue
+            package = prepare(path / "archive.zip", old.about, old.hidden)
+            if package.entry.id == old.id:
+                (path / "entry.json").write_text(package.entry.rendered(), "utf-8")
+            else:
+                write(package, folder)
+                _remove(path.parent, old.id)
+            made.append(package.entry)
+    return made
 
 
 def _copy(source: Path, target: Path, *, reports: bool) -> None:

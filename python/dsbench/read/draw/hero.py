@@ -16,6 +16,7 @@ import altair as alt
 from dsbench.archive import RunRecord
 from dsbench.read.answer import format_size
 from dsbench.read.draw.axes import ScaleAxis
+from dsbench.read.draw.load import load
 from dsbench.read.draw.theme import FONT, HUES, ORDERED, Row, Spec, config, number_labels
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.series import name_series
@@ -37,6 +38,10 @@ def hero(evaluation: Evaluation, run: RunRecord) -> Spec | None:
         return None
     if len(scales) > 1:
         return _over_scale(parts, evaluation, run, scales)
+    if any(one.capacity for one in evaluation.load.values()):
+        drawn = load(evaluation, run) or {}
+        return _whole({"height": _HEIGHT, "layer": drawn["layer"]}, evaluation, " ".join(drawn["title"]["subtitle"]),
+                      drawn["datasets"], 8)  # fmt: skip
     if len(parts) > 1:
         each = zip(evaluation.by_threads, parts.values(), strict=True)
         rows = [{**rows[0], "at": threads, "series": ""} for threads, rows in each if rows]
@@ -65,6 +70,8 @@ def _rows(part: Evaluation, name: str) -> list[Row]:
     rows = []
     for row in part.scales:
         value, low, high = row.rate_median_tps, row.rate_min_tps, row.rate_max_tps
+        if (searched := part.load.get(row.scale)) and (found := searched.capacity) and isfinite(found.high):
+            value, low, high = found.rate, found.low, found.high
         if counted := part.nopm.get(row.scale) or part.headline.get(row.scale):
             value, low, high = counted.median, counted.minimum, counted.maximum
         if isfinite(value) and row.scale not in part.void_scales:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import exp, log
+from typing import TYPE_CHECKING
+
 import altair as alt
 
 from dsbench.archive import RunRecord
 from dsbench.read.draw.theme import HUES, SHAPES, Row, Spec, assembled, log_domain, log_ticks, number_labels
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
+
+if TYPE_CHECKING:
+    from dsbench.read.several.queries import Queries
 
 _STREAMS = "streams"
 
@@ -46,9 +53,42 @@ def queries(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     )  # fmt: skip
 
 
-def _plain(chart: alt.Chart) -> Spec:
+def _plain(chart: alt.TopLevelMixin) -> Spec:
     """What a chart says without the configuration and the data that all diagrams have."""
     said: Spec = chart.to_dict()
     return {key: value for key, value in said.items() if key not in ("$schema", "config", "datasets", "usermeta")}
 
 
+def side_by_side(found: Queries, labels: Sequence[str]) -> Spec:
+    """A line for each query with a dot for each side: the geometric mean, and a bar from the least time to the most."""
+    rows: list[Row] = [
+        {"query": kind, "archive": label, "ms": 1e3 * exp(sum(map(log, times)) / len(times)),
+         "low": 1e3 * min(times), "high": 1e3 * max(times)}
+        for label, of_side in zip(labels, found.times, strict=True) for kind, times in of_side.items()
+    ]  # fmt: skip
+    low, high = log_domain((row[end] for row in rows for end in ("low", "high")), margin=1.15)
+    names = list(dict.fromkeys(row["archive"] for row in rows))
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    axis = alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title="time [ms], log scale")
+    y = alt.Y("query:N", sort=found.kinds, title=None, axis=alt.Axis(grid=True))
+    beside = alt.YOffset("archive:N", sort=names)
+    hues = [HUES[at % len(HUES)] for at in range(len(names))]
+    shapes = [SHAPES[at % len(SHAPES)] for at in range(len(names))]
+    legend = alt.Legend(orient="bottom", columns=1, labelLimit=420)
+    colour = alt.Color("archive:N", sort=names, scale=alt.Scale(domain=names, range=hues), title=None, legend=legend)
+    shape = alt.Shape("archive:N", sort=names, scale=alt.Scale(domain=names, range=shapes), legend=legend, title=None)
+    base = alt.Chart(alt.NamedData("queries"))
+    tips = ["query:N", "archive:N", alt.Tooltip("ms:Q", title="time [ms]", format=",.4~r")]
+    body = alt.layer(
+        base.mark_rule(strokeWidth=1.1, opacity=0.6).encode(
+            x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q", y=y, yOffset=beside, color=colour),
+        base.mark_point(filled=True, size=40, opacity=1).encode(
+            x=alt.X("ms:Q", scale=scale, axis=axis), y=y, yOffset=beside, color=colour, shape=shape, tooltip=tips),
+    )  # fmt: skip
+    notes = ["geometric mean of all tests; bars: least to greatest time; no result in the sense of the TPC"]
+    return assembled(
+        {"width": 440, "height": {"step": max(9, 24 // len(names)), "for": "offset"}, **_plain(body)},
+        name="compared-queries", archive="the comparison", data={"queries": rows},
+        title=alt.TitleParams(f"Times of the queries, scale factor {found.factor:g}", subtitle=notes),
+        description="A line for each query and refresh, with a dot for each archive.",
+    )  # fmt: skip

@@ -17,6 +17,7 @@ from dsbench.read.draw.axes import Form, ValueAxis
 from dsbench.read.draw.connections import across
 from dsbench.read.draw.curves import Span, agreed, compared, looks
 from dsbench.read.draw.freq import curve, drawable
+from dsbench.read.draw.load import loads
 from dsbench.read.draw.theme import (
     GREEN,
     GREY,
@@ -35,6 +36,7 @@ from dsbench.read.naming import counted
 from dsbench.read.several.compare import Comparison, Section, basis
 from dsbench.read.stats.values import Interval
 from dsbench.read.subject import Measure
+from dsbench.read.subjects.load import Load
 
 if TYPE_CHECKING:
     from dsbench.read.several.trend import History
@@ -43,6 +45,13 @@ _DASHES = ([1, 0], [5, 3])
 """Of the largest scale and of the smallest."""
 _LINE = 92
 """Characters of a note that fit above the plot."""
+
+
+def _searches(comparison: Comparison) -> dict[str, Load]:
+    """The search of each side, at the largest scale that all of them have."""
+    found = {label: side.evaluations[0].load for label, side in zip(comparison.labels, comparison.sides, strict=True)}
+    common = set.intersection(*(set(one) for one in found.values())) if found else set()
+    return {label: one[max(common)] for label, one in found.items()} if common else {}
 
 
 def specs(comparison: Comparison) -> dict[str, Spec]:
@@ -54,6 +63,7 @@ def specs(comparison: Comparison) -> dict[str, Spec]:
         "relative": relative(comparison, section),
         "freq": frequencies(comparison, section),
         "threads": over_threads(comparison),
+        "load": loads(_searches(comparison)),
         "stages": several_stages.bars(comparison),
         "courses": several_stages.courses(comparison),
     }

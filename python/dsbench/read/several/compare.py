@@ -4,7 +4,7 @@ that comes to in plain words."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import Final
@@ -17,12 +17,21 @@ from dsbench.read.naming import counted, warnings
 from dsbench.read.series import headings
 from dsbench.read.several.settings import OF_WORKLOAD, SAYS_NOTHING, described, labels, product
 from dsbench.read.several.stages import Stages, by_stage
-from dsbench.read.stats.comparison import Compared, Run, compare, differing, dsi_of_runs, dsi_parts
+from dsbench.read.stats.comparison import (
+    Compared,
+    Run,
+    compare,
+    differing,
+    dsi_of_runs,
+    dsi_parts,
+    ratio_interval,
+)
+from dsbench.read.stats.histogram import quantile_interval
 from dsbench.read.stats.precision import FEWEST, LEVEL
-from dsbench.read.stats.values import Floats, Interval
+from dsbench.read.stats.values import Floats, Frequency, Interval
 from dsbench.spec import OPTIONS
 
-TIMES: Final = {0.5: "p50", 0.99: "p99", 1.0: "max"}
+TIMES: Final = {0.5: "p50", 0.95: "p95", 0.99: "p99", 1.0: "max"}
 """Quantiles of the times that are set side by side."""
 _SETUP: Final = OF_WORKLOAD + "sizes"
 """The setting by which the Insert Benchmark has a database within memory or beyond it: reports of it show both."""
@@ -84,6 +93,31 @@ class Section:
         """Quantile of the times, in the median over the runs of ``side``; nan where there is none."""
         curves = (one.response.get(scale) or one.frequency.get(scale) for one in self.evaluations[side])
         return _median([curve.quantiles_ns[quantile] / 1e6 for curve in curves if curve is not None])
+
+    def time_interval(self, side: int, scale: int, quantile: float) -> Interval:
+        """``time_ms`` in ms with its interval over the cycles of a single run; without bounds for several."""
+        value = self.time_ms(side, scale, quantile)
+        found = self._curve(side, scale)
+        if found is None:
+            return Interval(value, np.nan, np.nan, LEVEL)
+        one = quantile_interval(found, quantile)
+        return Interval(value, one.low / 1e6, one.high / 1e6, LEVEL)
+
+    def time_ratio(self, side: int, scale: int, quantile: float) -> Interval:
+        """Of the times of ``side`` to those of its base, with the interval at ``LEVEL`` for all columns together."""
+        base = self.bases[side]
+        over, under = self._curve(side, scale), self._curve(base, scale)
+        value = self.time_ms(side, scale, quantile) / (self.time_ms(base, scale, quantile) or np.nan)
+        if over is None or under is None:
+            return Interval(value, np.nan, np.nan, LEVEL)
+        each = 1 - (1 - LEVEL) / max(self.bases.count(base) - 1, 1)
+        ends = [quantile_interval(one, quantile, each) for one in (over, under)]
+        return replace(ratio_interval(*ends), value=value, level=LEVEL)
+
+    def _curve(self, side: int, scale: int) -> Frequency | None:
+        """The times of a side of one run."""
+        runs = self.evaluations[side]
+        return (runs[0].response.get(scale) or runs[0].frequency.get(scale)) if len(runs) == 1 else None
 
     def failed_share(self, side: int, scale: int) -> float:
         """Failed attempts of all, in the median over the runs of ``side``; nan without attempts."""
@@ -161,16 +195,16 @@ class Comparison:
             yield f"the load is not the same: {', '.join(self.load)} {words}"
 
 
-def read(paths: Sequence[Path], reference: str = "") -> Comparison:
+def read(paths: Sequence[Path], reference: str = "", price: str = "") -> Comparison:
     """Reads archives, folders or zips; raises ``ArchiveError``. Scales whose check failed are left out.
 
     Runs of the same settings and label become one side, unless all of them are: then each is one. The sides are in the
     order of ``paths``, but for the ``reference``, which comes first: one of the paths, or the name or label of a run.
-    The numbers of threads of a single archive are its sides.
+    The numbers of threads of a single archive are its sides. ``price`` is that of machines whose runs were not told it.
     """
     if len(paths) == 1:
-        return _by_threads(Archive.open(paths[0]), reference)
-    archives = _referred([Archive.open(path) for path in paths], reference)
+        return _by_threads(Archive.open(paths[0], price), reference)
+    archives = _referred([Archive.open(path, price) for path in paths], reference)
     return _compare([archive.run for archive in archives], [evaluate(archive) for archive in archives])
 
 

@@ -6,18 +6,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, Final
 
+import numpy as np
+
+from dsbench.read import subjects
 from dsbench.read.blocks import Block, Column, Diagram, Notice, Notices, Part, Sentence, Table, Terms
+from dsbench.read.choice import read_values
+from dsbench.read.draw.queries import side_by_side
 from dsbench.read.draw.several import specs
 from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.format import NONE, finite, shorten
+from dsbench.read.format import NONE, finite, format_number, shorten
 from dsbench.read.html import render_document
-from dsbench.read.several import bounds, stages
+from dsbench.read.several import bounds, causes, queries, stages
 from dsbench.read.several.compare import TIMES, Comparison, Section, basis, verdicts
 from dsbench.read.several.files import make_files
 from dsbench.read.several.relative import answer, tell_relative
 from dsbench.read.several.settings import OF_SERVER
 from dsbench.read.stats.values import Interval
+from dsbench.read.subject import Values
 from dsbench.read.subjects.rate import describe_cutoff
 from dsbench.read.text import render_text
 
@@ -34,12 +40,15 @@ _MOST: Final = 30
 _CAPTIONS: Final = {
     "rate": "Rates over the scale; bars: minimum to maximum of the cycles.",
     "linear": "The same on a linear axis from 0.",
+    "load": "Response times that 99 % keep, over the rate: a dot for each cycle of a search; lines and bands: the "
+    "highest rates that keep the objective, with their intervals.",
     "relative": "Each rate divided by that of the first at the same scale; bars: 95 % intervals.",
     "freq": "Share of transactions that take longer than the time below. The further right a curve ends, the worse "
     "its slowest transactions.",
     "threads": "Rates over the number of threads, at the largest scale.",
     "stages": "Rate of each stage, a bar for each archive.",
     "courses": "Rate and largest response time of each second of each stage, a line for each archive.",
+    "queries": "Times of each query and refresh, a dot for each archive.",
     "bound": "Rates over the number of clients, with the upper bound of the whole out of the peaks of its parts.",
 }
 _SWITCHED: Final = frozenset({"rate", "linear", "relative", "threads"})
@@ -72,9 +81,12 @@ def tell(comparison: Comparison, drawn: Mapping[str, Spec] | None = None) -> Ite
     if comparison.stages.staged or not brief:
         tables = [*stages.tell_rates(comparison.stages, names), *stages.tell_efficiency(comparison.stages, names)]
         yield Part("Stages", tables, key="stages", tab="Stages")
+    if asked := list(queries.tell_queries(queries.read_queries(comparison), names, brief=brief)):
+        yield Part("Queries", asked, key="queries", tab="Queries")
     for number, section in enumerate(comparison.sections, start=1):
         title = f"Figures, {section.heading}" if section.heading else "Figures"
         yield Part(title, list(_tell_section(section, names)), key=f"figures-{number}", tab="Figures")
+        yield from _tell_causes(section, number, names)
     if any(one.overall for section in comparison.sections for one in section.compared[1:]):
         yield Part("Means", [Sentence(_MEAN, "note")], key="means", tab="Figures")
     if systems := list(_tell_systems(comparison, names, brief=brief)):
@@ -114,6 +126,12 @@ def _tell_peaks(found: bounds.Bounds) -> Iterator[Block]:
         yield Part("Peaks", list(bounds.tell_peaks(found)), key="peaks", tab="Figures")
 
 
+def _tell_causes(section: Section, number: int, names: Sequence[str]) -> Iterator[Block]:
+    if changed := list(causes.tell_changes(section.evaluations, section.bases, names)):
+        heading = f"Where the time goes, {section.heading}" if section.heading else "Where the time goes"
+        yield Part(heading, changed, key=f"why-{number}", tab="Figures")
+
+
 def _tell_section(section: Section, names: Sequence[str]) -> Iterator[Block]:
     """Rates with their index, relative rates, times, failures, checks: a column for each side."""
     sides = range(len(section.evaluations))
@@ -137,14 +155,55 @@ def _tell_section(section: Section, names: Sequence[str]) -> Iterator[Block]:
         sums = ["sum", *(sum(one.values()) if one else None for one in parts)]
         title = f"part of each scale in the difference of the DSI from that of {reference}"
         yield table(title, [*shares, sums], form="+.3f")
-    times = [[f"{scale}, {name}", *(section.time_ms(at, scale, quantile) for at in sides)]
+    times = [[f"{scale}, {name}", *(_show_time(section.time_interval(at, scale, quantile)) for at in sides)]
              for scale in section.begun for quantile, name in TIMES.items()]  # fmt: skip
     which = "response times from the intended start" if section.waits else "residence times"
     yield table(f"{which}, ms", times, "scale, quantile")
+    ratios = [[f"{scale}, {name}", *(_show_time_ratio(section, at, scale, quantile) for at in sides)]
+              for scale in section.begun for quantile, name in TIMES.items() if quantile < 1]  # fmt: skip
+    if any(cell.endswith("]") for row in ratios for cell in row[1:]):
+        yield table(f"{which}, times those of {reference}", ratios, "scale, quantile")
+    for title, of_sides in _read_others(section).items():
+        yield table(title, [[str(scale), *(one.get(scale) for one in of_sides)] for scale in section.scales])
     failed = [[str(scale), *(section.failed_share(at, scale) for at in sides)] for scale in section.begun]
     yield table("failed attempts", failed, form=".1%")
     checks = [[str(scale), *(_check(section, at, scale) for at in sides)] for scale in section.begun]
     yield table("check of the database", checks)
+
+
+def _show_time(found: Interval) -> str:
+    if not isfinite(found.low):
+        return format_number(found.value)
+    return f"{format_number(found.value)} [{format_number(found.low)}, {format_number(found.high)}]"
+
+
+def _show_time_ratio(section: Section, side: int, scale: int, quantile: float) -> str:
+    if side == section.bases[side]:
+        return "1"
+    found = section.time_ratio(side, scale, quantile)
+    return f"{found.value:.2f}{_within(found)}" if isfinite(found.value) else NONE
+
+
+_OTHERS: Final = ("transactions-per-money", "joules-per-transaction", "watts")
+"""Measures that stand side by side where any side has them."""
+
+
+def _read_others(section: Section) -> dict[str, list[dict[int, float]]]:
+    """Name with its units, to scale to the median over the runs for each side."""
+    found = {}
+    for name in _OTHERS:
+        measure = subjects.measures()[name]
+        sides = [[(measure.get_unit(one), read_values(measure, one)) for one in side] for side in section.evaluations]
+        units = dict.fromkeys(unit for side in sides for unit, values in side if values)
+        values = [[values for _, values in side] for side in sides]
+        if units:
+            title = f"{name.replace('-', ' ')}, {' or '.join(units)}".rstrip(", ")
+            found[title] = [_medians(side) for side in values]
+    return found
+
+
+def _medians(runs: Sequence[Values]) -> dict[int, float]:
+    return {x: float(np.median([one[x] for one in runs if x in one])) for values in runs for x in values}
 
 
 def _check(section: Section, side: int, scale: int) -> str:
@@ -234,7 +293,9 @@ def draw(comparison: Comparison) -> dict[str, Spec]:
     known = [pair for side in comparison.sides for pair in zip(side.runs, side.evaluations, strict=True)]
     found = bounds.of_evaluations(known)
     bound = {"bound": bounds.spec(found, found.bounds[0].whole.system)} if found.bounds else {}
-    return {**specs(comparison), **bound}
+    asked = queries.read_queries(comparison)
+    times = {"queries": side_by_side(asked[-1], comparison.labels)} if asked else {}
+    return {**times, **specs(comparison), **bound}
 
 
 def html(comparison: Comparison) -> str:
@@ -258,6 +319,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "archives": sections[-1]["archives"],
         "sections": sections,
         "stages": stages.document(comparison.stages, comparison.labels),
+        "queries": queries.document(queries.read_queries(comparison), comparison.labels),
         "systems": describe_systems(comparison),
         "differences": {name: list(values) for name, values in comparison.differences.items()},
         "doubts": list(comparison.warnings()),
@@ -271,6 +333,11 @@ def _section(comparison: Comparison, section: Section) -> dict[str, Any]:
         "interval": basis(section),
         "verdicts": dict(verdicts(comparison, section, comparison.labels)),
         "archives": [_side(comparison, section, at) for at in range(len(section.evaluations))],
+        "measures": {
+            title: dict(zip(comparison.labels, ({str(x): finite(value) for x, value in one.items()} for one in sides),
+                            strict=True))
+            for title, sides in _read_others(section).items()
+        },
     }
 
 
@@ -294,6 +361,7 @@ def _side(comparison: Comparison, section: Section, at: int) -> dict[str, Any]:
                 "relative": _interval(one.relative.get(scale)),
                 "within_noise": scale in one.relative and one.relative[scale].holds_one,
                 "times_ms": {name: finite(section.time_ms(at, scale, q)) for q, name in TIMES.items()},
+                "times_within_ms": {name: _interval(section.time_interval(at, scale, q)) for q, name in TIMES.items()},
                 "failed_share": finite(section.failed_share(at, scale)),
                 "check": _check(section, at, scale),
             }

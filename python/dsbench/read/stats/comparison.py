@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import exp, inf, isfinite, sqrt
+from math import exp, hypot, inf, isfinite, log, sqrt
 from random import Random
 
 import numpy as np
@@ -222,6 +222,17 @@ def _around(value: float, parts: Sequence[tuple[float, Floats]], level: float) -
     known = [(weight, found) for weight, rates in parts if (found := spread(rates)) is not None]
     half = reach(known, level) if len(known) == len(parts) else np.nan
     return Interval(value, value * float(np.exp(-half)), value * float(np.exp(half)), level)
+
+
+def ratio_interval(over: Interval, under: Interval) -> Interval:
+    """``over`` / ``under``, which are independent, with the interval that both of theirs come to at their level: the
+    method of variance estimates recovery, of logarithms (Zou and Donner, Statistics in Medicine 27, 2008)."""
+    value = over.value / under.value if under.value > 0 else np.nan
+    if not min(over.low, under.low) > 0:
+        return Interval(value, np.nan, np.nan, over.level)
+    below = hypot(log(over.value / over.low), log(under.high / under.value))
+    above = hypot(log(over.high / over.value), log(under.value / under.low))
+    return Interval(value, value * exp(-below), value * exp(above), over.level)
 
 
 def differing(described: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:

@@ -47,6 +47,9 @@ FEWEST_CYCLES = 3
 SLOW_CLOCKS = frozenset({"hpet", "acpi_pm", "pit", "refined-jiffies", "jiffies"})
 """Clock sources that are read from a device, or count ticks."""
 
+FOLLOWING = frozenset({"powersave", "ondemand", "conservative", "schedutil", "interactive"})
+"""Governors of the CPUs' frequency that go by what was just done."""
+
 RunRule = Callable[[RunFacts], Iterator[Doubt]]
 ScaleRule = Callable[[RunFacts, ScaleFacts], Iterator[Doubt]]
 
@@ -80,7 +83,7 @@ def short_cycles(run: RunFacts) -> Iterator[Doubt]:
             "short-cycles",
             f"{_count(run.cycles, 'cycle')} of {run.duration_s:.3g} s: a glimpse, not comparable",
             "use --profile dsi for comparable figures"
-            if run.workload.indexed
+            if run.workload.indexed and not run.searched
             else f"use {FEWEST_CYCLES} cycles or more of {SHORT_CYCLE_S:g} s or more",
         )
 
@@ -89,12 +92,13 @@ def slow_clock(run: RunFacts) -> Iterator[Doubt]:
     """Each transaction is timed by two readings of a clock that is read from a device."""
     if run.clock in SLOW_CLOCKS:
         words = f"the kernel's clock is {run.clock}, whose readings take microseconds: they are in every residence time"
-        yield Doubt("slow-clock", words, "let the kernel use tsc (clocksource=tsc), or another type of virtual machine")
+        remedy = "let the kernel use tsc (clocksource=tsc; dmesg says why not), or another type of virtual machine"
+        yield Doubt("slow-clock", words, remedy)
 
 
 def saving_power(run: RunFacts) -> Iterator[Doubt]:
     """The frequency of the CPUs depends on what they did just before."""
-    if "powersave" in run.governor:
+    if FOLLOWING & set(run.governor.split(", ")):
         words = f"the frequency of the CPUs is governed by {run.governor}: it follows the load, and rates with it"
         yield Doubt("power-saving", words, "cpupower frequency-set -g performance, for figures that repeat")
 
@@ -132,7 +136,7 @@ def void(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
 
 def missing_cycles(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """The scale has fewer cycles than were asked for; the search of a peak repeats few numbers of threads."""
-    if 0 < scale.cycles < run.cycles and not run.peak:
+    if 0 < scale.cycles < run.cycles and not run.peak and not run.searched:
         message = f"{scale.cycles} of {run.cycles} cycles were measured"
         yield Doubt("missing-cycles", message, "resume the run for the missing cycles", scale.scale)
 

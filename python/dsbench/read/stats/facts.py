@@ -49,6 +49,8 @@ class RunFacts:
     unsafe: tuple[UnsafeSwitch, ...]
     peak: bool = False
     """Whether ``cycles`` are at most so many, for the numbers of threads near the best."""
+    searched: bool = False
+    """Whether it looked for the highest rate with an objective."""
     precision: float | None = None
     """Share (0-1) of its median within which the interval of a rate was to lie; ``None`` where nothing was said."""
     sized_for_s: float = np.nan

@@ -28,6 +28,8 @@ class Shown:
     metrics: tuple[str, ...]
 
 
+ENERGY, ENERGY_OF_CPUS = "energy", "energy of CPUs and memory"
+"""By a meter, and by the CPUs' own counters."""
 CLIENT_CPU, SERVER_CPU = "client CPU time", "server CPU time"
 RESCHEDULING = "rescheduling interrupts"
 SWITCHES, CALLS, TRANSFERS = "context switches", "system calls", "transfers of "
@@ -51,6 +53,8 @@ SHOWN: tuple[Shown, ...] = (
     Shown("CPU waiting for I/O", "µs", US_PER_S, "system", "os", ("cpu_iowait",)),
     Shown("CPU idle", "µs", US_PER_S, "system", "os", ("cpu_idle",)),
     Shown("CPU stolen by the host", "µs", US_PER_S, "system", "os", ("cpu_steal",)),
+    Shown(ENERGY, "J", 1, "system", "meter", ("energy",)),
+    Shown(ENERGY_OF_CPUS, "J", 1, "system", "rapl", ("energy",)),
     Shown(SWITCHES, "switches", 1, "system", "os", ("context_switches",)),
     Shown(CALLS, "calls", 1, "system", "calls", ("system_calls",)),
     Shown(RESCHEDULING, "interrupts", 1, "system", "interrupts", ("rescheduling_interrupts",)),
@@ -167,8 +171,8 @@ def costs(counters: Iterable[Counter], committed: Mapping[int, int]) -> tuple[Re
 
 def _plain(counter: Counter) -> Shown:
     scopes: dict[str, Scope] = {
-        "os": "system", "interrupts": "system", "device": "device", "disks": "device", "network": "network",
-        "client": "client", "client_tasks": "client",
+        "os": "system", "interrupts": "system", "rapl": "system", "device": "device", "disks": "device",
+        "network": "network", "client": "client", "client_tasks": "client",
     }  # fmt: skip
     unit, factor = counter.unit.removesuffix(" total"), 1.0
     if unit == "s":

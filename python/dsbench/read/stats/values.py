@@ -146,6 +146,13 @@ class Frequency:
     quantiles_ns: Mapping[float, float]
     """Quantile (0-1) to residence time; holds the confidence levels, 0.999 and 1 (the exact maximum)."""
     count: int
+    cycles: int = 0
+    """Those that they come from."""
+    effective: Mapping[float, float] = field(default_factory=dict)
+    """Quantile (0-1) to how many independent transactions tell as much of it as these, whose times depend on each
+    other; what is missing cannot have an interval."""
+    maxima_ns: tuple[float, float] = (float("nan"), float("nan"))
+    """Least and greatest of the cycles' maxima, within a bucket."""
 
     def told(self, quantile: float) -> float:
         """That quantile in ns; nan where too few transactions lie beyond it to know it."""

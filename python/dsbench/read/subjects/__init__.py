@@ -10,20 +10,20 @@ from typing import Final
 from dsbench.read.subject import Measure, Read, Subject
 
 NAMES: Final = (
-    "warnings", "rate", "queries", "latency", "connections", "kinds", "statements", "models", "stages", "cost",
-    "probes", "machine", "statistics", "course", "nodes", "errors", "checklist", "checks", "durability", "stack",
-    "settings",
+    "warnings", "rate", "load", "why", "queries", "interference", "latency", "connections", "kinds", "statements",
+    "models", "stages", "cost", "price", "energy", "probes", "machine", "statistics", "course", "nodes", "errors",
+    "checklist", "checks", "durability", "stack", "settings",
 )  # fmt: skip
 
 
 _FIRST: Final = (
-    "rate", "tps", "nopm", "p50", "p90", "p95", "p99", "p99.9", "max", "dsi", "failures", "hit-ratio", "hit-ratio-1ms",
-    "hit-ratio-valley", "cpu", "cpu-per-transaction", "iowait", "kb-per-transaction",
+    "rate", "tps", "nopm", "capacity", "p50", "p90", "p95", "p99", "p99.9", "max", "dsi", "failures", "hit-ratio",
+    "hit-ratio-1ms", "hit-ratio-valley", "cpu", "cpu-per-transaction", "iowait", "kb-per-transaction",
 )  # fmt: skip
 
 
 @cache
-def load(name: str) -> Subject:
+def find_subject(name: str) -> Subject:
     """The subject of a module here. ``KeyError`` for a name that none has."""
     if name not in NAMES:
         raise KeyError(name)
@@ -36,7 +36,7 @@ def readers(*, whole: bool) -> Mapping[str, Read]:
     """Name of a result to what computes it: of one series, or of a run of several."""
     found: dict[str, Read] = {}
     for name in NAMES:
-        subject = load(name)
+        subject = find_subject(name)
         found |= subject.reads
         if whole:
             found |= {result: _of_last(result) for result in subject.reads} | dict(subject.whole)
@@ -46,7 +46,7 @@ def readers(*, whole: bool) -> Mapping[str, Read]:
 @cache
 def measures() -> Mapping[str, Measure]:
     """All figures by name, those that are chosen most often first."""
-    found = {measure.name: measure for subject in map(load, NAMES) for measure in subject.measures}
+    found = {measure.name: measure for subject in map(find_subject, NAMES) for measure in subject.measures}
     return {name: found[name] for name in dict.fromkeys((*_FIRST, *found))}
 
 

@@ -141,6 +141,9 @@ def _duplexed(run: RunRecord) -> Answer:
     question, source = "Is the log written to two devices?", "run.json: stack"
     if _keeps_nothing(run):
         return Answer(question, "the engine keeps no data", source, "told")
+    if copy := run.spec.target.settings.get("second_log"):
+        words = f"each commit waits for a second log in {copy}; whether that is another device is not recorded"
+        return Answer(question, words, "run.json: spec.target", "told")
     device = run.item("storage backend", "device")
     if any(level in device for level in ("(raid1)", "(raid10)")):
         return Answer(question, f"the device of the data is a mirror: {device}", source, "good")
@@ -288,6 +291,11 @@ def _tuning(run: RunRecord) -> Answer:
 
 def _terminals(run: RunRecord) -> Answer:
     simulated = run.spec.pace == "terminals"
+    asked = next((one for one in run.entry.settings if one.name == "terminal"), None)
+    kind = run.spec.workload_settings.get("terminal", asked.default) if asked else ""
+    if asked and kind != asked.default:
+        words = f"one for each client, in {kind} mode, without keying and thinking; local sockets stand for their lines"
+        return Answer("Are there terminals?", words, "the workload's settings", "told")
     words = pacing(run) + ("" if simulated else ": no terminals, without keying and thinking")
     return Answer("Are there terminals?", words, "run.json: spec", "told")
 

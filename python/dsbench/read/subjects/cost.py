@@ -36,9 +36,14 @@ from dsbench.read.subject import Measure, Subject
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
 
+NO_COSTS: Final = ("pressure", "client_threads", "server_threads")
+"""Monitors that say where time goes rather than what is used up."""
+
+
 def resources(table: pa.Table, load: Mapping[int, Measured], groups: pa.Table) -> dict[int, tuple[Resource, ...]]:
     """Costs by scale out of the cumulative counters (their unit ends in " total")."""
     table = table.filter(pc.ends_with(table["unit"], " total"))
+    table = table.filter(pc.invert(pc.is_in(table["monitor"], pa.array(NO_COSTS))))
     keys = ("scale", "cycle", "node", "monitor", "metric", "unit")
     counters, number = grouped(table, keys)
     if not counters:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -329,6 +330,18 @@ def _show_window(one: Window) -> tuple[str, ...]:
     )  # fmt: skip
 
 
+def _read_headline(part: Evaluation) -> dict[int, float]:
+    if part.queries:
+        return {x: one.reported.qphh for x, one in part.queries.items() if isfinite(one.reported.qphh)}
+    known = part.nopm or part.headline
+    return {x: one.median for x, one in known.items()} if known else part.own_rates
+
+
+def _name_headline(part: Evaluation) -> str:
+    labels = [one.label for one in part.nopm.values()] or [one.label for one in part.headline.values()]
+    return "QphH-like" if part.queries else labels[0] if labels else "tps"
+
+
 SUBJECT: Final = Subject(
     "kinds", "Kinds of transactions", tell=_tell,
     nothing="There is one kind of transactions: the table of the scales has its figures.",
@@ -336,9 +349,8 @@ SUBJECT: Final = Subject(
         Measure("nopm", "NOPM", "New-Orders per minute (TPC-C)",
                 lambda part: {x: one.median for x, one in part.nopm.items()}, own=True,
                 unit_of=lambda part: next((one.label for one in part.nopm.values()), "")),
-        Measure("headline", "1/s", "figure by which the workload wants its runs told apart",
-                lambda part: {x: one.median for x, one in part.headline.items()}, own=True,
-                unit_of=lambda part: next((one.label for one in part.headline.values()), "")),
+        Measure("headline", "1/s", "figure by which the workload wants its runs told apart, else the rate",
+                _read_headline, own=True, unit_of=_name_headline),
     ),
     reads={
         "kind_counts": lambda evaluation: counts_by(evaluation.rows.cycles, "kind", "committed"),

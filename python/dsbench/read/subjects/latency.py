@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dsbench.read.blocks import Block, Column, Table
+from dsbench.read.blocks import Block, Column, Sentence, Table
+from dsbench.read.format import NONE, format_number
 from dsbench.read.groups import whole
 from dsbench.read.measured import Measured
 from dsbench.read.series import each_series
 from dsbench.read.stats import histogram as hist
-from dsbench.read.stats.values import Frequency
+from dsbench.read.stats.values import Frequency, Interval
 from dsbench.read.subject import Measure, Subject
 
 if TYPE_CHECKING:
@@ -29,32 +31,72 @@ def frequency(
 ) -> dict[int, Frequency]:
     """The distribution by scale; ``load`` gives the exact extremes of the residence times."""
     chosen = buckets.filter(pc.field("measure") == measure)
-    scale, low, high, count = (whole(chosen, name) for name in ("scale", "low_ns", "high_ns", "count"))
+    names = ("scale", "cycle", "low_ns", "high_ns", "count")
+    scale, cycle, low, high, count = (whole(chosen, name) for name in names)
     result = {}
     for x in np.unique(scale):
         here = scale == x
         exact = load[int(x)].extremes_ns if int(x) in load else (None, None)
         values = hist.histogram(low[here], high[here], count[here], min_ns=exact[0], max_ns=exact[1])
         if values.count:
-            result[int(x)] = hist.frequency(values, (*levels, *OTHER_QUANTILES))
+            rows = hist.Counted(cycle[here], low[here], count[here])
+            result[int(x)] = hist.frequency(values, (*levels, *OTHER_QUANTILES), rows)
     return result
 
 
-_SHOWN: Final = {0.5: "p50", 0.9: "p90", 0.99: "p99", 0.999: "p99.9", 1.0: "max"}
+_SHOWN: Final = {0.5: "p50", 0.9: "p90", 0.95: "p95", 0.99: "p99", 0.999: "p99.9", 1.0: "max"}
+SURE: Final = (0.5, 0.95, 0.99)
+"""Quantiles that are shown with their intervals."""
 _MEASURES: Final = {
     "response": "Response times, from the intended start", "frequency": "Latency, from the start of the first attempt",
 }  # fmt: skip
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
-    """Quantiles by scale; in the open loop of response times, too."""
-    columns = (Column("scale"), Column("transactions"), *(Column(name, "ms", 1e-6) for name in _SHOWN.values()))
+    """Quantiles by scale with their intervals over the cycles; in the open loop of response times, too."""
+    heads: list[Column] = [Column("scale"), Column("transactions")]
+    for quantile, name in _SHOWN.items():
+        heads.append(Column(name, "ms", 1e-6))
+        heads += [Column("95 %", left=True, spare=True)] if quantile in SURE else []
+    heads.append(Column("max by cycle", "ms", left=True, spare=True))
     for heading, part in each_series(evaluation):
         for result, title in _MEASURES.items():
             curves: Mapping[int, Frequency] = getattr(part, result)
-            rows = [(x, one.count, *(one.told(q) for q in _SHOWN)) for x, one in sorted(curves.items())]
+            rows = [_cells(x, one) for x, one in sorted(curves.items())]
             if rows:
-                yield Table(f"{title}, {heading}" if heading else title, columns, rows)
+                filled = [at for at in range(len(heads)) if any(row[at] != NONE for row in rows)]
+                yield Table(f"{title}, {heading}" if heading else title, [heads[at] for at in filled],
+                            [[row[at] for at in filled] for row in rows])  # fmt: skip
+                if not all(isfinite(hist.quantile_interval(one, q).low) for one in curves.values() for q in SURE):
+                    yield Sentence(_FEW, "note")
+
+
+_FEW: Final = (
+    f"A quantile has an interval where {hist.FEWEST_CYCLES} cycles or more agree on it and {hist.LEAST_LEFT} "
+    "transactions or more lie beyond it."
+)
+
+
+def _cells(scale: int, curve: Frequency) -> tuple[Any, ...]:
+    cells: list[Any] = [scale, curve.count]
+    for quantile in _SHOWN:
+        cells.append(curve.told(quantile))
+        cells += [show_ends(hist.quantile_interval(curve, quantile))] if quantile in SURE else []
+    least, most = curve.maxima_ns
+    return (*cells, show_ends(Interval(most, least, most, 1.0)))
+
+
+def show_ends(found: Interval) -> str:
+    """The ends of an interval of ns in ms: ``11.8–12.9``; a dash where it has none."""
+    if not isfinite(found.low):
+        return NONE
+    return f"{format_number(found.low, 1e-6)}–{format_number(found.high, 1e-6)}"
+
+
+def _read_quantiles(part: Evaluation) -> dict[int, dict[str, Interval]]:
+    """In ns, with their intervals over the cycles; in the open loop of response times."""
+    curves = part.response or part.frequency
+    return {x: {_SHOWN[q]: hist.quantile_interval(one, q) for q in SURE} for x, one in curves.items()}
 
 
 _WORDS: Final = {0.5: "median", 1.0: "greatest"}
@@ -76,11 +118,12 @@ def _of_quantile(quantile: float) -> Callable[[Evaluation], dict[int, float]]:
 
 SUBJECT: Final = Subject(
     "latency", "Latency", tell=_tell, nothing="No transaction was committed.",
-    measures=tuple(_measure(name, q) for q, name in sorted({**_SHOWN, 0.95: "p95"}.items())),
+    measures=tuple(_measure(name, q) for q, name in sorted(_SHOWN.items())),
     reads={
         "frequency": lambda evaluation: frequency(
             evaluation.rows.buckets, "residence", evaluation.rows.load, evaluation.levels
         ),
+        "quantiles": _read_quantiles,
         "response": lambda evaluation: frequency(evaluation.rows.buckets, "response", {}, evaluation.levels),
     },
 )  # fmt: skip

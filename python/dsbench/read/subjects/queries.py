@@ -7,7 +7,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 from dsbench.read.blocks import Block, Column, Sentence, Table
-from dsbench.read.stats.queries import QUERIES, Decision, Run, decide
+from dsbench.read.stats.queries import QUERIES, REFRESHES, Decision, Run, decide
 from dsbench.read.subject import Measure, Subject
 
 if TYPE_CHECKING:
@@ -80,6 +80,20 @@ def _of_run(figure: Callable[[Run], float]) -> Callable[[Evaluation], dict[int, 
     return lambda part: {x: figure(one.reported) for x, one in part.queries.items() if isfinite(figure(one.reported))}
 
 
+def _time_of(kind: str) -> Callable[[Evaluation], dict[int, float]]:
+    """In seconds: of all tests the geometric mean, of a stage that repeats its queries the mean."""
+
+    def read(part: Evaluation) -> dict[int, float]:
+        if part.queries:
+            times = {x: [q.mean_s for q in one.queries if q.kind == kind] for x, one in part.queries.items()}
+        else:
+            known = {x: [row for row in rows if row.kind == kind and row.committed] for x, rows in part.kinds.items()}
+            times = {x: [row.service_mean_ns / 1e9 for row in rows] for x, rows in known.items()}
+        return {x: found[0] for x, found in times.items() if found and isfinite(found[0])}
+
+    return read
+
+
 SUBJECT: Final = Subject(
     "queries", "Queries", tell=_tell, reads={"queries": _read_queries},
     nothing="The workload has no queries that are run alone and as streams.",
@@ -90,5 +104,7 @@ SUBJECT: Final = Subject(
         Measure("qphh", "1/h", "composite of power and throughput, TPC-H-like", _of_run(lambda run: run.qphh)),
         Measure("query-time", "s", f"geometric mean of the {len(QUERIES)} queries in the power test that counts",
                 _of_run(lambda run: run.geometric_s if run.finished == len(QUERIES) else float("nan")), more=False),
+        *(Measure(kind.lower(), "s", f"mean time of {kind}, in all tests or in a stage", _time_of(kind), more=False)
+          for kind in (*QUERIES, *REFRESHES)),
     ),
 )  # fmt: skip

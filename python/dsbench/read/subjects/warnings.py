@@ -27,6 +27,7 @@ from dsbench.read.stats.tpcc import window_doubts
 from dsbench.read.stats.values import Doubt, Floats, Frequency, Resource
 from dsbench.read.subject import Subject
 from dsbench.read.subjects.kinds import kind_doubts, special_doubts
+from dsbench.read.subjects.load import capacity_doubts
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -172,7 +173,8 @@ def _run_facts(run: RunRecord, load: Mapping[int, Measured], makers: Makers) -> 
         duration_s=min(durations_s, default=spec.duration),
         cycles=spec.cycles,
         peak=spec.peak,
-        precision=None if spec.precision is None or of_index(spec) else spec.precision / 100,
+        searched=bool(spec.objective) or spec.graduated,
+        precision=None if spec.precision is None or spec.objective or of_index(spec) else spec.precision / 100,
         isolation=spec.isolation,
         retry=spec.retry,
         reconnect=spec.reconnect,
@@ -238,6 +240,7 @@ def _read_warnings(evaluation: Evaluation) -> tuple[Doubt, ...]:
         *special_doubts(run),
         *kind_doubts(run.entry, evaluation.kinds),
         *window_doubts(evaluation.windows),
+        *capacity_doubts(evaluation.load),
         *(imprecise(evaluation.index, (spec.precision or 0) / 100) if of_index(spec) else ()),
     )
 

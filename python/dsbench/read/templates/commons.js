@@ -258,8 +258,8 @@
     make("p", {}, "Nothing here is a result in the sense of the TPC."),
     make("p", {}, `Made by dsbench ${site.version}. Add your own: dsbench publish ARCHIVE --to FOLDER, and send a pull request.`)];
   const show = () => {
-    const [name, value = ""] = decodeURIComponent(location.hash.slice(1)).split("=");
-    const content = name === "entry" ? entryPage(value) : name === "compare" ? comparison(value.split(",")) : name === "versions" ? versions() : name === "about" ? about() : ranking();
+    const [name, value = ""] = location.hash.slice(1).split("=");
+    const content = name === "entry" ? entryPage(value) : name === "compare" ? comparison(value.split(/,|%2C/i)) : name === "versions" ? versions() : name === "about" ? about() : ranking();
     view.replaceChildren(...content.filter(Boolean));
     for (const link of document.querySelectorAll("nav[aria-label=Views] a")) link.toggleAttribute("aria-current", link.hash === `#${name || "ranking"}`);
   };

@@ -18,7 +18,7 @@ from dsbench.servers.mysql import instance as settings
 from dsbench.servers.mysql.binaries import MARIADB, Product
 from dsbench.servers.process import network_host, run
 from dsbench.servers.server import OwnProcess
-from dsbench.servers.settings import LOG, SPACE, check_port, raise_max_connections, wrong
+from dsbench.servers.settings import LOG, SECOND, SPACE, check_port, raise_max_connections, wrong
 from dsbench.spec.target import parameters_joined
 
 _ARENAS = "MALLOC_ARENA_MAX"
@@ -66,7 +66,7 @@ class Instance(OwnProcess):
         self._temporary = self._given_away(root / "tmp")
         self._socket = self._socket_folder(root, "s") / "s"
         self._env["TMPDIR"] = str(self._temporary)
-        if spaces := [name for name in self._settings if name.startswith(SPACE)]:
+        if spaces := [name for name in self._settings if name == SECOND or name.startswith(SPACE)]:
             raise wrong(f"{', '.join(spaces)}: only PostgreSQL has them", "leave it out; log_directory moves the log")
         self._make_apart(self._settings)
         return self._given_away(root / "data")

@@ -16,12 +16,13 @@ from dsbench import spec
 from dsbench.servers import templates
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
-from dsbench.servers.postgresql import instance
+from dsbench.servers.postgresql import instance, second
 from dsbench.servers.postgresql.binaries import Binaries
-from dsbench.servers.process import network_host, run
-from dsbench.servers.server import OwnProcess
-from dsbench.servers.settings import LOG, SPACE, check_port, elsewhere, raise_max_connections, wrong
+from dsbench.servers.process import Process, network_host, run
+from dsbench.servers.server import STOP_PATIENCE_S, OwnProcess
+from dsbench.servers.settings import LOG, SECOND, SPACE, check_port, elsewhere, raise_max_connections, wrong
 
+_SYNCHRONOUS = "synchronous_standby_names"
 _OWN = "\n# Settings of dsbench\n"
 
 
@@ -41,6 +42,9 @@ class Instance(OwnProcess):
         own = {name: value for name, value in settings.items() if name.lower() not in self._places}
         self._settings = instance.checked(own, connections)
         self._memory: SharedMemory | None = None
+        self._second: second.SecondLog | None = None
+        if SECOND in self._places and _SYNCHRONOUS in self._settings:
+            raise wrong(f"{_SYNCHRONOUS} and {SECOND} exclude each other", "leave one of them out")
         # Another language would change what the programs say.
         super().__init__(base, "pg", "postgres", ("PG", "LANG"), {"LC_ALL": "C"}, group)
         if "max_connections" in self._settings and "max_connections" not in {name.lower() for name in settings}:
@@ -60,6 +64,8 @@ class Instance(OwnProcess):
             self._place_apart()
         port = self._launch(host, self._settings.get("port", ""))
         assert self._process is not None
+        if SECOND in self._apart:
+            self._write_twice(port)
         self._memory = SharedMemory.held(self._process.pid, self.pids())
         if host:
             self.url = f"postgresql://postgres:{password}@{host}:{port}/postgres"
@@ -83,6 +89,8 @@ class Instance(OwnProcess):
     def _place_apart(self) -> None:
         """Moves the log, and makes the tablespaces, where settings name folders for them."""
         for setting, path in self._apart.items():
+            if setting == SECOND:
+                continue
             if setting == LOG:
                 log = self.directory / "pg_wal"
                 self._move([log], path)
@@ -90,6 +98,28 @@ class Instance(OwnProcess):
             else:
                 place = str(path).replace("'", "''")
                 self._tell(f"CREATE TABLESPACE {setting.removeprefix(SPACE)} LOCATION '{place}'")
+
+    def _write_twice(self, port: int) -> None:
+        """Starts the second copy of the log, which the server sends everything that it writes to its own."""
+        program = self._binaries.program(second.PROGRAM)
+        where = ["-h", str(self._socket_directory), "-p", str(port), "-U", "postgres", "-w", "--slot", second.SLOT]
+        self._use([program, *where, "--create-slot", "--if-not-exists"])
+        command: list[str | Path] = [program, *where, "--synchronous", "--no-loop", "-D", self._apart[SECOND]]
+
+        def start(out: Path) -> Process:
+            return Process(command, user=self._user, env=self._env, log=out, ending=second.ENDING, group=self._group)
+
+        out = self.directory.parent / "second.log"
+        self._second = second.SecondLog(start, self._apart[SECOND], self.directory / "pg_wal", out)
+
+    def pids(self) -> list[int]:
+        """Also those that write the second copy of the log."""
+        return super().pids() + (self._second.pids() if self._second is not None else [])
+
+    def killed(self) -> str:
+        """Also that the second copy of the log has ended."""
+        ended = self._second.ended() if self._second is not None else ""
+        return "; ".join(words for words in (super().killed(), ended) if words)
 
     def _tell(self, sql: str) -> None:
         """Runs a statement before the server starts. ``ServerError`` with what it says where it fails."""
@@ -111,6 +141,8 @@ class Instance(OwnProcess):
     def _command(self, port: int) -> list[str | Path]:
         server: list[str | Path] = [self._binaries.program("postgres"), "-D", self.directory]
         own = {"listen_addresses": "", **self._settings, "port": str(port)}
+        if SECOND in self._places:
+            own[_SYNCHRONOUS] = second.PROGRAM
         own["unix_socket_directories"] = str(self._socket_directory)
         path = self.directory / "postgresql.conf"
         # Of a cluster that was kept only what initdb wrote stays: settings are those of this run.
@@ -135,6 +167,10 @@ class Instance(OwnProcess):
 
     def stop(self) -> None:
         """Also removes what a killed server left in shared memory."""
+        if self._second is not None:
+            if self._process is not None:
+                self._process.stop(STOP_PATIENCE_S, *self.ENDING[1:])
+            self._second.stop()
         super().stop()
         if self._memory is not None:
             self._memory.remove()

@@ -14,8 +14,8 @@ from dsbench.web.parts import button, fields, frame_of, link, on_text, problem, 
 _TEXTS: Final = {
     "by": ("By", "Who measured."),
     "machine": ("Machine", "Its name in a shop or a rack: entries of one name are one machine."),
-    "price": ("Price", "What the machine costs in an hour, such as 0.34."),
-    "currency": ("Currency", "Of the price: USD, EUR and so on."),
+    "price": ("Price", "What the machine costs: 0.34 USD/h, 250 EUR/month, or 12000 EUR/3y of a purchase."),
+    "currency": ("Currency", "Of a price that names none: USD, EUR and so on."),
     "notes": ("Notes", "What else readers should know."),
 }
 
@@ -63,13 +63,8 @@ def publish(house: House, asked: Mapping[str, str]) -> None:
     def prepare() -> Any:
         from dsbench.read.commons import entry
 
-        price = texts["price"].strip()
-        try:
-            cost = float(price) if price else None
-        except ValueError:
-            raise Problem(f"Price: {price!r} is no number", "write for instance 0.34") from None
-        currency = texts["currency"].strip() or "USD"
-        about = entry.describe_owner(None, texts["by"], texts["machine"], cost, currency, texts["notes"])
+        currency = texts["currency"].strip()
+        about = entry.describe_owner(None, texts["by"], texts["machine"], texts["price"], currency, texts["notes"])
         return entry.prepare(path, about, hide)
 
     async def show() -> None:

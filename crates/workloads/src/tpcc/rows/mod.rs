@@ -6,7 +6,7 @@
 mod orders;
 mod people;
 mod places;
-mod text;
+pub mod text;
 mod things;
 
 use std::ops::Range;

@@ -1,0 +1,23 @@
+-- CH-benCHmark, for SQLite (the mock takes it, too). Keys stand in the tables. Money is in cents, points in time are
+-- microseconds, as in the tables of TPC-C.
+
+-- word: {rest of region} = , PRIMARY KEY (r_regionkey))
+-- word: {rest of nation} = , PRIMARY KEY (n_nationkey))
+-- word: {rest of supplier} = , PRIMARY KEY (su_suppkey))
+-- word: {supplier} = (s_w_id * s_i_id) % 10000
+-- word: {nation of customer} = unicode(substr(c_state, 1, 1))
+-- word: {exact} = 1.0 *
+-- word: {cents} = / 100.0
+-- word: {once} = AS MATERIALIZED
+-- word: {begin} = 1167609600000000
+-- word: {end} = 4102444800000000
+-- word: {year of order} = CAST(strftime('%Y', o_entry_d / 1000000, 'unixepoch') AS integer)
+-- word: {day of order} = date(o_entry_d / 1000000, 'unixepoch')
+-- word: {data ends in a} = i_data GLOB '*a'
+-- word: {data ends in b} = i_data GLOB '*b'
+-- word: {data ends in c} = i_data GLOB '*c'
+-- word: {data begins with P} = i_data GLOB 'P*'
+-- word: {data begins with c} = i_data GLOB 'c*'
+-- word: {data begins with z} = i_data GLOB 'z*'
+-- word: {state begins with A} = c_state GLOB 'A*'
+-- word: {comment is bad} = su_comment GLOB '*bad*'

@@ -1,0 +1,134 @@
+"""The search of the highest rate at which an objective holds: cycles of an open loop, each placed by those before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import pyarrow.compute as pc
+
+from dsbench.archive import Archive
+from dsbench.measure.cycle import Setting, run_cycle
+from dsbench.measure.loaders.results import Part, merge_whole
+from dsbench.measure.plan import Planned
+from dsbench.read.rows import RunRows
+from dsbench.read.stats.capacity import SHORT, Search, next_step
+from dsbench.read.subjects.load import Load, read_loads
+from dsbench.spec.objective import SEARCH_DURATIONS
+from dsbench.spec.run import GRADES, TRIALS
+
+PRECISION: Final = 5.0
+"""Per cent."""
+_BEGIN: Final = 0.6
+"""The first rate, relatively to that of the closed loop."""
+_IDLE: Final = 1e-6
+"""Starts per second of the lowest level: none within a cycle."""
+_BETWEEN_S: Final = 1.0
+"""What connecting and cleaning take for each cycle, about."""
+
+
+def place_rates(
+    setting: Setting, scale: int, cycles: Sequence[Planned], count: Callable[[Sequence[Part]], None]
+) -> Iterator[Planned]:
+    """``cycles`` with rates of their own, as an objective or a graduated load wants them."""
+    return (search_capacity if setting.spec.objective else grade_load)(setting, scale, cycles, count)
+
+
+def search_capacity(
+    setting: Setting, scale: int, cycles: Sequence[Planned], count: Callable[[Sequence[Part]], None]
+) -> Iterator[Planned]:
+    """``cycles`` with the rates and durations of a search, and then those at the rate that was found.
+
+    The cycles so far are read from the archive, so that a run which is resumed goes on where it was. ``count`` hears
+    what a closed loop left in the database, by which the first rate is chosen and which no archive has.
+    """
+    spec, journal = setting.spec, setting.journal
+    wanted = [(one.allowed, one.limit_ns / 1e9) for one in spec.objectives]
+    search = Search(
+        spec.duration, (spec.precision or PRECISION) / 100, spec.most_cycles, SEARCH_DURATIONS * spec.duration,
+        spec.ramp_up + _BETWEEN_S,
+    )  # fmt: skip
+    planned, start = iter(cycles), 0.0
+    load = _read(setting, scale)
+    while True:
+        steps = [[one.steps[at] for one in load.tried] for at in range(len(wanted))] if load else [[] for _ in wanted]
+        if load is None:
+            short = max(spec.duration * SHORT, 1.0)
+            start = _run_closed(setting, scale, cycles[0], count, short)
+            words = f"{start:,.0f} tps without a pause between transactions: the search begins below"
+            journal.say(f"scale {scale}: {words}")
+            start *= _BEGIN
+        step = next_step(steps, wanted, search, start)
+        if step is None:
+            break
+        yield replace(next(planned), rate=_round(step.rate), duration=round(step.seconds, 3))
+        load = _read(setting, scale)
+    if load is None or load.capacity is None:
+        words = f"scale {scale}: {load.words if load else 'no cycle was finished'}"
+        remedy = "name a longer time, a longer --duration or more --threads" if load else "see the log"
+        journal.warn("capacity", words, remedy, scale)
+        return
+    journal.say(f"scale {scale}: {load.words}")
+    rate = _round(load.capacity.rate)
+    if spec.graduated:
+        yield from _grade(setting, scale, planned, rate)
+        return
+    for _ in range(spec.cycles):
+        yield replace(next(planned), rate=rate, duration=spec.duration)
+    load = _read(setting, scale)
+    if load:
+        journal.say(f"scale {scale}: {load.words}, with {spec.cycles} more cycles at {rate:,.6g}/s")
+
+
+def _round(rate: float) -> float:
+    return float(f"{rate:.4g}")
+
+
+def _read(setting: Setting, scale: int) -> Load | None:
+    rows, spec = RunRows.of(Archive.open(setting.journal.writer.path)), setting.spec
+    return read_loads(rows.tables, spec.objectives, spec.duration).get(scale)
+
+
+def grade_load(
+    setting: Setting, scale: int, cycles: Sequence[Planned], count: Callable[[Sequence[Part]], None]
+) -> Iterator[Planned]:
+    """``cycles`` at the levels of a graduated load, after three closed loops that tell the capacity.
+
+    It is the mean of the last two of them, as in SPECpower_ssj2008. A resumed run has it in its archive.
+    """
+    full = next((row["rate_per_s"] for row in _read_grades(setting, scale) if row["level"] == GRADES[0]), 0.0)
+    if not full:
+        spec = setting.spec
+        rates = [_run_closed(setting, scale, cycles[0], count, spec.duration) for _ in range(TRIALS)]
+        full = sum(rates[1:]) / len(rates[1:])
+        told = ", ".join(f"{rate:,.0f}" for rate in rates)
+        setting.journal.say(f"scale {scale}: {told} tps without a pause between transactions: 100 % is {full:,.0f}")
+    yield from _grade(setting, scale, iter(cycles), full)
+
+
+def _grade(setting: Setting, scale: int, planned: Iterator[Planned], full: float) -> Iterator[Planned]:
+    """Those levels that the archive does not have yet, the highest first."""
+    done = Counter(row["level"] for row in _read_grades(setting, scale))
+    for level in GRADES:
+        rate = _round(full * level / 100) or _IDLE
+        for _ in range(setting.spec.cycles - done[level]):
+            yield replace(next(planned), rate=rate, duration=setting.spec.duration, level=level)
+
+
+def _read_grades(setting: Setting, scale: int) -> list[dict[str, Any]]:
+    """The groups of finished cycles with a level."""
+    archive = Archive.open(setting.journal.writer.path)
+    finished = set(archive.table("cycles").filter(pc.field("scale") == scale)["cycle"].to_pylist())
+    rows = archive.table("groups").filter((pc.field("scale") == scale) & pc.field("level").is_valid()).to_pylist()
+    return list({row["cycle"]: row for row in rows if row["cycle"] in finished}.values())
+
+
+def _run_closed(
+    setting: Setting, scale: int, cycle: Planned, count: Callable[[Sequence[Part]], None], duration: float
+) -> float:
+    """Transactions per second of the clients when each begins the next as soon as the last has ended."""
+    parts = run_cycle(setting, scale, replace(cycle, number=0, duration=duration), recorded=False)
+    count(parts)
+    return max(merge_whole(parts).total("committed") / duration, 1.0)

@@ -1,0 +1,114 @@
+"""Where the clients of a run are to be, by trial: ``free`` and ``follow`` in short turns before its first cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from math import log, sqrt
+from pathlib import Path
+from typing import Final
+
+from dsbench.archive import Archive, ArchiveError
+from dsbench.archive.record import PlacementTried
+from dsbench.measure.cycle import Setting, run_cycle
+from dsbench.measure.loaders.results import Part, merge_whole
+from dsbench.measure.plan import Planned
+from dsbench.spec import RunSpec
+from dsbench.spec.clients import OWN
+
+TRY: Final = "try"
+FREE, FOLLOW = "free", "follow"
+_ORDER: Final = (FOLLOW, FREE, FREE, FOLLOW, FREE, FOLLOW, FOLLOW, FREE)
+"""Whatever drifts evenly favours neither. The first shows whether there is anything to try."""
+_SHORTEST_S: Final = 2.0
+"""Cycles below this have no trial: it would take longer than they do, or be too short to show anything."""
+_TURN_S: Final = (0.25, 1.0)
+_SHARE: Final = 1 / 16
+"""Of a cycle, for each turn, within the bounds before: all of them take half a cycle."""
+_RAMP_UP_S: Final = 0.1
+"""Of each turn: clients look for their server ten milliseconds after they began, and again."""
+_QUANTILE: Final = 2.353
+"""Of Student's t with 3 degrees of freedom: 95 %."""
+
+
+def place_clients(setting: Setting, scale: int, cycle: Planned, count: Callable[[Sequence[Part]], None]) -> Setting:
+    """``setting`` with the placement of the run, which its archive has from the first cycle on as if it was asked for.
+
+    ``count`` hears what the trial left in the database.
+    """
+    spec, journal = setting.spec, setting.journal
+    if spec.placement != TRY:
+        return setting
+    asked = journal.record.spec.described().get("placement")
+    if asked == TRY:
+        why_not = _find_obstacle(setting, cycle)
+        tried = PlacementTried(why=why_not) if why_not else _try(setting, scale, cycle, count)
+        asked = FOLLOW if not why_not and is_better(tried.follow_tps, tried.free_tps) else FREE
+        journal.note(spec=journal.record.spec.changed(placement=asked), placement_tried=tried)
+        if tried.free_tps:
+            journal.say(f"scale {scale}: clients are placed {asked}: {describe(tried)}")
+    return replace(setting, spec=spec.model_copy(update={"placement": asked}))
+
+
+def _find_obstacle(setting: Setting, cycle: Planned) -> str:
+    """Why nothing is tried; empty where it is."""
+    spec = setting.spec
+    reasons = {
+        "the clients are on other machines": spec.nodes > 0,
+        "another program makes the load": spec.client != OWN,
+        "starts at set times are left alone": spec.rate is not None or spec.pace != "none" or bool(spec.objective),
+        "each transaction has a connection of its own": spec.reconnect,
+        "clients have several connections": spec.connections > 1,
+        "the load does not end by time": not cycle.stage.repeated or not cycle.stage.timed,
+        f"cycles of less than {_SHORTEST_S:g} s are too short for a trial": spec.duration < _SHORTEST_S,
+        "the engine has no server": setting.target.dialect.embedded,
+    }
+    return next((why for why, holds in reasons.items() if holds), "")
+
+
+def _try(
+    setting: Setting, scale: int, cycle: Planned, count: Callable[[Sequence[Part]], None]
+) -> PlacementTried:
+    """Makes the turns, at the largest number of threads: with more clients than CPUs a placement can do most harm."""
+    spec = setting.spec
+    shortest, longest = _TURN_S
+    short = {"duration": min(max(spec.duration * _SHARE, shortest), longest), "ramp_up": _RAMP_UP_S, "trace": False}
+    threads = max(spec.thread_numbers) if cycle.threads is not None else None
+    turn = replace(cycle, number=0, threads=threads, stage=replace(cycle.stage, cleaned=False), duration=None)
+    rates: dict[str, list[float]] = {FREE: [], FOLLOW: []}
+    for placement in _ORDER:
+        there = replace(setting, monitors=(), spec=spec.model_copy(update={**short, "placement": placement}))
+        parts = run_cycle(there, scale, turn, recorded=False)
+        count(parts)
+        whole = merge_whole(parts)
+        if placement == FOLLOW and not any(words.startswith(FOLLOW) for _group, words, _n in whole.placements):
+            return PlacementTried(why=next((words for _group, words, _n in whole.placements), "nobody could follow"))
+        rates[placement].append(whole.total("committed") / short["duration"])
+    return PlacementTried(free_tps=tuple(rates[FREE]), follow_tps=tuple(rates[FOLLOW]))
+
+
+def is_better(rates: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether ``rates`` are clearly above the ``others`` of the same turns: the 90 % interval of the ratio says so."""
+    if not all(rate > 0 for rate in (*rates, *others)) or len(rates) < len(_ORDER) // 2:
+        return False
+    gains = [log(one / other) for one, other in zip(rates, others, strict=True)]
+    mean = sum(gains) / len(gains)
+    spread = sqrt(sum((gain - mean) ** 2 for gain in gains) / (len(gains) - 1))
+    return mean > _QUANTILE * spread / sqrt(len(gains))
+
+
+def describe(tried: PlacementTried) -> str:
+    """The turns in words."""
+    free, follow = (", ".join(f"{rate:,.0f}" for rate in rates) for rates in (tried.free_tps, tried.follow_tps))
+    return f"by turn free made {free} tps, follow {follow} tps"
+
+
+def fix_placement(spec: RunSpec, archive: Path | None) -> RunSpec:
+    """``spec`` with the placement that the run of ``archive`` found: runs that are compared have one. Unchanged where
+    another placement is asked for, or there is no archive that can be read."""
+    found = TRY
+    if spec.placement == TRY and archive is not None:
+        with suppress(ArchiveError):
+            found = Archive.open(archive).run.spec.described().get("placement", TRY)
+    return spec if found == TRY else spec.model_copy(update={"placement": found})

@@ -1,0 +1,61 @@
+"""What changed in the time of a transaction, from one side to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import Final
+
+import numpy as np
+
+from dsbench.read.blocks import Block, Column, Sentence, Table
+from dsbench.read.evaluation import Evaluation
+
+_LEAST: Final = 0.1
+"""Share of the larger time from which on a change has a place in the sentence."""
+_MOST: Final = 3
+
+
+def read_times(side: Sequence[Evaluation], scale: int) -> dict[str, float]:
+    """Cause to ms of a transaction, in the mean over the runs of a side; empty where one of them does not tell."""
+    found = [one.why[scale].by_part for one in side if scale in one.why]
+    if not found or len(found) < len(side):
+        return {}
+    names = dict.fromkeys(name for one in found for name in one)
+    return {name: float(np.mean([one.get(name, 0.0) for one in found])) for name in names}
+
+
+def say_change(before: dict[str, float], after: dict[str, float]) -> str:
+    """``a transaction takes 1.2 ms instead of 3.4: flush 0.3 ms instead of 1.9``; empty where one is not known."""
+    if not before or not after:
+        return ""
+    was, now = sum(before.values()), sum(after.values())
+    changes = {name: after.get(name, 0.0) - before.get(name, 0.0) for name in {**before, **after}}
+    told = sorted((name for name, change in changes.items() if abs(change) >= _LEAST * max(was, now)),
+                  key=lambda name: -abs(changes[name]))  # fmt: skip
+    parts = [f"{name} {_show(after.get(name, 0.0))} instead of {_show(before.get(name, 0.0))}" for name in told[:_MOST]]
+    why = f": {', '.join(parts)}" if parts else ", and no share of it changed by a tenth of that"
+    return f"a transaction takes {_show(now)} instead of {_show(was)}{why}"
+
+
+def tell_changes(sides: Sequence[Sequence[Evaluation]], bases: Sequence[int], names: Sequence[str]) -> Iterator[Block]:
+    """A sentence for each side that is set beside another, and the causes of all, at the largest scale of all."""
+    every = [one for side in sides for one in side]
+    common = set.intersection(*(set(one.why) for one in every)) if every else set()
+    if not common:
+        return
+    scale = max(common)
+    times = [read_times(side, scale) for side in sides]
+    for number, (name, base) in enumerate(zip(names, bases, strict=True)):
+        if number != base and (words := say_change(times[base], times[number])):
+            yield Sentence(f"{name} beside {names[base]}: {words}.")
+    causes = sorted({name for one in times for name in one}, key=lambda name: -max(one.get(name, 0.0) for one in times))
+    columns = [Column("cause", left=True), *(Column(name, "ms") for name in names)]
+    rows = [[name, *(one.get(name, 0.0) for one in times)] for name in causes]
+    yield Table(f"Time of a transaction at scale {scale}", columns, rows)
+
+
+def _show(ms: float) -> str:
+    if not isfinite(ms):
+        return "?"
+    return f"{ms:,.3g} ms" if ms >= 0.1 or ms == 0 else f"{ms * 1e3:.3g} µs"

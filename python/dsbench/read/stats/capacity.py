@@ -1,0 +1,263 @@
+"""The highest rate at which an objective holds: where to look for it, and how sure it is.
+
+An open loop at a rate x has a share f(x) of transactions that miss the objective; the capacity is the rate where f is
+the share that it allows, q. Near it logit f is close to a straight line in lg x: the waiting time of a queue with
+exponential times has an exponential tail, P(W > t) = C exp(-(c mu - x) t) (Kleinrock, Queueing Systems I, 3.5).
+
+Misses come in clusters, those of one congestion, so that counts scatter more than binomial ones. They are taken for
+negative binomial with variance phi times the mean, phi estimated with the rest; the interval is that of the profile
+likelihood. Decision 033 has the simulation of what it promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, inf, log, sqrt
+from typing import Final
+
+import numpy as np
+
+from dsbench.read.stats.values import Floats
+
+LEAST: Final = 8
+"""Whole steps before a search may end."""
+CLUSTERS: Final = 15
+"""Clusters of misses that were expected near the capacity before a search may end."""
+SHORT: Final = 0.2
+"""Length of a step that looks for the region, relatively to a whole one."""
+_CUT: Final = 0.98
+"""Level of the profile likelihood. A search ends when its interval is narrow, which makes it too narrow: this level
+covers the capacity in 95 % of simulated searches and more."""
+_NEAR: Final = 2.5
+"""Steps whose expected logit is so near to that of the allowed share count for the fit."""
+_SPREAD: Final = 1.0
+"""Standard deviation of ln slope around its expectation."""
+_MOST_TOGETHER: Final = 1e4
+"""Misses that come together at most, so that a step far off does not hide the others."""
+_CLIMB: Final = 1.3
+_LOOKS: Final = 14
+"""Short steps after which no further one looks for the region: 1.3 to the 14th is 39."""
+_FEW: Final = 3.0
+"""Misses that a short step at the capacity should expect, at least."""
+_MOST_STRETCH: Final = 4.0
+_TAIL_FEW: Final = 1.5
+"""Clusters in a step below which the next one is longer."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A stretch of load at one rate."""
+
+    rate: float
+    """Demanded starts per second."""
+    seconds: float
+    count: float
+    """Transactions that were due."""
+    missed: float
+    """Those that missed the objective."""
+    whole: bool = True
+    """Whether it counts for the capacity, and does not only look for the region."""
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """The estimate from some steps."""
+
+    rate: float
+    """Per second."""
+    low: float
+    """Bounds of its 95 % interval; 0 and inf where the steps do not tell."""
+    high: float
+    slope: float
+    """Of logit f over ln rate there."""
+    dispersion: float
+    """phi: how many misses come together."""
+    steps: int
+    """Those near the capacity."""
+    clusters: float
+    """Clusters of misses that these lead to expect."""
+
+    @property
+    def reach(self) -> float:
+        """Half the width of the interval, relatively."""
+        return (self.high / self.low - 1) / 2 if self.low > 0 else inf
+
+
+def estimate(steps: Sequence[Step], allowed: float, limit_s: float = 0.0) -> Capacity | None:
+    """The capacity by ``steps``, of which a share ``allowed`` (0-1) may miss the objective; ``None`` where it lies
+    beyond all of them.
+
+    ``limit_s``: the longest time of the objective, from which the slope is expected; 0 for other objectives.
+    """
+    known = [step for step in steps if step.count]
+    x = np.log([step.rate for step in known])
+    n, b = np.array([step.count for step in known]), np.array([step.missed for step in known])
+    within = b <= allowed * n
+    if within.all() or not within.any():
+        return None
+    expected = max(float(np.exp(x).mean()) * limit_s, 3.0) if limit_s else 5.0
+    centre, slope, phi = _crossing(x, n, b, allowed), expected, 30.0
+    for _ in range(4):
+        near = _choose_near(x, centre, slope)
+        centre, slope, phi = _fit(x[near], n[near], b[near], allowed, (centre, slope, phi), expected)
+    near = _choose_near(x, centre, slope)
+    return _interval(x[near], n[near], b[near], allowed, (centre, slope, phi), expected)
+
+
+def _crossing(x: Floats, n: Floats, b: Floats, allowed: float) -> float:
+    """ln of the rate at which the isotonic share of misses passes ``allowed``."""
+    blocks: list[tuple[float, float, float, float]] = []  # misses, count, first and last x
+    for at in np.argsort(x):
+        blocks.append((b[at], n[at], x[at], x[at]))
+        while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] >= blocks[-1][0] * blocks[-2][1]:
+            later, earlier = blocks.pop(), blocks.pop()
+            blocks.append((earlier[0] + later[0], earlier[1] + later[1], earlier[2], later[3]))
+    below = [last for misses, count, _, last in blocks if misses <= allowed * count]
+    above = [first for misses, count, first, _ in blocks if misses > allowed * count]
+    if not below or not above:
+        return float(min(x) if not below else max(x))
+    return float(max(below) + min(above)) / 2
+
+
+def _choose_near(x: Floats, centre: float, slope: float) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Which steps count; four at least."""
+    distance = np.abs(x - centre)
+    return np.asarray((distance * slope <= _NEAR) | (distance <= np.sort(distance)[:4][-1]))
+
+
+_Point = tuple[float, float, float]
+"""ln capacity, slope, phi."""
+
+
+def _fit(x: Floats, n: Floats, b: Floats, allowed: float, start: _Point, expected: float) -> _Point:
+    """Quasi-binomial regression of logit f on ln rate, by a grid; phi is Pearson's."""
+    centre, _, phi = start
+    reach = max(3 / start[1], 0.03)
+    centres, slopes = np.linspace(centre - reach, centre + reach, 200), np.geomspace(1, 500, 50)
+    eta = _logit(allowed) + slopes[:, None] * (x - centres[:, None, None])
+    deviance = 2 * (n * np.logaddexp(0, eta) - b * eta).sum(-1) + phi * (np.log(slopes / expected) / _SPREAD) ** 2
+    row, column = np.unravel_index(int(deviance.argmin()), deviance.shape)
+    centre, slope = float(centres[row]), float(slopes[column])
+    share = np.clip(_share(x, allowed, centre, slope), 1e-6, 1 - 1e-6)
+    pearson = float(((b - n * share) ** 2 / (n * share * (1 - share))).sum())
+    return centre, slope, min(max(pearson / max(x.size - 1.5, 1), 1.0), _MOST_TOGETHER)
+
+
+def _interval(x: Floats, n: Floats, b: Floats, allowed: float, start: _Point, expected: float) -> Capacity:
+    """The profile of the negative binomial likelihood over the capacity."""
+    from scipy import special, stats  # Late: it takes most of a second.
+
+    reach = max(10 / start[1], 0.1)
+    centres = np.linspace(start[0] - reach, start[0] + reach, 320)
+    slopes = start[1] * np.geomspace(1 / 6, 6, 19)
+    phis = np.maximum(max(start[2], 1.2) * np.geomspace(1 / 6, 8, 13), 1.05)[:, None]
+    constant = special.gammaln(b + 1).sum()
+    profile, best = np.empty(centres.size), np.empty((centres.size, 2))
+    for at, centre in enumerate(centres):
+        mean = np.maximum(n * _share(x, allowed, centre, slopes[:, None]), 1e-9)[:, None, :]
+        size = mean / (phis - 1)
+        terms = special.gammaln(b + size) - special.gammaln(size) - size * np.log(phis) + b * np.log1p(-1 / phis)
+        deviance = 2 * (constant - terms.sum(-1)) + (np.log(slopes / expected) / _SPREAD)[:, None] ** 2
+        row, column = np.unravel_index(int(deviance.argmin()), deviance.shape)
+        profile[at], best[at] = deviance[row, column], (slopes[row], phis[column, 0])
+    at = int(profile.argmin())
+    slope, phi = best[at]
+    clusters = float((n * np.minimum(_share(x, allowed, centres[at], slope), 0.5)).sum() / phi)
+    freedom = max(min(x.size - 1.5, clusters - 1), 1)
+    inside = np.flatnonzero(profile <= profile[at] + stats.f.ppf(_CUT, 1, freedom))
+    low = exp(centres[inside[0]]) if inside[0] > 0 else 0.0
+    high = exp(centres[inside[-1]]) if inside[-1] < centres.size - 1 else inf
+    return Capacity(exp(centres[at]), low, high, float(slope), float(phi), x.size, clusters)
+
+
+def _logit(share: float) -> float:
+    return log(share / (1 - share))
+
+
+def _share(x: Floats, allowed: float, centre: float, slope: float | Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-np.clip(_logit(allowed) + slope * (x - centre), -500, 500))))
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search for a capacity has to keep to."""
+
+    seconds: float
+    """Of a whole step."""
+    precision: float
+    """Half the relative width of the interval at which it ends."""
+    most: int
+    """Steps."""
+    budget_s: float
+    """Of all steps together, with what comes between them."""
+    between_s: float = 0.0
+    """Around each step: its ramp-up, and what else it takes."""
+
+
+Judged = tuple[float, float]
+"""Of an objective: the allowed share, and its limit in s or 0."""
+
+
+def next_step(steps: Sequence[Sequence[Step]], wanted: Sequence[Judged], search: Search, start: float) -> Step | None:
+    """The rate and the length of the next step; ``None`` when the search is over.
+
+    ``steps``: for each of the objectives ``wanted`` the steps so far, judged by it. ``start``: the first rate.
+
+    Short steps climb or fall by a third until one keeps all objectives and one misses some. Then whole steps lie, in
+    turn, above and below the estimate by that at which the share of misses is e times as large, or small: there a step
+    tells most of where the line passes (D-optimal designs for a logit lie at 1.0 to 1.5). They grow longer where a step
+    has hardly one cluster of misses.
+    """
+    done, least = steps[0], min(allowed for allowed, _ in wanted)
+    spent = sum(step.seconds + search.between_s for step in done)
+
+    def short(rate: float) -> Step:
+        return Step(rate, max(search.seconds * SHORT, min(_FEW / (least * rate), search.seconds)), 0, 0, whole=False)
+
+    if not done:
+        return short(start)
+    if len(done) >= search.most or spent + search.seconds + search.between_s > search.budget_s:
+        return None
+    good = _judge(steps, wanted)
+    kept = [step.rate for step, keeps in zip(done, good, strict=True) if keeps]
+    broken = [step.rate for step, keeps in zip(done, good, strict=True) if not keeps]
+    if not kept or not broken:
+        looked = len(done) < _LOOKS
+        return short(max(kept) * _CLIMB if kept else min(broken) / _CLIMB) if looked else None
+    whole = [step for step in done if step.whole]
+    found = lowest(steps, wanted) if whole else None
+    if found is None:
+        return Step(sqrt(max(kept) * min(broken)), search.seconds, 0, 0)
+    if _is_known(found[1], len(whole), search.precision):
+        return None
+    step = _place(found, whole, wanted, search.seconds)
+    return step if spent + step.seconds + search.between_s <= search.budget_s else None
+
+
+def _is_known(capacity: Capacity, whole: int, precision: float) -> bool:
+    enough = whole >= LEAST and capacity.steps >= LEAST - 2 and capacity.clusters >= CLUSTERS
+    return enough and capacity.reach <= precision
+
+
+def _place(found: tuple[int, Capacity], whole: Sequence[Step], wanted: Sequence[Judged], seconds: float) -> Step:
+    """A whole step beside the capacity, on the other side than the last one."""
+    at, capacity = found
+    side = 1 if len(whole) % 2 else -1
+    rate = capacity.rate * exp(side * min(1 / capacity.slope, 0.1))
+    longest = whole[-1].seconds
+    few = len(whole) >= 4 and rate * longest * wanted[at][0] < _TAIL_FEW * capacity.dispersion
+    return Step(rate, min(longest * 1.5, seconds * _MOST_STRETCH) if few else longest, 0, 0)
+
+
+def _judge(steps: Sequence[Sequence[Step]], wanted: Sequence[Judged]) -> list[bool]:
+    """For each step whether it kept all objectives."""
+    return [all(one.missed <= allowed * one.count for one, (allowed, _) in zip(same, wanted, strict=True))
+            for same in zip(*steps, strict=True)]  # fmt: skip
+
+
+def lowest(steps: Sequence[Sequence[Step]], wanted: Sequence[Judged]) -> tuple[int, Capacity] | None:
+    """The objective that holds least far, by its number, and its capacity; ``None`` where no step misses any."""
+    each = [(at, estimate(of, *judged)) for at, (of, judged) in enumerate(zip(steps, wanted, strict=True)) if of]
+    known = [(at, capacity) for at, capacity in each if capacity is not None]
+    return min(known, key=lambda one: one[1].rate, default=None)

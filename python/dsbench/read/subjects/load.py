@@ -1,0 +1,244 @@
+"""The highest rate at which an objective holds, and the latency at each rate that was tried."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, nan
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow.compute as pc
+
+from dsbench.read.blocks import Block, Column, Sentence, Table
+from dsbench.read.format import format_number
+from dsbench.read.stats import histogram as hist
+from dsbench.read.stats.capacity import Capacity, Step, lowest
+from dsbench.read.stats.values import Doubt, known
+from dsbench.read.subject import Measure, Subject, Values
+from dsbench.spec.objective import Objective
+from dsbench.spec.run import GRADES
+
+if TYPE_CHECKING:
+    from dsbench.read.evaluation import Evaluation
+    from dsbench.read.rows import Tables
+
+QUANTILES: Final = (0.5, 0.95, 0.99)
+MOST_REACH: Final = 0.25
+"""Half the relative width of a capacity's interval, beyond which it is hardly known."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A cycle of a search."""
+
+    cycle: int
+    demanded: float
+    """Starts per second."""
+    achieved: float
+    """Committed per second."""
+    seconds: float
+    quantiles_ms: tuple[float, ...]
+    """Response times at ``QUANTILES``; nan where too few transactions tell them."""
+    steps: tuple[Step, ...]
+    """How each objective judges it."""
+    keeps: bool
+    """Whether it kept them all."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """The search at one scale."""
+
+    tried: tuple[Tried, ...]
+    """In the order of the cycles."""
+    objective: Objective
+    """That which holds least far; of several the first where none is known."""
+    capacity: Capacity | None
+    """``None`` where no step kept the objectives, or none missed them."""
+
+    @property
+    def rate(self) -> float:
+        return self.capacity.rate if self.capacity else nan
+
+    @property
+    def words(self) -> str:
+        """``6,200 tps with 99 % below 20 ms (5,900 to 6,450)``."""
+        found = self.capacity
+        if found is None:
+            return f"no rate with {self.objective.words} is known: {self.extent}"
+        return f"{_number(found.rate)} tps with {self.objective.words} ({self.ends})"
+
+    @property
+    def extent(self) -> str:
+        """What no step broke, or none kept: ``none of 14 rates from 67.2 to 2,030 tps keeps it``."""
+        rates = sorted({one.demanded for one in self.tried})
+        many = f"{len(rates)} rates from {_number(rates[0])} to {_number(rates[-1])} tps"
+        if not any(one.keeps for one in self.tried):
+            return f"none of {many} keeps it"
+        if all(one.keeps for one in self.tried):
+            return f"all of {many} keep it"
+        best = max(one.achieved for one in self.tried if one.keeps)
+        return f"{_number(best)} tps kept it, and too few steps tell where it ends"
+
+    @property
+    def ends(self) -> str:
+        """Of the interval: ``5,900 to 6,450``; ``6,450 or less`` where one is not known."""
+        low, high = (self.capacity.low, self.capacity.high) if self.capacity else (0.0, inf)
+        if low > 0 and high < inf:
+            return f"{_number(low)} to {_number(high)}"
+        if low > 0 or high < inf:
+            return f"{_number(high)} or less" if high < inf else f"{_number(low)} or more"
+        return "no interval is known"
+
+
+def _number(value: float) -> str:
+    return format_number(float(f"{value:.3g}"), digits=3)
+
+
+def read_loads(tables: Tables, objectives: Sequence[Objective], whole_s: float) -> dict[int, Load]:
+    """Scale to the search for a rate with ``objectives``, by the tables of an archive; empty where there is none.
+
+    Cycles of less than ``whole_s`` seconds only looked for the region.
+    """
+    if not objectives:
+        return {}
+    counts, times = _count(tables), _read_times(tables)
+    found: dict[int, list[Tried]] = defaultdict(list)
+    for row in tables["groups"].sort_by([("scale", "ascending"), ("cycle", "ascending")]).to_pylist():
+        key = row["scale"], row["cycle"]
+        below = row["level"] is not None and row["level"] < GRADES[0]  # Of a graduated load, after the search.
+        if row["rate_per_s"] and key in counts and not below:
+            found[row["scale"]].append(_judge(row, counts[key], times.get(key, {}), objectives, whole_s))
+    return {scale: _sum_up(tried, objectives) for scale, tried in found.items()}
+
+
+def _sum_up(tried: Sequence[Tried], objectives: Sequence[Objective]) -> Load:
+    steps = [[one.steps[at] for one in tried] for at in range(len(objectives))]
+    at, capacity = lowest(steps, [(one.allowed, one.limit_ns / 1e9) for one in objectives]) or (0, None)
+    return Load(tuple(tried), objectives[at], capacity)
+
+
+_Cycle = tuple[int, int]
+"""Scale and number."""
+_COUNTED: Final = ("committed", "rolled_back", "failed", "retries", "missed")
+
+
+def _count(tables: Tables) -> dict[_Cycle, dict[str, dict[str, int]]]:
+    """Cycle to kind to its counts."""
+    keys = ["scale", "cycle", "kind"]
+    table = tables["cycles"].group_by(keys).aggregate([(name, "sum") for name in _COUNTED])
+    found: dict[_Cycle, dict[str, dict[str, int]]] = defaultdict(dict)
+    for row in table.to_pylist():
+        found[row["scale"], row["cycle"]][row["kind"]] = {name: row[f"{name}_sum"] or 0 for name in _COUNTED}
+    return found
+
+
+def _read_times(tables: Tables) -> dict[_Cycle, dict[str, hist.Histogram]]:
+    """Cycle to kind to its response times; under the empty name those of all kinds."""
+    rows = tables["buckets"].filter(pc.field("measure") == "response")
+    keys = ["scale", "cycle", "kind", "low_ns", "high_ns"]
+    rows = rows.group_by(keys).aggregate([("count", "sum")])
+    parts: dict[tuple[int, int, str], list[tuple[int, int, int]]] = defaultdict(list)
+    for row in rows.to_pylist():
+        for kind in (row["kind"], ""):
+            parts[row["scale"], row["cycle"], kind].append((row["low_ns"], row["high_ns"], row["count_sum"]))
+    found: dict[_Cycle, dict[str, hist.Histogram]] = defaultdict(dict)
+    for (scale, cycle, kind), buckets in parts.items():
+        low, high, count = (np.array(column, dtype=np.int64) for column in zip(*buckets, strict=True))
+        found[scale, cycle][kind] = hist.histogram(low, high, count)
+    return found
+
+
+def _judge(
+    row: Mapping[str, Any], counts: Mapping[str, Mapping[str, int]], times: Mapping[str, hist.Histogram],
+    objectives: Sequence[Objective], whole_s: float,
+) -> Tried:
+    demanded, seconds = float(row["rate_per_s"]), row["duration_ns"] / 1e9
+    steps = tuple(
+        Step(demanded, seconds, *_missed(one, counts, times.get(one.kind), demanded), seconds >= 0.99 * whole_s)
+        for one in objectives
+    )
+    values = times.get("")
+    quantiles = tuple(
+        hist.quantile_ns(values, q) / 1e6 if values is not None and known(q, values.count) else nan for q in QUANTILES
+    )
+    committed = sum(one["committed"] for one in counts.values())
+    keeps = all(step.missed <= one.allowed * step.count for step, one in zip(steps, objectives, strict=True))
+    return Tried(row["cycle"], demanded, committed / seconds, seconds, quantiles, steps, keeps)
+
+
+def _missed(
+    objective: Objective, counts: Mapping[str, Mapping[str, int]], times: hist.Histogram | None, demanded: float
+) -> tuple[float, float]:
+    """How many transactions of the objective's kind were due, and how many of them missed it.
+
+    A start that was due and never made misses it, but for those that may have been waiting at the end for as long as
+    the objective allows. A transaction that failed for good misses it as well.
+    """
+    chosen = [one for kind, one in counts.items() if objective.kind in ("", kind)]
+    total = {name: sum(one[name] for one in chosen) for name in _COUNTED}
+    failed = total["failed"] - total["retries"]
+    done = total["committed"] + total["rolled_back"]
+    if objective.of_failures:
+        return done + total["failed"], total["failed"]
+    everything = sum(one["committed"] for one in counts.values()) or 1
+    waiting = demanded * objective.limit_ns / 1e9 * total["committed"] / everything
+    never = max(total["missed"] - waiting, 0.0)
+    late = 0 if times is None else int(times.counts[times.low_ns > objective.limit_ns].sum())
+    return done + failed + never, late + failed + never
+
+
+def capacity_doubts(loads: Mapping[int, Load]) -> Iterator[Doubt]:
+    """Capacities that their steps hardly tell."""
+    remedy = "measure on a quiet machine, or with a longer --duration"
+    for scale, load in loads.items():
+        if load.capacity is None or load.capacity.reach <= MOST_REACH:
+            continue
+        last = [one for one in load.tried if one.demanded == load.tried[-1].demanded]
+        missed = [one for one in last if not one.keeps]
+        words = f"the highest rate with {load.objective.words} is hardly known ({load.ends})"
+        if missed:
+            words += f": {len(missed)} of the {len(last)} cycles at {_number(last[0].demanded)}/s missed it"
+        yield Doubt("capacity", words, remedy, scale)
+
+
+def _read_load(evaluation: Evaluation) -> Mapping[int, Load]:
+    spec = evaluation.rows.whole.run.spec
+    return read_loads(evaluation.rows.whole.tables, spec.objectives, spec.duration)
+
+
+_COLUMNS: Final = (
+    Column("scale"), Column("cycle", spare=True), Column("demanded", "1/s", digits=4),
+    Column("achieved", "tps", digits=4), *(Column(f"p{100 * q:g}", "ms") for q in QUANTILES),
+    Column("missed", form=".3%", about="share of the transactions that missed the objective"),
+    Column("holds", left=True), Column("seconds", "s", digits=2, spare=True),
+)  # fmt: skip
+
+
+def _tell(evaluation: Evaluation) -> Iterator[Block]:
+    rows: list[tuple[Any, ...]] = []
+    for scale, load in evaluation.load.items():
+        yield Sentence(f"Scale {scale:,}: {load.words}.", "lead")
+        at = [one.text for one in evaluation.run.spec.objectives].index(load.objective.text)
+        for one in sorted(load.tried, key=lambda tried: tried.demanded):
+            step = one.steps[at]
+            share = step.missed / step.count if step.count else nan
+            rows.append((scale, one.cycle, one.demanded, one.achieved, *one.quantiles_ms, share,
+                         "yes" if one.keeps else "no", one.seconds))  # fmt: skip
+    if rows:
+        yield Table("Response times over the rate, by rate", _COLUMNS, rows)
+
+
+def _capacities(part: Evaluation) -> Values:
+    return {scale: load.rate for scale, load in part.load.items()}
+
+
+SUBJECT: Final = Subject(
+    "load", "Capacity", reads={"load": _read_load}, whole={"load": _read_load}, tell=_tell,
+    nothing="No rate was searched (--objective).",
+    measures=(
+        Measure("capacity", "tps", "highest rate at which the objective holds", _capacities),
+    ),
+)  # fmt: skip

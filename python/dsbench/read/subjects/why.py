@@ -1,0 +1,465 @@
+"""Where the time of a transaction goes: why the rate is what it is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, isfinite
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dsbench.read.blocks import Block, Column, Diagram, Listed, Part, Sentence, Table
+from dsbench.read.groups import grouped, whole
+from dsbench.read.measured import Measured
+from dsbench.read.remedies import find_remedies
+from dsbench.read.series import each_series
+from dsbench.read.stats import shares
+from dsbench.read.stats.resources import gains
+from dsbench.read.stats.shares import Seen, Share, Threads, What, divide, summarise
+from dsbench.read.subject import Measure, Read, Subject
+
+if TYPE_CHECKING:
+    from dsbench.read.evaluation import Evaluation
+
+_LEAST: Final = 0.05
+"""Share from which on a cause has a place in the sentence."""
+_MOST: Final = 3
+"""Causes of a sentence."""
+_PARTS: Final = {
+    shares.CPU: "server CPU", shares.QUEUE: "server CPU",
+    shares.LOCK: "locks", shares.LATCH: "locks within the server", shares.FLUSH: "flush", shares.READ: "reads",
+    shares.WRITE: "writes", shares.OTHER: "other waits in the server", shares.NETWORK: "network",
+    shares.CLIENT: "the client", shares.CLIENT_QUEUE: "the client", shares.CLIENT_TURN: "the client",
+    shares.FOREIGN: "CPUs that other programs used", shares.UNKNOWN: "not known",
+}  # fmt: skip
+"""Classes to the causes of the sentence, which add up what one remedy is for."""
+_NAMED: Final = (shares.LATCH, shares.OTHER)
+"""Classes of which the wait's own name is said."""
+_OF_LOCKS: Final = 0.1
+"""Share of the locks from which on their table is named."""
+_MEASURES: Final = {
+    "server-cpu": (shares.CPU, "on a CPU in the server"),
+    "cpu-queue": (shares.QUEUE, "waiting for a CPU in the server"),
+    "foreign": (shares.FOREIGN, "waiting for a CPU that other programs used"),
+    "lock": (shares.LOCK, "waiting for locks"), "latch": (shares.LATCH, "waiting for locks within the server"),
+    "flush": (shares.FLUSH, "waiting until what is written is durable"),
+    "read": (shares.READ, "waiting for reads"), "write": (shares.WRITE, "waiting for writes"),
+    "other": (shares.OTHER, "in other waits of the server"), "network": (shares.NETWORK, "on the network"),
+    "client": (shares.CLIENT, "on a CPU in the client"), "unknown": (shares.UNKNOWN, "that is not known"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Shares that belong together, in the words of the sentence."""
+
+    name: str
+    """``server CPU``, ``locks on branches and tellers``."""
+    kind: str
+    """The class of which it has most."""
+    share: float
+    """Of the transaction's time (0-1)."""
+    time_ns: float
+    """Of one transaction."""
+
+
+@dataclass(frozen=True)
+class Why:
+    """Where the time of a transaction goes at one scale."""
+
+    time_ns: float
+    """Of a transaction on average, with what failed ones took."""
+    sampled: bool
+    """Whether the server's sessions were sampled; else only the machine's counters tell."""
+    cycles: int
+    causes: tuple[Cause, ...]
+    """The largest first; what is not known is last."""
+    shares: tuple[Share, ...]
+    """The largest first. They add up to 1."""
+    statement: str
+    """The statement in which the sessions were most, and its share of them; empty without samples."""
+    remarks: tuple[str, ...]
+    """What else was counted that belongs to the largest causes, such as checkpoints."""
+
+    @property
+    def by_part(self) -> dict[str, float]:
+        """Cause to ms of a transaction, the same words whatever their details."""
+        found: dict[str, float] = defaultdict(float)
+        for one in self.shares:
+            found[_PARTS[one.kind]] += one.time_ns / 1e6
+        return dict(found)
+
+    @property
+    def sentence(self) -> str:
+        """``46 % server CPU, 21 % locks on branches, 19 % flush``."""
+        told = [one for one in self.causes if one.kind != shares.UNKNOWN and one.share >= _LEAST][:_MOST]
+        told += [one for one in self.causes if one.kind == shares.UNKNOWN and one.share >= _LEAST]
+        return ", ".join(f"{one.share:.0%} {one.name}" for one in told)
+
+
+def _read_why(evaluation: Evaluation) -> dict[int, Why]:
+    """By scale, where the archive tells at least what the machine did."""
+    if not evaluation.has_clients:
+        return {}
+    found = {}
+    for scale, looks in _see(evaluation).items():
+        load = evaluation.rows.load[scale]
+        counted = load.total("committed", "rolled_back")
+        if not counted or not looks.known:
+            continue
+        time_ns = load.total("residence_ns", "failed_ns") / counted
+        parts = summarise([divide(seen) for seen in looks.cycles.values()], time_ns)
+        sampled = any(seen.waiting is not None for seen in looks.cycles.values())
+        found[scale] = Why(time_ns, sampled, len(looks.cycles), name_causes(parts), parts, looks.statement,
+                           tuple(_remark(evaluation, scale, parts)))  # fmt: skip
+    return found
+
+
+@dataclass
+class _Looks:
+    """What was seen at one scale."""
+
+    cycles: dict[int, Seen]
+    seconds: dict[tuple[int, int], Seen]
+    """By cycle and second."""
+    known: bool
+    """Whether anything but the load itself was seen."""
+    statement: str = ""
+
+
+def _see(evaluation: Evaluation) -> dict[int, _Looks]:
+    rows = evaluation.rows
+    threads = _read_threads(rows.monitors, evaluation)
+    sampled, statements = _read_samples(rows.of_cycles("samples"))
+    trips = _read_round_trips(rows.monitors)
+    foreign = _read_foreign(evaluation)
+    found = {}
+    for scale, load in rows.load.items():
+        cycles: dict[int, Seen] = {}
+        seconds: dict[tuple[int, int], Seen] = {}
+        known = False
+        for at, cycle in enumerate(load.cycles.tolist()):
+            key = scale, cycle
+            server, client = (threads.get((*key, side, -1)) for side in ("server", "client"))
+            base = _see_load(evaluation, load, at, trips.get(key, 0.0), foreign.get(key, 0.0))
+            waiting, active = sampled.get((*key, -1), (None, 0.0))
+            known = known or server is not None or client is not None or waiting is not None
+            cycles[cycle] = replace(base, waiting=waiting, active=active, server=server, client=client)
+            for second in range(ceil(load.duration_s[at])):
+                waiting, active = sampled.get((*key, second), (None, 0.0))
+                if waiting is not None or (*key, -1) not in sampled:
+                    seconds[cycle, second] = replace(
+                        cycles[cycle], waiting=waiting, active=active,
+                        server=_of_second(threads.get((*key, "server", second)), server),
+                        client=_of_second(threads.get((*key, "client", second)), client),
+                    )  # fmt: skip
+        found[scale] = _Looks(cycles, seconds, known, statements.get(scale, ""))
+    return found
+
+
+def _of_second(here: Threads | None, cycle: Threads | None) -> Threads | None:
+    """The states of a second; the times are those of its cycle."""
+    return replace(here, ran=cycle.ran, queued=cycle.queued) if here is not None and cycle is not None else cycle
+
+
+def _see_load(evaluation: Evaluation, load: Measured, at: int, trip_s: float, foreign: float) -> Seen:
+    """What the load itself tells of a cycle."""
+    duration_ns = int(load.duration_ns[at])
+
+    def total(*names: str) -> float:
+        return float(sum(load[name][at].sum() for name in names)) / max(duration_ns, 1)
+
+    makers, cycle = evaluation.rows.makers, int(load.cycles[at])
+    closed = makers.pacings <= {"closed", "in-step"}
+    in_time = evaluation.rows.groups.filter(pc.field("cycle") == cycle)
+    ramp_ns = max((value or 0 for value in in_time["ramp_up_ns"].to_pylist()), default=0)
+    return Seen(
+        float(makers.clients) if closed else total("residence_ns", "failed_ns"),
+        client_cpu=total("cpu_ns") * duration_ns / max(duration_ns + ramp_ns, 1),
+        network=total("messages_sent") * trip_s * 1e9,
+        foreign=foreign,
+        embedded=evaluation.run.embedded,
+    )
+
+
+_ThreadKey = tuple[int, int, str, int]
+"""Scale, cycle, side and second; -1 for the whole cycle."""
+
+
+def _read_threads(monitors: pa.Table, evaluation: Evaluation) -> dict[_ThreadKey, Threads]:
+    """Of all nodes together; each second has the states of its own, and the times of its cycle."""
+    table = monitors.filter(pc.is_in(monitors["monitor"], pa.array(["client_threads", "server_threads"])))
+    if not table.num_rows:
+        return {}
+    times = _read_times(table.filter(pc.field("unit") == "s total"), evaluation)
+    states: dict[_ThreadKey, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    looks: dict[_ThreadKey, int] = defaultdict(int)
+    for row in table.filter((pc.field("unit") != "s total") & (pc.field("at_ns") > 0)).to_pylist():
+        side, second = row["monitor"].removesuffix("_threads"), ceil(row["at_ns"] / 1e9) - 1
+        for key in ((row["scale"], row["cycle"], side, -1), (row["scale"], row["cycle"], side, second)):
+            if row["metric"] == "looks":
+                looks[key] += 1
+            else:
+                states[key][row["metric"]].append(row["value"])
+    found = {}
+    for key in {*looks, *((*name, -1) for name in times)}:
+        ran, queued = times.get(key[:3], (0.0, 0.0))
+        nodes = max(evaluation.run.spec.nodes, 1) if key[2] == "client" else 1
+        mean = {state: nodes * sum(values) / looks[key] for state, values in states[key].items()} if looks[key] else {}
+        found[key] = Threads(mean, ran, queued, sum(mean.values()))
+    return found
+
+
+def _read_times(table: pa.Table, evaluation: Evaluation) -> dict[tuple[int, int, str], tuple[float, float]]:
+    """By scale, cycle and side how many threads ran, and waited for a CPU, on average."""
+    counters, number = grouped(table, ("scale", "cycle", "node", "monitor", "metric"))
+    if not counters:
+        return {}
+    durations = {(x, int(c)): d for x, load in evaluation.rows.load.items()
+                 for c, d in zip(load.cycles, load.duration_ns, strict=True)}  # fmt: skip
+    of = zip(whole(table, "scale").tolist(), whole(table, "cycle").tolist(), strict=True)
+    spans = np.array([durations.get(key, 0) for key in of], dtype=np.int64)
+    found: dict[tuple[int, int, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for name, gain, _, covered in zip(*gains(number, whole(table, "at_ns"), table["value"].to_numpy(), spans),
+                                      strict=True):  # fmt: skip
+        scale, cycle, _node, monitor, metric = counters[int(name)]
+        load_s = covered * durations.get((scale, cycle), 0) / 1e9
+        if load_s > 0 and isfinite(gain):
+            found[scale, cycle, monitor.removesuffix("_threads")][metric == "queued"] += float(gain) / load_s
+    return {key: (ran, queued) for key, (ran, queued) in found.items()}
+
+
+_Sampled = dict[tuple[int, int, int], tuple[dict[What, float], float]]
+
+
+def _read_samples(table: pa.Table) -> tuple[_Sampled, dict[int, str]]:
+    """By scale, cycle and second (-1: all of them) the sessions by what they waited for, and those active without a
+    wait; by scale the statement in which most of them were."""
+    sums: dict[tuple[int, int, int], dict[What, float]] = defaultdict(lambda: defaultdict(float))
+    looks: dict[tuple[int, int, int], int] = {}
+    statements: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for row in table.to_pylist():
+        key = row["scale"], row["cycle"], row["second"]
+        looks[key] = row["looks"]
+        if row["state"] not in ("active", "waiting") or row["class"] == "client":
+            continue
+        of = What(row["class"], row["wait"] or "", row["on"] or "") if row["class"] in shares.WAITS else What("")
+        sums[key][of] += row["sessions"]
+        statements[row["scale"]][row["statement"] or ""] += row["sessions"]
+    totals: dict[tuple[int, int, int], int] = defaultdict(int)
+    for key, number in looks.items():
+        totals[key] = number
+        totals[(*key[:2], -1)] += number
+        for what, value in sums[key].items():
+            sums[(*key[:2], -1)][what] += value
+    found: _Sampled = {}
+    for key, number in totals.items():
+        means = {what: value / number for what, value in sums[key].items()} if number else {}
+        found[key] = {what: value for what, value in means.items() if what.kind}, means.get(What(""), 0.0)
+    return found, {scale: _name_statement(counts) for scale, counts in statements.items()}
+
+
+def _name_statement(counts: Mapping[str, int]) -> str:
+    text, count = max(counts.items(), key=lambda one: one[1])
+    return f"{count / sum(counts.values()):.0%} of the time in the server in: {' '.join(text.split())}" if text else ""
+
+
+def _read_round_trips(monitors: pa.Table) -> dict[tuple[int, int], float]:
+    """By scale and cycle the mean over the nodes, in s."""
+    found: dict[tuple[int, int], list[float]] = defaultdict(list)
+    for row in monitors.filter(pc.field("monitor") == "round_trip").to_pylist():
+        found[row["scale"], row["cycle"]].append(row["value"])
+    return {key: sum(values) / len(values) for key, values in found.items()}
+
+
+def _read_foreign(evaluation: Evaluation) -> dict[tuple[int, int], float]:
+    """By scale and cycle the share of the busy time of the server's machine that others had."""
+    found = {}
+    for scale, uses in evaluation.machine.items():
+        for one in uses:
+            use = one.use
+            if one.node or (use.server_ns is None and not evaluation.run.embedded):
+                continue
+            others = use.others_ns + use.stolen_ns
+            busy = others + use.run_ns + use.kernel_ns + (use.server_ns or 0)
+            found[scale, one.cycle] = others / busy if busy else 0.0
+    return found
+
+
+def name_causes(parts: Sequence[Share]) -> tuple[Cause, ...]:
+    """Shares put together, by what they are called."""
+    found: dict[str, list[Share]] = defaultdict(list)
+    for part in parts:
+        found[_PARTS[part.kind]].append(part)
+    causes = [
+        Cause(_name(name, some), max(some, key=lambda one: one.share).kind, sum(one.share for one in some),
+              sum(one.time_ns for one in some))
+        for name, some in found.items()
+    ]  # fmt: skip
+    return tuple(sorted(causes, key=lambda one: (one.kind == shares.UNKNOWN, -one.share)))
+
+
+def _name(name: str, some: Sequence[Share]) -> str:
+    """With the tables of locks, and the wait's own name where the class says little."""
+    whole = sum(one.share for one in some)
+    if some[0].kind == shares.LOCK:
+        tables: dict[str, float] = defaultdict(float)
+        for one in some:
+            tables[one.on] += one.share
+        most = sorted(tables.items(), key=lambda one: -one[1])
+        named = [on for on, share in most if on and share > _OF_LOCKS * whole]
+        return f"{name} on {' and '.join(named[:2])}" if named else name
+    if some[0].kind in _NAMED and some[0].wait and some[0].share > whole / 2:
+        return f"{name} ({some[0].wait})"
+    return name
+
+
+def _remark(evaluation: Evaluation, scale: int, parts: Sequence[Share]) -> Iterator[str]:
+    """What was counted beside the shares and belongs to them."""
+    met = evaluation.checkpoints.get(scale, ())
+    written = sum(part.share for part in parts if part.kind in (shares.FLUSH, shares.WRITE, shares.LATCH))
+    if met and written >= _LEAST:
+        yield f"{len(met)} of {len(evaluation.rows.load[scale].cycles)} cycles had a checkpoint"
+    known = {one.name: one.per_second for one in evaluation.resources.get(scale, ())}
+    for count, time, word in (("flushes", "flush time", "flush"), ("disk reads", "disk read time", "read")):
+        if known.get(count, 0.0) > 0 and known.get(time, 0.0) > 0:
+            mean_ms = known[time] / known[count] / 1e3
+            yield f"the device took {mean_ms:.3g} ms for a {word}, {known[count]:,.0f} of them a second"
+
+
+_COLUMNS: Final = (
+    Column("where", left=True), Column("what", left=True), Column("share", form=".1%"),
+    Column("95 % of", left=True, spare=True), Column("per transaction", "ms", 1e-6),
+)  # fmt: skip
+_SHOWN: Final = {
+    shares.CPU: ("server", "on a CPU"), shares.QUEUE: ("server", "waits for a CPU"),
+    shares.LOCK: ("server", "waits for a lock"), shares.LATCH: ("server", "waits for a lock within the server"),
+    shares.FLUSH: ("server", "waits for a flush"), shares.READ: ("server", "waits for a read"),
+    shares.WRITE: ("server", "waits for a write"), shares.OTHER: ("server", "other wait"),
+    shares.NETWORK: ("network", "messages on their way"), shares.CLIENT: ("client", "on a CPU"),
+    shares.CLIENT_QUEUE: ("client", "waits for a CPU"),
+    shares.CLIENT_TURN: ("client", "waits for itself: its turn or locks"),
+    shares.FOREIGN: ("both", "wait for a CPU that other programs use"), shares.UNKNOWN: ("not known", ""),
+}  # fmt: skip
+_NOTE: Final = (
+    "Shares of the transactions in progress, which by Little's law are shares of a transaction's time. How each is "
+    "measured, and where it errs: docs/why.md."
+)
+_UNSAMPLED: Final = (
+    "The server's sessions were not sampled: what they waited for is in the share that is not known (--samples)."
+)
+
+
+def _tell(evaluation: Evaluation) -> Iterator[Block]:
+    shown = [(heading, part) for heading, part in each_series(evaluation) if part.why]
+    for heading, part in shown:
+        blocks = [block for scale in sorted(part.why) for block in _tell_scale(part, scale)]
+        yield from [Part(heading, blocks)] if heading else blocks
+    if shown:
+        yield Sentence(_NOTE, "note")
+        if not all(one.sampled for _, part in shown for one in part.why.values()) and not evaluation.run.embedded:
+            yield Sentence(_UNSAMPLED, "note")
+
+
+def _tell_scale(part: Evaluation, scale: int) -> Iterator[Block]:
+    why = part.why[scale]
+    where = f"Scale {scale}: " if len(part.why) > 1 else ""
+    yield Sentence(f"{where}{why.sentence or 'not known'}.", "lead")
+    rows = []
+    for one in why.shares:
+        where, what = _SHOWN[one.kind]
+        named = " ".join(word for word in (one.wait and f"({one.wait})", one.on and f"on {one.on}") if word)
+        within = f"{one.low:.0%} to {one.high:.0%}" if isfinite(one.low) else ""
+        rows.append((where, f"{what} {named}".strip(), one.share, within, one.time_ns))
+    yield Table(f"Time of a transaction at scale {scale}, {why.time_ns / 1e6:,.3g} ms", _COLUMNS, rows)
+    if lines := [line for line in (why.statement, *why.remarks) if line]:
+        yield Listed(lines)
+    if spec := _draw(part, scale):
+        caption = "Transactions in progress by what they did, second by second over the cycles."
+        yield Diagram(f"why-{part.stage}-{part.threads}-{scale}", spec, caption, wide=True)
+    advice = find_remedies(part.run.engine, [one.kind for one in why.causes if one.share >= 2 * _LEAST][:_MOST])
+    if advice:
+        columns = (Column("cause", left=True), Column("what may help", left=True), Column("source", left=True))
+        table = Table("", columns, [(_PARTS[one.kind], one.words, one.source) for one in advice])
+        yield Part("What people do about such causes", [table], folded=True)
+
+
+def read_seconds(evaluation: Evaluation) -> dict[int, list[dict[str, Any]]]:
+    """Scale to rows of cycle, second, class and the transactions that were in it, of all cycles in a row."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for scale, looks in _see(evaluation).items() if evaluation.has_clients else ():
+        first, last, rows = 0, 0, []
+        for number in looks.cycles:
+            first = last
+            for (_, second), seen in ((key, one) for key, one in looks.seconds.items() if key[0] == number):
+                last = max(last, first + second + 1)
+                rows += [{"second": first + second, "cycle": number, "what": kind, "transactions": value}
+                         for kind, value in _add_kinds(divide(seen)).items()]  # fmt: skip
+        found[scale] = rows
+    return found
+
+
+def _add_kinds(parts: Mapping[What, float]) -> dict[str, float]:
+    found = dict.fromkeys(shares.CLASSES, 0.0)
+    for what, value in parts.items():
+        found[what.kind] += value
+    return {kind: value for kind, value in found.items() if value > 0}
+
+
+_COLOURS: Final = {
+    shares.CPU: "#009e73", shares.QUEUE: "#8fd3bd", shares.LOCK: "#d55e00", shares.LATCH: "#f0a36b",
+    shares.FLUSH: "#0072b2", shares.READ: "#56b4e9", shares.WRITE: "#004a73", shares.OTHER: "#cc79a7",
+    shares.NETWORK: "#8b5fbf", shares.CLIENT: "#a6761d", shares.CLIENT_QUEUE: "#d0ae6e",
+    shares.CLIENT_TURN: "#e6d3ad", shares.FOREIGN: "#333333", shares.UNKNOWN: "#bdbdbd",
+}  # fmt: skip
+
+
+def _draw(part: Evaluation, scale: int) -> dict[str, Any]:
+    """Stacked bars, second by second; only classes that there are have a place in the legend."""
+    rows = read_seconds(part).get(scale, [])
+    if len({row["second"] for row in rows}) < 2:
+        return {}
+    present = [kind for kind in shares.CLASSES if any(row["what"] == kind for row in rows)]
+    data = [{**row, "end": row["second"] + 1, "order": present.index(row["what"])} for row in rows]
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "description": f"What transactions did at scale {scale}, second by second",
+        "title": f"What transactions did at scale {scale}",
+        "width": 860, "height": 220,
+        "data": {"values": data},
+        "mark": {"type": "bar", "binSpacing": 0},
+        "encoding": {
+            "x": {"field": "second", "type": "quantitative", "bin": "binned", "title": "second of the cycles",
+                  "axis": {"grid": False, "tickMinStep": 1}},
+            "x2": {"field": "end"},
+            "y": {"field": "transactions", "type": "quantitative", "stack": "zero",
+                  "title": "transactions in progress"},
+            "color": {"field": "what", "type": "nominal", "title": None, "sort": present,
+                      "scale": {"domain": present, "range": [_COLOURS[kind] for kind in present]}},
+            "order": {"field": "order", "type": "quantitative"},
+            "tooltip": [{"field": "second", "type": "quantitative"}, {"field": "cycle", "type": "quantitative"},
+                        {"field": "what", "type": "nominal"},
+                        {"field": "transactions", "type": "quantitative", "format": ".3~s"}],
+        },
+    }  # fmt: skip
+
+
+def _time_of(kind: str) -> Read:
+    """In ms for each transaction; 0 where it has no share, and nothing where shares are not known."""
+    return lambda part: {
+        scale: sum(one.time_ns for one in why.shares if one.kind == kind) / 1e6 for scale, why in part.why.items()
+    }
+
+
+SUBJECT: Final = Subject(
+    "why", "Where the time goes", reads={"why": _read_why}, tell=_tell,
+    nothing="The archive does not tell what client and server waited for: it is older, or was not made on Linux.",
+    measures=tuple(
+        Measure(f"time-{name}", "ms", f"time of a transaction {words}", _time_of(kind), more=False, geometric=False)
+        for name, (kind, words) in _MEASURES.items()
+    ),
+)  # fmt: skip

@@ -1,0 +1,156 @@
+"""Energy by the counters of CPUs and memory, in a made-up sysfs, and by a meter that is a program of this test."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import dsbench
+from dsbench.measure.monitors.energy import Meter, Rapl
+from dsbench.read.choice import make_choice
+from dsbench.spec import RunSpec
+from dsbench.spec.trust import risks
+from fixtures.program import Program
+
+
+def _zone(root: Path, zone: str, name: str, energy_uj: int, range_uj: int = 1_000_000_000) -> Path:
+    folder = root / zone
+    folder.mkdir(parents=True)
+    for file, text in (("name", name), ("energy_uj", energy_uj), ("max_energy_range_uj", range_uj)):
+        (folder / file).write_text(f"{text}\n")
+    return folder / "energy_uj"
+
+
+def test_packages_and_memory_count_and_what_lies_in_them_does_not(tmp_path: Path) -> None:
+    counters = [
+        _zone(tmp_path, "intel-rapl:0", "package-0", 100), _zone(tmp_path, "intel-rapl:1", "package-1", 200),
+        _zone(tmp_path, "intel-rapl:0:1", "dram", 50),
+    ]  # fmt: skip
+    twice = [
+        _zone(tmp_path, "intel-rapl:0:0", "core", 70), _zone(tmp_path, "intel-rapl:0:2", "uncore", 1),
+        _zone(tmp_path, "intel-rapl:2", "psys", 900), _zone(tmp_path, "intel-rapl-mmio:0", "package-0", 100),
+    ]  # fmt: skip
+    monitor = Rapl.readable(tmp_path)
+    assert monitor is not None
+    assert monitor.sample()[0] == ("energy", "J total", 0.0)
+    for file, gained_uj in zip(counters, (3_000_000, 4_000_000, 500_000), strict=True):
+        file.write_text(str(int(file.read_text()) + gained_uj))
+    for file in twice:
+        file.write_text("999999999")
+    assert {name: value for name, _, value in monitor.sample()} == {
+        "energy": 7.5, "energy of CPU packages": 7.0, "energy of memory": 0.5,
+    }  # fmt: skip
+
+
+def test_a_counter_that_begins_anew_goes_on(tmp_path: Path) -> None:
+    counter = _zone(tmp_path, "intel-rapl:0", "package-0", 9_000_000, range_uj=10_000_000)
+    monitor = Rapl.readable(tmp_path)
+    assert monitor is not None
+    for now_uj, joules in ((9_500_000, 0.5), (1_500_000, 2.5), (500_000, 11.5)):
+        counter.write_text(str(now_uj))
+        assert monitor.sample() == [("energy", "J total", pytest.approx(joules))]
+
+
+def test_without_a_counter_that_can_be_read_there_is_no_monitor(tmp_path: Path) -> None:
+    assert Rapl.readable(tmp_path) is None
+    _zone(tmp_path, "intel-rapl:0:0", "core", 1)
+    assert Rapl.readable(tmp_path) is None
+    _zone(tmp_path, "intel-rapl:0", "package-0", 1).unlink()
+    assert Rapl.readable(tmp_path) is None
+
+
+def _program(path: Path, code: str) -> str:
+    path.write_text(code)
+    return f"{sys.executable} {path}"
+
+
+_STEADY = """import os, time
+open({pid!r}, 'w').write(str(os.getpid()))
+print('watts')
+while True:
+    print('50.0 W', flush=True)
+    time.sleep(0.05)
+"""
+
+
+def test_a_meter_is_read_as_long_as_the_run_and_ended_with_it(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    command = _program(tmp_path / "meter.py", _STEADY.format(pid=str(pid)))
+    archive = dsbench.run("mock:", scales=(1,), cycles=2, duration=0.5, threads=1, power=command, out=tmp_path)
+    assert not Path(f"/proc/{pid.read_text()}").exists()
+    found = archive.evaluate()
+    assert found.energy[1].watts == pytest.approx(50.0, rel=0.5)
+    assert found.energy[1].of == "a meter"
+    assert found.energy[1].joules_per_transaction > 0
+    assert make_choice("joules-per-transaction").read(found).value == found.energy[1].joules_per_transaction
+    assert '<section id="energy"' in (archive.path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("print('no sensor'); raise SystemExit(3)", "ended with status 3: 'no sensor'"),
+        ("import time\nprint('abc', flush=True)\nprint('-5', flush=True)\nprint('nan', flush=True)", "status 0: 'nan'"),
+    ],
+)
+def test_a_meter_that_fails_is_one_clear_warning(code: str, why: str, tmp_path: Path) -> None:
+    command = _program(tmp_path / "meter.py", code)
+    archive = dsbench.run("mock:", scales=(1,), cycles=3, duration=0.1, threads=1, power=command, out=tmp_path)
+    (said,) = [one.message for one in archive.run.warnings if one.code == "monitor"]
+    assert why in said
+    assert archive.evaluate().energy == {}
+
+
+def test_a_meter_that_falls_silent_is_no_reading() -> None:
+    now = [0.0]
+    meter = Meter("cat", clock=lambda: now[0])
+    meter._process = type("Open", (), {"poll": lambda _: None})()  # type: ignore[assignment]
+    meter._take("100\n")
+    now[0] = 2.0
+    assert meter.sample() == [("energy", "J total", 200.0)]
+    meter._take("10\n")
+    now[0] = 4.0
+    assert meter.sample() == [("energy", "J total", 220.0)]
+    now[0] = 13.0
+    assert meter.sample() == []
+    assert len(meter.notes) == 1
+
+
+def test_what_a_meter_has_started_ends_with_it(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    inner = _program(tmp_path / "inner.py", _STEADY.format(pid=str(pid)))
+    meter = Meter(_program(tmp_path / "outer.py", f"import subprocess\nsubprocess.run({inner.split()!r})"))
+    meter.start()
+    try:
+        assert meter.sample()
+    finally:
+        meter.end()
+    for _ in range(600):  # A signal takes its time to be heard.
+        if _has_ended(pid.read_text()):
+            return
+        time.sleep(0.05)
+    pytest.fail("it goes on")
+
+
+def _has_ended(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_a_meter_that_is_not_here_is_refused(called: Program, tmp_path: Path) -> None:
+    done = called("run", "mock:", "--power", "no-such-meter --x", "--out", str(tmp_path))
+    assert (done.returncode, "--power" in done.stderr, "no-such-meter" in done.stderr) == (2, True, True), done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_of_a_stranger_is_not_run(tmp_path: Path) -> None:
+    spec = RunSpec(power="touch evil").described()
+    assert risks(spec) == ("the command 'touch evil'",)
+    assert risks({"run": {"power": "touch evil"}})
+    assert risks({"factor": [{"name": "x", "path": "power", "levels": ["touch evil"]}]})
+    assert risks(RunSpec().described()) == ()

@@ -1,0 +1,152 @@
+"""The search of the highest rate at which an objective holds: where it looks, and whether its interval keeps its word.
+
+The server of the simulation is a queue with known capacity: M/M/1 with mean service 1/mu has response times with
+P(R > t) = exp(-(mu - x) t), so that 1 % exceed t at x = mu - ln(100) / t (Kleinrock, Queueing Systems I, 3.2).
+"""
+
+from __future__ import annotations
+
+from math import inf, log
+
+import numpy as np
+import pytest
+
+from dsbench.read.stats.capacity import SHORT, Capacity, Search, Step, estimate, lowest, next_step
+from dsbench.spec.objective import Objective, objectives
+
+MU, LIMIT_S, ALLOWED = 1000.0, 0.02, 0.01
+KNOWN = MU - log(1 / ALLOWED) / LIMIT_S
+SEARCH = Search(10.0, 0.05, 40, 300.0, 2.0)
+
+
+def queue(rate: float, seconds: float, random: np.random.Generator, mean: float = 1 / MU, ramp_up: float = 2.0) -> Step:
+    """A step against M/M/1, by Lindley's equation: the k-th departs at max over j <= k of (arrival j + services j..k)."""
+    gaps = random.exponential(1 / rate, int((seconds + ramp_up) * rate * 1.2) + 100)
+    arrivals, services = np.cumsum(gaps), random.exponential(mean, gaps.size)
+    work = np.cumsum(services)
+    times = np.maximum.accumulate(arrivals - work + services) + work - arrivals
+    inside = (arrivals >= ramp_up) & (arrivals < ramp_up + seconds)
+    return Step(rate, seconds, int(inside.sum()), int((inside & (times > LIMIT_S)).sum()))
+
+
+def searched(random: np.random.Generator) -> tuple[Capacity, float]:
+    """The answer of a search that begins somewhere, and the seconds that it took."""
+    steps: list[Step] = []
+    start = KNOWN * random.uniform(0.4, 1.1)
+    while (step := next_step([steps], [(ALLOWED, LIMIT_S)], SEARCH, start)) is not None:
+        made = queue(step.rate, step.seconds, random)
+        steps.append(Step(made.rate, made.seconds, made.count, made.missed, step.whole))
+    found = estimate(steps, ALLOWED, LIMIT_S)
+    assert found is not None
+    return found, sum(step.seconds + SEARCH.between_s for step in steps)
+
+
+def test_searches_find_a_known_capacity_and_their_intervals_hold_it() -> None:
+    random = np.random.default_rng(20261123)
+    found = [searched(random) for _ in range(20)]
+    ratios = np.array([one.rate / KNOWN for one, _ in found])
+    assert np.abs(ratios - 1).max() < 0.08
+    assert (np.abs(ratios - 1) <= 0.05).mean() >= 0.9
+    assert np.mean([one.low <= KNOWN <= one.high for one, _ in found]) >= 0.9
+    # A sweep of ten rates of a minute each takes ten minutes.
+    assert max(seconds for _, seconds in found) <= SEARCH.budget_s
+
+
+def exact(rates: list[float], capacity: float, slope: float, count: float = 1e6) -> list[Step]:
+    """Steps whose shares lie on the line."""
+    share = [1 / (1 + (1 - ALLOWED) / ALLOWED * (rate / capacity) ** -slope) for rate in rates]
+    return [Step(rate, 10, count, count * one) for rate, one in zip(rates, share, strict=True)]
+
+
+def test_shares_on_a_line_give_its_crossing() -> None:
+    found = estimate(exact([480, 490, 495, 505, 510, 520], 500, 30), ALLOWED, 30 / 500)
+    assert found is not None
+    assert found.rate == pytest.approx(500, rel=2e-3)
+    assert found.low < 500 < found.high
+    assert found.reach < 0.02
+
+
+def test_what_lies_beyond_all_steps_is_not_known() -> None:
+    assert estimate([Step(100, 10, 1000, 0), Step(200, 10, 2000, 3)], ALLOWED) is None
+    assert estimate([Step(100, 10, 1000, 900)], ALLOWED) is None
+
+
+def test_few_clusters_make_a_wide_interval() -> None:
+    """The same shares, but all misses in clusters: steps disagree, and the interval says so."""
+    rates = [480.0, 490.0, 495.0, 505.0, 510.0, 520.0]
+    sure = estimate(exact(rates, 500, 30, 2e4), ALLOWED, 30 / 500)
+    rough = [Step(s.rate, 10, s.count, s.missed * (0.1 if at % 2 else 1.9))
+             for at, s in enumerate(exact(rates, 500, 30, 2e4))]  # fmt: skip
+    unsure = estimate(rough, ALLOWED, 30 / 500)
+    assert sure is not None
+    assert unsure is not None
+    assert unsure.dispersion > 20 > sure.dispersion
+    assert unsure.reach > 3 * sure.reach
+
+
+def test_a_search_climbs_in_short_steps_and_falls_back_between() -> None:
+    wanted = [(ALLOWED, LIMIT_S)]
+    first = next_step([[]], wanted, SEARCH, 1000.0)
+    assert first is not None
+    assert (first.rate, first.seconds, first.whole) == (1000.0, SEARCH.seconds * SHORT, False)
+    kept = Step(1000, 2, 2000, 0, whole=False)
+    second = next_step([[kept]], wanted, SEARCH, 1000.0)
+    assert second is not None
+    assert second.rate == pytest.approx(1300)
+    third = next_step([[kept, Step(1300, 2, 2600, 900, whole=False)]], wanted, SEARCH, 1000.0)
+    assert third is not None
+    assert third.rate == pytest.approx((1000 * 1300) ** 0.5)
+    assert third.whole
+
+
+def test_a_slow_server_gets_short_steps_that_are_long_enough() -> None:
+    step = next_step([[]], [(0.01, 1.0)], SEARCH, 50.0)
+    assert step is not None
+    assert step.seconds == pytest.approx(6.0), "three misses are expected of 300 transactions"
+
+
+@pytest.mark.parametrize("missed", [0, 1000])
+def test_a_search_gives_up_where_every_step_says_the_same(missed: int) -> None:
+    steps: list[Step] = []
+    while (step := next_step([steps], [(ALLOWED, LIMIT_S)], SEARCH, 100.0)) is not None:
+        steps.append(Step(step.rate, step.seconds, 1000, missed, step.whole))
+    assert len(steps) <= 14
+    assert lowest([steps], [(ALLOWED, LIMIT_S)]) is None
+
+
+def test_of_several_objectives_the_lowest_counts() -> None:
+    low, high = exact([300, 350, 390, 410, 450], 400, 20), exact([300, 350, 390, 410, 450], 380, 20)
+    found = lowest([low, high], [(ALLOWED, 0.05), (ALLOWED, 0.05)])
+    assert found is not None
+    assert found[0] == 1
+    assert found[1].rate == pytest.approx(380, rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("p99=20ms", Objective("p99=20ms", 0.01, 20_000_000)),
+        ("p99.9=1s", Objective("p99.9=1s", 0.001, 1_000_000_000)),
+        ("p50=250us", Objective("p50=250us", 0.5, 250_000)),
+        ("new_order.p90=5s", Objective("new_order.p90=5s", 0.1, 5_000_000_000, "new_order")),
+        ("failed=0.1%", Objective("failed=0.1%", 0.001)),
+    ],
+)
+def test_an_objective_is_read(text: str, known: Objective) -> None:
+    assert objectives(text) == (known,)
+    assert objectives(f"p10=1s, {text}")[1] == known
+
+
+@pytest.mark.parametrize("text", ["p99", "p99=20", "p99=-1ms", "p5=1s", "p99.999=1s", "failed=2", "x=1s", "p99=1s,p99=2s"])
+def test_what_is_no_objective_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"cannot read|twice"):
+        objectives(text)
+
+
+def test_an_objective_in_words() -> None:
+    words = [one.words for one in objectives("p99=20ms,new_order.p90=5s,failed=0.1%,p99.9=250us")]
+    assert words == ["99 % below 20 ms", "90 % of new_order below 5 s", "at most 0.1 % failed", "99.9 % below 250 µs"]
+
+
+def test_an_open_end_is_infinite() -> None:
+    assert Capacity(100, 0, inf, 10, 1, 4, 1).reach == inf

@@ -1,0 +1,105 @@
+"""Shares of a transaction's time out of what was seen: they add up, and name no cause that nobody saw."""
+
+from __future__ import annotations
+
+import pytest
+
+from dsbench.read.several.causes import say_change
+from dsbench.read.stats import shares
+from dsbench.read.stats.shares import Seen, Threads, What, divide, summarise
+from dsbench.read.subjects.why import Why, name_causes
+
+
+def parts(seen: Seen) -> dict[str, float]:
+    found = divide(seen)
+    assert sum(found.values()) == pytest.approx(seen.in_progress)
+    assert all(value >= 0 for value in found.values())
+    return {what.kind: value for what, value in found.items()}
+
+
+def test_without_anything_seen_all_is_not_known() -> None:
+    assert parts(Seen(8.0)) == {shares.UNKNOWN: 8.0}
+
+
+def test_sessions_without_a_wait_are_on_a_cpu_or_before_it() -> None:
+    server = Threads({"running": 4.0}, ran=1.0, queued=3.0, count=8.0)
+    found = parts(Seen(8.0, waiting={What(shares.LOCK, "Lock:tuple", "branches"): 2.0}, active=4.0, server=server))
+    assert found[shares.LOCK] == 2.0
+    assert (found[shares.CPU], found[shares.QUEUE]) == (1.0, 3.0)
+    assert found[shares.UNKNOWN] == 2.0
+
+
+def test_who_waits_for_a_cpu_waits_for_those_that_have_it() -> None:
+    server = Threads({}, ran=1.0, queued=3.0)
+    found = parts(Seen(4.0, waiting={}, active=4.0, server=server, foreign=2 / 3))
+    assert found == pytest.approx({shares.CPU: 1.0, shares.QUEUE: 1.0, shares.FOREIGN: 2.0})
+
+
+def test_what_the_server_does_not_tell_is_what_its_threads_do() -> None:
+    """MariaDB tells no flush without its performance schema; its threads are in fsync."""
+    server = Threads({"running": 1.0, "flush": 3.0, "lock": 2.0}, ran=0.9, queued=0.1, count=8.0)
+    found = parts(Seen(8.0, waiting={What(shares.LOCK, "row", "branches"): 2.0}, active=4.0, server=server))
+    assert found[shares.LOCK] == 2.0
+    assert found[shares.FLUSH] == 3.0
+    assert shares.LATCH not in found
+
+
+def test_a_client_that_is_busy_lets_replies_wait() -> None:
+    client = Threads({"running": 0.9, "idle": 0.1}, ran=0.9, queued=0.0, count=1.0)
+    found = parts(Seen(10.0, waiting={}, active=1.0, server=Threads({}, 1.0, 0.0), client=client, client_cpu=0.9))
+    assert found[shares.CLIENT] == pytest.approx(0.9)
+    assert found[shares.CLIENT_TURN] == pytest.approx(0.9 * 8.1)
+    assert found[shares.UNKNOWN] == pytest.approx(0.1 * 8.1)
+
+
+def test_threads_that_wait_for_a_lock_of_their_program_are_the_clients() -> None:
+    client = Threads({"lock": 60.0, "running": 1.0, "idle": 3.0}, ran=1.0, count=64.0)
+    found = parts(Seen(64.0, waiting={}, active=1.0, server=Threads({}, 1.0), client=client, client_cpu=1.0))
+    assert found[shares.CLIENT_TURN] > 59
+
+
+def test_a_network_has_as_much_as_its_round_trips_take() -> None:
+    found = parts(Seen(8.0, waiting={}, active=0.5, server=Threads({}, 0.5), network=7.0, client_cpu=0.2))
+    assert found[shares.NETWORK] == 7.0
+    assert found[shares.UNKNOWN] == pytest.approx(0.3)
+
+
+def test_without_samples_waits_in_the_server_are_not_guessed() -> None:
+    server = Threads({"running": 1.0, "idle": 7.0}, ran=0.8, queued=0.2, count=8.0)
+    found = parts(Seen(8.0, server=server, client=Threads({}, 0.5, 0.0, 1.0), client_cpu=0.5))
+    assert found == pytest.approx({shares.CPU: 0.8, shares.QUEUE: 0.2, shares.CLIENT: 0.5, shares.UNKNOWN: 6.5})
+
+
+def test_in_an_embedded_database_a_sleep_waits_for_the_lock() -> None:
+    threads = Threads({"sleep": 6.0, "running": 1.0, "flush": 1.0}, ran=1.0, count=8.0)
+    found = parts(Seen(8.0, client=threads, embedded=True))
+    assert found == pytest.approx({shares.LOCK: 6.0, shares.CPU: 1.0, shares.FLUSH: 1.0})
+
+
+def test_estimates_that_exceed_the_whole_are_made_to_fit() -> None:
+    found = parts(Seen(2.0, waiting={What(shares.FLUSH): 3.0}, active=1.0, client_cpu=0.5))
+    assert found == pytest.approx({shares.FLUSH: 1.5, shares.CPU: 0.5})
+
+
+def test_intervals_are_over_the_cycles() -> None:
+    one, other = {What(shares.CPU): 3.0, What(shares.LOCK): 1.0}, {What(shares.CPU): 2.0, What(shares.LOCK): 2.0}
+    cpu, lock = summarise([one, other], 8e6)
+    assert (cpu.kind, cpu.share, cpu.time_ns) == (shares.CPU, 0.625, 5e6)
+    assert (lock.low, lock.high) == (0.0, 1.0)
+    alone = summarise([one], 8e6)[0]
+    assert alone.low != alone.low
+
+
+def test_a_change_is_told_by_what_it_takes() -> None:
+    before, after = {"flush": 1.9, "server CPU": 0.5}, {"flush": 0.3, "server CPU": 0.52}
+    assert say_change(before, after) == "a transaction takes 0.82 ms instead of 2.4 ms: flush 0.3 ms instead of 1.9 ms"
+    assert say_change({}, after) == ""
+    assert say_change(after, after).endswith("no share of it changed by a tenth of that")
+
+
+def test_the_sentence_names_the_largest_causes_and_what_is_not_known() -> None:
+    waits = {What(shares.LOCK, "a", "branch"): 3.0, What(shares.LOCK, "b", "teller"): 2.0, What(shares.FLUSH): 2.0}
+    parts_ = summarise([{**waits, What(shares.CPU): 0.9, What(shares.QUEUE): 0.6, What(shares.UNKNOWN): 1.0}], 1e6)
+    why = Why(1e6, True, 1, name_causes(parts_), parts_, "", ())
+    assert why.sentence == "53% locks on branch and teller, 21% flush, 16% server CPU, 11% not known"
+    assert sum(why.by_part.values()) == pytest.approx(1.0)

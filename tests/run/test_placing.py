@@ -1,0 +1,106 @@
+"""Where the clients of a run are, by trial."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dsbench
+from dsbench.library.ab import versus
+from dsbench.measure import placing
+from dsbench.measure.placing import fix_placement, is_better
+
+POSTGRES = {"scales": (1,), "cycles": 1, "duration": 2, "threads": 2}
+
+
+def read_choice(archive: dsbench.Archive) -> tuple[str, dict[str, object]]:
+    """The placement that the archive asks for, and the trial."""
+    described = archive.run.described()
+    return described["spec"]["placement"], described["placement_tried"]
+
+
+@pytest.mark.parametrize(
+    ("follow", "free", "better"),
+    [
+        ((120, 118, 121, 119), (100, 101, 99, 100), True),
+        ((100, 101, 99, 100), (120, 118, 121, 119), False),
+        ((130, 90, 120, 95), (100, 100, 100, 100), False),
+        ((100, 100, 100, 100), (100, 100, 100, 100), False),
+        ((120, 118, 121), (100, 101, 99), False),
+        ((120, 118, 121, 119), (0, 1, 1, 1), False),
+        ((), (), False),
+    ],
+)
+def test_only_a_clear_gain_is_one(follow: tuple[float, ...], free: tuple[float, ...], better: bool) -> None:
+    assert is_better(follow, free) is better
+
+
+def test_what_drifts_evenly_favours_neither() -> None:
+    turns = [100.0 * 1.1**number for number in range(8)]
+    rates = {which: [rate for rate, of in zip(turns, placing._ORDER, strict=True) if of == which] for which in ("free", "follow")}
+    assert not is_better(rates["follow"], rates["free"])
+    assert not is_better(rates["free"], rates["follow"])
+
+
+@pytest.mark.parametrize("chosen", ["free", "follow"])
+def test_turns_choose_for_all_cycles_and_leave_the_database_whole(
+    chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placing, "is_better", lambda rates, others: chosen == "follow")
+    monkeypatch.setattr(placing, "_TURN_S", (0.1, 0.1))
+    archive = dsbench.run("private:postgresql", **POSTGRES | {"scales": (1, 2)}, out=tmp_path)
+    asked, tried = read_choice(archive)
+    assert asked == chosen
+    assert set(archive.table("groups").column("placement").to_pylist()) == {chosen}
+    assert [len(tried[rates]) for rates in ("free_tps", "follow_tps")] == [4, 4]
+    assert not archive.evaluate().void_scales
+    said = archive.read("results.log").decode()
+    assert said.count(f"clients are placed {chosen}") == 1, "at the first scale, for all"
+    assert len(archive.table("cycles").to_pylist()) == 2 * 2, "turns are no cycles"
+    again = archive.run.asked()
+    assert again.placement == chosen, "who repeats the run has what it had"
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "why"),
+    [
+        ("mock:", {"duration": 0.5}, "too short"),
+        ("mock:", {"duration": 2}, "the engine has no server"),
+        ("mock:", {"duration": 2, "rate": 50.0}, "starts at set times"),
+        ("mock:", {"duration": 2, "reconnect": True}, "a connection of its own"),
+        ("mock:", {"duration": 2, "connections": 2}, "several connections"),
+    ],
+)
+def test_where_nothing_can_be_tried_clients_are_free(
+    target: str, options: dict[str, object], why: str, tmp_path: Path
+) -> None:
+    archive = dsbench.run(target, scales=(1,), cycles=1, threads=1, out=tmp_path, **options)
+    asked, tried = read_choice(archive)
+    assert asked == "free"
+    assert why in str(tried["why"])
+    assert archive.table("groups").column("placement").to_pylist() == ["free"]
+
+
+def test_who_asks_for_a_placement_has_no_trial(tmp_path: Path) -> None:
+    archive = dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, threads=1, placement="follow", out=tmp_path)
+    assert archive.run.placement_tried is None
+    assert archive.spec.placement == "follow"
+    spec = dsbench.specify("mock:", placement="pinned")
+    assert fix_placement(spec, archive.path) == spec
+    other = dsbench.specify("mock:")
+    assert other.placement == "try"
+    assert fix_placement(other, None) == other
+    assert fix_placement(other, archive.path).placement == "follow"
+
+
+def test_runs_that_are_compared_have_the_placement_of_the_first(tmp_path: Path) -> None:
+    spec = dsbench.specify("mock:", scales=(1,), cycles=1, duration=0.05, threads=1, seed=1)
+    found = versus(
+        spec, spec, tmp_path, blocks=1, most_blocks=1, observer=lambda _spec: dsbench.Silent(), told=lambda _line: None,
+        stop=dsbench.Stop(),
+    )
+    assert found.error is None
+    tried = [dsbench.open(path).run.placement_tried for path in found.blocks[0].archives]
+    assert tried[0] is not None
+    assert tried[1:] == [None] * (len(tried) - 1)
