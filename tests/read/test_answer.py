@@ -7,7 +7,7 @@ import math
 import pytest
 
 from dsbench.read.answer import Tile, describe, format_size, highest, say, tiles
-from dsbench.read.draw.hero import hero
+from dsbench.read.draw.hero import apart, hero
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.stats.values import Doubt, ScaleResult
 from fixtures import sample
@@ -108,3 +108,13 @@ def test_the_picture_has_a_line_for_each_series_over_what_was_varied() -> None:
     assert [row["median"] for row in drawn["datasets"]["rows"]] == [1000.0, 900.0, 300.0]
     assert [row["size"] for row in drawn["datasets"]["rows"]] == ["16 MB", "160 MB", "1.6 GB"]
     assert not any(math.isnan(row["low"]) for row in drawn["datasets"]["rows"])
+
+
+def test_names_at_the_ends_of_lines_do_not_cover_each_other() -> None:
+    def row(name: str, median: float, at: int = 10) -> dict[str, object]:
+        return {"series": name, "at": at, "median": median}
+
+    placed = {one["series"]: one["place"] for one in apart([row("a", 100), row("b", 99), row("c", 50), row("d", 99, 5)], 10)}
+    assert placed == {"a": 104.5, "b": 94.5, "c": 50, "d": 99}, "d ends elsewhere"
+    crowded = [one["place"] for one in apart([row(str(at), value) for at, value in enumerate((0, 1, 12, 13, 40))], 10)]
+    assert crowded == [0, 10, 20, 30, 40], "above the axis, and a group that reaches the next one takes it in"

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import dsbench
+from dsbench.read.blocks import Part, Table
+from dsbench.read.glance import best
 from dsbench.read.several.causes import say_change
 from dsbench.read.stats import shares
 from dsbench.read.stats.shares import Seen, Threads, What, divide, summarise
+from dsbench.read.subjects import find_subject
 from dsbench.read.subjects.why import Why, name_causes
 
 
@@ -103,3 +109,19 @@ def test_the_sentence_names_the_largest_causes_and_what_is_not_known() -> None:
     why = Why(1e6, True, 1, name_causes(parts_), parts_, "", ())
     assert why.sentence == "53% locks on branch and teller, 21% flush, 16% server CPU, 11% not known"
     assert sum(why.by_part.values()) == pytest.approx(1.0)
+
+
+def test_of_many_scales_the_one_of_the_first_screen_is_open_and_the_others_wait_behind_a_line(tmp_path: Path) -> None:
+    scales = (1, 2, 3, 4, 5, 6)
+    archive = dsbench.run("mock:", scales=scales, cycles=1, duration=0.2, threads=1, out=tmp_path)
+    evaluation = archive.evaluate()
+    found = best(evaluation)
+    assert found is not None
+    blocks = list(find_subject("why").tell(evaluation))
+    assert isinstance(blocks[0], Table)
+    assert [row[0] for row in blocks[0].rows] == list(scales)
+    assert all(sum(row[2:]) == pytest.approx(1.0, abs=0.03) for row in blocks[0].rows), "what is not shown is small"
+    opened, rest = (one for one in blocks if isinstance(one, Part))
+    assert (opened.title, opened.folded) == (f"Scale {found.row.scale:,}", False)
+    assert rest.title == "The other 5, one by one"
+    assert all(isinstance(one, Part) and one.folded for one in (rest, *rest.blocks))

@@ -13,7 +13,7 @@ import numpy as np
 from dsbench.archive import RunRecord
 from dsbench.read.blocks import Answer, Tile
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.format import format_number
+from dsbench.read.format import format_number, format_share
 from dsbench.read.glance import Best, Limit, best, limit
 from dsbench.read.naming import by_client, conduct, counted, limited, pacing, server, warnings
 from dsbench.read.series import name_series
@@ -268,12 +268,8 @@ def _tile_of_failures(top: Highest, evaluation: Evaluation) -> Tile:
     parts = list(evaluation.series.values()) or [evaluation]
     worst = max((1 - share for part in parts for share in part.success_share.values()), default=0.0)
     here = 1 - top.part.success_share.get(top.scale, 1.0)
-    note = "there" if worst <= here else f"there · at most {_per_cent(worst)}"
-    return Tile("Failed attempts", _per_cent(here), note, "fair" if worst > _MANY else "")
-
-
-def _per_cent(share: float) -> str:
-    return "none" if share == 0 else f"{share:.1%}" if share >= 0.0005 else "under 0.1%"
+    note = "there" if worst <= here else f"there · at most {format_share(worst)}"
+    return Tile("Failed attempts", format_share(here) if here else "none", note, "fair" if worst > _MANY else "")
 
 
 def _tile_of_trust(found: Best, run: RunRecord, evaluation: Evaluation) -> Tile:

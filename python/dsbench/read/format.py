@@ -25,6 +25,11 @@ def format_number(value: Any, times: float = 1.0, digits: int = 3, form: str = "
     return f"{value:,.{digits}g}" if abs(value) >= 1e-4 else f"{value:.{digits - 1}e}"
 
 
+def format_share(share: float) -> str:
+    """In per cent, and never 0 for what is more than nothing."""
+    return f"{share:.1%}" if share == 0 or share >= 0.0005 else "under 0.1%"
+
+
 def tone(cell: str) -> str:
     """``slower`` or ``faster`` by the sign of a cell; empty without."""
     return "slower" if DOWN in cell or FAILED in cell else "faster" if UP in cell else ""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite, nan
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation import Evaluation
+from dsbench.read.format import format_share
 from dsbench.read.stats.machine import MOST_OTHERS, MachineUse
 from dsbench.read.stats.values import Interval, ScaleResult
+
+if TYPE_CHECKING:
+    from dsbench.read.evaluation import Evaluation
 
 OF_CEILING: Final = 0.7
 """Share of the client's own ceiling from which on the client is said to limit."""
@@ -109,13 +112,8 @@ def failures(evaluation: Evaluation, found: Best) -> str:
         return ""
     here = 1 - found.part.success_share.get(found.row.scale, 1.0)
     at = f"at scale {scale}" + (f" with {part.threads} threads" if part.threads != found.part.threads else "")
-    beside = f"{_per_cent(here)} of the attempts"
-    return beside if worst <= here else f"{beside}; {_per_cent(worst)} {at}"
-
-
-def _per_cent(share: float) -> str:
-    """Never 0 for what is more than nothing."""
-    return f"{share:.1%}" if share == 0 or share >= 0.0005 else "under 0.1%"
+    beside = f"{format_share(here)} of the attempts"
+    return beside if worst <= here else f"{beside}; {format_share(worst)} {at}"
 
 
 def _foreign(part: Evaluation, scale: int, embedded: bool) -> str:

@@ -26,6 +26,8 @@ _STAGE: Final = 26
 """Pixels of a bar."""
 _AHEAD: Final = 1.12
 """Room above the highest value."""
+_LINE: Final = 15
+"""Pixels of a line of text."""
 
 
 def hero(evaluation: Evaluation, run: RunRecord) -> Spec | None:
@@ -127,7 +129,7 @@ def _lines(
     ]  # fmt: skip
     last = {name: max((row for row in rows if row["series"] == name), key=lambda row: row["at"])["at"]
             for name in names if any(row["series"] == name for row in rows)}  # fmt: skip
-    ends = [row for row in rows if row["at"] == last[row["series"]]]
+    ends = apart([row for row in rows if row["at"] == last[row["series"]]], top * _LINE / _HEIGHT)
     layers: list[Spec] = [
         {"mark": {"type": "area", "opacity": 0.14},
          "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour}},
@@ -139,7 +141,7 @@ def _lines(
     if several:
         layers.append({
             "data": {"name": "ends"}, "mark": {"type": "text", "align": "left", "dx": 10, "fontWeight": "bold"},
-            "encoding": {"x": x, "y": y, "color": colour, "text": {"field": "series"}},
+            "encoding": {"x": x, "y": {**y, "field": "place"}, "color": colour, "text": {"field": "series"}},
         })  # fmt: skip
     if marks:
         place = {"x": {key: part for key, part in x.items() if key in ("field", "type", "scale")}}
@@ -151,9 +153,28 @@ def _lines(
              "encoding": {**place, "text": {"field": "label"}}},
             *layers,
         ]  # fmt: skip
-    right = 8 + 7 * max((len(name) for name in names), default=0) if several else 8
     return _whole({"height": _HEIGHT, "layer": layers, "data": {"name": "rows"}}, evaluation, unit,
-                  {"rows": rows, "ends": ends, "marks": marks}, right)  # fmt: skip
+                  {"rows": rows, "ends": ends, "marks": marks}, 8)  # fmt: skip
+
+
+def apart(ends: Sequence[Row], gap: float) -> list[Row]:
+    """With the ``place`` of each name: as near to the end of its line as others that end there allow."""
+    groups: list[list[Row]] = []
+    for row in sorted(ends, key=lambda row: (row["at"], row["median"])):
+        groups.append([row])
+        while len(groups) > 1 and groups[-2][0]["at"] == row["at"]:
+            if _places(groups[-1], gap)[0] - _places(groups[-2], gap)[-1] >= gap:
+                break
+            groups[-2:] = [groups[-2] + groups[-1]]
+    return [{**row, "place": place} for group in groups
+            for row, place in zip(group, _places(group, gap), strict=True)]  # fmt: skip
+
+
+def _places(group: Sequence[Row], gap: float) -> list[float]:
+    """Around the middle of the group, and not below the axis."""
+    half = gap * (len(group) - 1) / 2
+    first = max(sum(row["median"] for row in group) / len(group) - half, 0.0)
+    return [first + at * gap for at in range(len(group))]
 
 
 def _over_cycles(evaluation: Evaluation) -> Spec | None:

@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.read.blocks import Block, Column, Diagram, Listed, Part, Sentence, Table
+from dsbench.read.glance import best
 from dsbench.read.groups import grouped, whole
 from dsbench.read.measured import Measured
 from dsbench.read.remedies import find_remedies
-from dsbench.read.series import each_series
+from dsbench.read.series import label_series, name_series
 from dsbench.read.stats import shares
 from dsbench.read.stats.resources import gains
 from dsbench.read.stats.shares import Seen, Share, Threads, What, divide, summarise
@@ -25,8 +26,12 @@ from dsbench.read.subject import Measure, Read, Subject
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
 
+_SEEN: Final = 0.005
+"""Share from which on a cause has a column."""
 _LEAST: Final = 0.05
 """Share from which on a cause has a place in the sentence."""
+_FEW: Final = 4
+"""Places that stand on the page for themselves; more are behind one line."""
 _MOST: Final = 3
 """Causes of a sentence."""
 _PARTS: Final = {
@@ -354,21 +359,63 @@ _UNSAMPLED: Final = (
 )
 
 
+@dataclass(frozen=True)
+class _Place:
+    """A scale of a series."""
+
+    cells: tuple[str, ...]
+    """What tells the series from others, as in a table."""
+    words: str
+    """``8 threads, scale 10``."""
+    part: Evaluation
+    scale: int
+
+    @property
+    def why(self) -> Why:
+        return self.part.why[self.scale]
+
+
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
-    shown = [(heading, part) for heading, part in each_series(evaluation) if part.why]
-    for heading, part in shown:
-        blocks = [block for scale in sorted(part.why) for block in _tell_scale(part, scale)]
-        yield from [Part(heading, blocks)] if heading else blocks
-    if shown:
-        yield Sentence(_NOTE, "note")
-        if not all(one.sampled for _, part in shown for one in part.why.values()) and not evaluation.run.embedded:
-            yield Sentence(_UNSAMPLED, "note")
+    """All places as a table, then the one with the highest rate, of which the first screen speaks; the rest folded."""
+    columns, series = label_series(evaluation)
+    names = list(name_series(evaluation.series).values()) or [""]
+    places = [_Place(cells, f"{name}, scale {scale:,}".removeprefix(", "), part, scale)
+              for name, (cells, part) in zip(names, series, strict=True) for scale in sorted(part.why)]  # fmt: skip
+    if not places:
+        return
+    found = best(evaluation)
+    first = next((one for one in places if found and (one.part, one.scale) == (found.part, found.row.scale)), places[0])
+    if len(places) > 1:
+        yield _tabulate(columns, places)
+        yield Part(f"{first.words[0].upper()}{first.words[1:]}", list(_tell_place(first)))
+    else:
+        yield from _tell_place(first)
+    others = [Part(f"{one.words[0].upper()}{one.words[1:]}: {one.why.sentence or 'not known'}",
+                   list(_tell_place(one, titled=True)), folded=True) for one in places if one is not first]  # fmt: skip
+    yield from others if len(others) <= _FEW else [Part(f"The other {len(others)}, one by one", others, folded=True)]
+    yield Sentence(_NOTE, "note")
+    if not all(one.why.sampled for one in places) and not evaluation.run.embedded:
+        yield Sentence(_UNSAMPLED, "note")
 
 
-def _tell_scale(part: Evaluation, scale: int) -> Iterator[Block]:
-    why = part.why[scale]
-    where = f"Scale {scale}: " if len(part.why) > 1 else ""
-    yield Sentence(f"{where}{why.sentence or 'not known'}.", "lead")
+def _tabulate(columns: Sequence[Column], places: Sequence[_Place]) -> Table:
+    """Shares by what the sentence names; the largest on average first, what is not known last."""
+    parts = [{name: ms * 1e6 / one.why.time_ns for name, ms in one.why.by_part.items()} for one in places]
+    unknown = _PARTS[shares.UNKNOWN]
+    whole = {name: sum(part.get(name, 0.0) for part in parts) for name in dict.fromkeys(_PARTS.values())}
+    told = [name for name in whole if any(part.get(name, 0.0) >= _SEEN for part in parts)]
+    told.sort(key=lambda name: (name == unknown, -whole[name]))
+    rows = [(*one.cells, one.scale, one.why.time_ns, *(part.get(name, 0.0) for name in told))
+            for one, part in zip(places, parts, strict=True)]  # fmt: skip
+    heads = (Column("scale"), Column("per transaction", "ms", 1e-6))
+    causes = (Column(name, form=".0%") for name in told)
+    return Table("Shares of a transaction's time", (*columns, *heads, *causes), rows)
+
+
+def _tell_place(place: _Place, *, titled: bool = False) -> Iterator[Block]:
+    why, part, scale = place.why, place.part, place.scale
+    if not titled:
+        yield Sentence(f"{why.sentence or 'not known'}.", "lead")
     rows = []
     for one in why.shares:
         where, what = _SHOWN[one.kind]
@@ -414,7 +461,7 @@ _COLOURS: Final = {
     shares.CPU: "#009e73", shares.QUEUE: "#8fd3bd", shares.LOCK: "#d55e00", shares.LATCH: "#f0a36b",
     shares.FLUSH: "#0072b2", shares.READ: "#56b4e9", shares.WRITE: "#004a73", shares.OTHER: "#cc79a7",
     shares.NETWORK: "#8b5fbf", shares.CLIENT: "#a6761d", shares.CLIENT_QUEUE: "#d0ae6e",
-    shares.CLIENT_TURN: "#e6d3ad", shares.FOREIGN: "#333333", shares.UNKNOWN: "#bdbdbd",
+    shares.CLIENT_TURN: "#e6d3ad", shares.FOREIGN: "#7a3b2e", shares.UNKNOWN: "#bdbdbd",
 }  # fmt: skip
 
 

@@ -230,14 +230,16 @@
 
   const specs = read("specs");
   const waiting = new Set(document.querySelectorAll("[data-diagram]"));
-  // What a tab hides is drawn when the tab is opened, or printed.
+  // What a tab or a fold hides is drawn when that is opened, or printed.
   const drawShown = (all = false) => {
     for (const place of waiting) {
-      if (!all && place.closest("[hidden]")) continue;
+      if (!all && place.closest("[hidden], details:not([open])")) continue;
       waiting.delete(place);
       draw(place, specs[place.dataset.diagram]);
     }
   };
+
+  for (const fold of document.querySelectorAll("main details")) fold.addEventListener("toggle", () => fold.open && drawShown());
 
   // --- Tabs: the part of the page that the address names is shown, the first where it names none.
   const tabs = [...document.querySelectorAll("main > [data-tab]")];
