@@ -182,14 +182,17 @@ def _over_cycles(evaluation: Evaluation) -> Spec | None:
     if not len(rates):
         return None
     numbers = evaluation.cycle_numbers.get(scale, range(1, len(rates) + 1))
-    rows = [{"at": int(at), "median": float(rate)} for at, rate in zip(numbers, rates, strict=False)]
     middle = next(row.rate_median_tps for row in evaluation.scales if row.scale == scale)
+    values, unit, short = [float(rate) for rate in rates], "transactions per second", "tps"
+    if (counted := evaluation.nopm.get(scale)) and len(counted.by_cycle) == len(rates):
+        values, middle, unit, short = list(counted.by_cycle), counted.median, _unit(evaluation), "NOPM"
+    rows = [{"at": int(at), "median": value} for at, value in zip(numbers, values, strict=False)]
     y = {"field": "median", "type": "quantitative", "title": None,
          "scale": {"domain": [0, max(row["median"] for row in rows) * _AHEAD], "nice": False},
          "axis": {"labelExpr": number_labels(), "tickCount": 5, "domain": False, "ticks": False}}  # fmt: skip
     x = {"field": "at", "type": "ordinal", "title": "cycle", "axis": {"labelAngle": 0, "grid": False}}
     tips = [{"field": "at", "type": "ordinal", "title": "cycle"},
-            {"field": "median", "type": "quantitative", "title": "tps", "format": ",.4~r"}]  # fmt: skip
+            {"field": "median", "type": "quantitative", "title": short, "format": ",.4~r"}]  # fmt: skip
     layers = [
         {"mark": {"type": "rule", "strokeDash": [4, 3], "color": "#888888"},
          "encoding": {"y": {"datum": middle, "type": "quantitative"}}},
@@ -197,7 +200,7 @@ def _over_cycles(evaluation: Evaluation) -> Spec | None:
          "encoding": {"x": x, "y": y, "tooltip": tips}},
     ]  # fmt: skip
     return _whole({"height": 200, "layer": layers, "data": {"name": "rows"}}, evaluation,
-                  "transactions per second in each cycle; dashed: their median", {"rows": rows}, 8)  # fmt: skip
+                  f"{unit} in each cycle; dashed: their median", {"rows": rows}, 8)  # fmt: skip
 
 
 def _bars(evaluation: Evaluation) -> Spec | None:

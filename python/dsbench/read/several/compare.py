@@ -28,7 +28,7 @@ from dsbench.read.stats.comparison import (
 )
 from dsbench.read.stats.histogram import quantile_interval
 from dsbench.read.stats.precision import FEWEST, LEVEL
-from dsbench.read.stats.values import Floats, Frequency, Interval
+from dsbench.read.stats.values import Doubt, Floats, Frequency, Interval
 from dsbench.spec import OPTIONS
 
 TIMES: Final = {0.5: "p50", 0.95: "p95", 0.99: "p99", 1.0: "max"}
@@ -170,9 +170,14 @@ class Comparison:
 
     @property
     def load(self) -> list[str]:
-        """Options and settings of the workload in which the sides did not do the same work."""
+        """Options and settings of the workload in which the sides did not do the same work.
+
+        A placement that each run tried and chose for itself is none of them: each did its load as well as it could.
+        """
         differ = [n for n, values in self.differences.items() if not self.setups or _within(self.setups, values)]
+        tried = all(run.placement_tried is not None for side in self.sides for run in side.runs)
         found = [name for name, option in OPTIONS.items() if option.of_load and f"spec.{name}" in differ]
+        found = [name for name in found if name != "placement" or not tried]
         return found + [n.removeprefix(OF_WORKLOAD) for n in differ if n.startswith(OF_WORKLOAD)]
 
     def warnings(self) -> Iterator[str]:
@@ -191,8 +196,8 @@ class Comparison:
         if "spec.workload" in self.differences:
             yield "the workloads differ: their rates count different transactions"
         if self.load:
-            words = "differ; relative rates compare other work as well"
-            yield f"the load is not the same: {', '.join(self.load)} {words}"
+            verb = "differ" if len(self.load) > 1 else "differs"
+            yield f"the load is not the same: {', '.join(self.load)} {verb}; relative rates compare other work as well"
 
 
 def read(paths: Sequence[Path], reference: str = "", price: str = "") -> Comparison:
@@ -338,14 +343,17 @@ def _within(servers: Sequence[str], values: Sequence[str]) -> bool:
 
 
 def _doubts(evaluation: Evaluation) -> Iterator[str]:
-    """The other doubts of an archive by their codes, with their scales; its own report has them in words."""
-    scales: dict[str, list[str]] = {}
+    """The other doubts of an archive, one of each kind in words, with their scales."""
+    kinds: dict[str, list[Doubt]] = {}
     for doubt in evaluation.doubts:
         if doubt.code not in _TOLD_ABOVE:
-            scales.setdefault(doubt.code, []).extend([] if doubt.scale is None else [str(doubt.scale)])
-    found = [f"{code} at {', '.join(dict.fromkeys(at))}" if at else code for code, at in scales.items()]
-    if found:
-        yield f"doubts of its own report: {'; '.join(found)}"
+            kinds.setdefault(doubt.code, []).append(doubt)
+    for some in kinds.values():
+        scales = list(dict.fromkeys(f"{one.scale:,}" for one in some if one.scale is not None))
+        messages = len({one.message for one in some})
+        more = f", and {messages - 1} more of this kind" if messages > 1 else ""
+        where = f" (scale {', '.join(scales)})" if scales else ""
+        yield f"{some[0].message}{more}{where}"
 
 
 def _median(values: Sequence[float]) -> float:
