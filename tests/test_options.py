@@ -27,7 +27,7 @@ OF_CHOICE: dict[str, Any] = {
     "workload": "tpcc", "label": "it's \"new\" 5", "workload_settings": {"affinity": "off"}, "profile": "dsi", "threads": [10, 20],
     "levels": [0.5, 0.9999], "call": "statements", "limits": {"memory": "1GiB", "cpus": "1.5"},
     "storage": {"type": "ext4", "block": "1k", "data": "journal", "size": "1GiB"},
-    "objective": "p90=50ms", "price": "12000 EUR/3y", "power": "meter --of 'a b'", "probes": "dd,fio", "checked": "of check.json", "client": "sqlite3",
+    "load": "0s:10, 2s:20, 5s:end", "objective": "p90=50ms", "price": "12000 EUR/3y", "power": "meter --of 'a b'", "probes": "dd,fio", "checked": "of check.json", "client": "sqlite3",
 }  # fmt: skip
 """Other values than the default, where the type does not lead to one."""
 STAYS = {"target": {"url": "sqlite:///kept.db"}}
@@ -40,9 +40,9 @@ TOGETHER: dict[str, dict[str, Any]] = {
 """What a setting needs beside it."""
 REFUSED = {
     "dsi-fast": {"objective", "graduated"},
-    "capacity": {"find_ramp_up", "pace", "terminals", "rate", "peak", "threads", "precision_of", "shortest", "client",
+    "capacity": {"load", "find_ramp_up", "pace", "terminals", "rate", "peak", "threads", "precision_of", "shortest", "client",
                  "reconnect"},
-    "graduated": {"find_ramp_up", "pace", "terminals", "rate", "peak", "threads", "precision", "precision_of", "shortest",
+    "graduated": {"load", "find_ramp_up", "pace", "terminals", "rate", "peak", "threads", "precision", "precision_of", "shortest",
                   "client", "reconnect"},
 }  # fmt: skip
 """What does not fit to a profile."""

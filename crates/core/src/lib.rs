@@ -13,5 +13,5 @@ pub mod random;
 pub mod record;
 
 pub use contract::{engine, error, lexer, sql, stage, value, workload};
-pub use load::{calibrate, carrier, fill, generator, limit, pacer, pairs, placement, seats, terminals, threads};
+pub use load::{calibrate, carrier, fill, generator, legs, limit, pacer, pairs, placement, seats, terminals, threads};
 pub use record::{course, histogram, recorder, trace};

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from dsbench.spec import LEVELS, terminals_of
+from dsbench.spec.legs import Leg, legs
 from dsbench.spec.objective import Objective, objectives
 
 Whole = Annotated[int, Field(ge=0, le=2**31)]
@@ -88,6 +89,7 @@ class Asked(Recorded):
     existing: bool = False
     reconnect: bool = False
     rate: Real | None = None
+    load: str = ""
     arrival: str = "poisson"
     pace: str = "none"
     terminals: Whole | None = None
@@ -117,6 +119,14 @@ class Asked(Recorded):
         """What the searched rate had to keep; empty where none was searched, and where it cannot be read."""
         try:
             return objectives(self.objective)
+        except ValueError:
+            return ()
+
+    @property
+    def legs(self) -> tuple[Leg, ...]:
+        """Of a load whose rate changed; none of another one, and where they cannot be read."""
+        try:
+            return legs(self.load)
         except ValueError:
             return ()
 

@@ -217,7 +217,8 @@ _TABLES: Final = (
     ),
     Table(
         "seconds",
-        "The course of a cycle, per second of its demanded duration in which transactions ended.",
+        "The course of a cycle, per second of its demanded duration in which transactions ended. Its times are "
+        "residence times; where the load changes (--load) they are response times, from the intended start.",
         (
             *_KEY,
             _GROUP,
@@ -225,9 +226,9 @@ _TABLES: Final = (
             Column("second", "uint32", "Second since the cycle's start: 0, 1, 2 …", "s"),
             Column("count", "uint64", "Transactions that ended in it.", "transactions", "sum"),
             Column("failed", "uint64", "Attempts that failed in it.", "attempts", "sum"),
-            Column("p50_ns", "uint64", "Median of their residence times.", "ns"),
-            Column("p99_ns", "uint64", "99 % quantile of their residence times.", "ns"),
-            Column("max_ns", "uint64", "Greatest of their residence times.", "ns", "max"),
+            Column("p50_ns", "uint64", "Median of their times.", "ns"),
+            Column("p99_ns", "uint64", "99 % quantile of their times.", "ns"),
+            Column("max_ns", "uint64", "Greatest of their times.", "ns", "max"),
         ),
     ),
     Table(

@@ -37,6 +37,7 @@ EPILOG = (
     "dsbench run private:postgresql --workload tpcc --scales 5 --pace terminals --threads 8 --ramp-up 60 | "
     "dsbench run private:postgresql --client psycopg --threads 4 | "
     "dsbench run private:postgresql --limit memory=1GiB --limit write=20MiB/s --limit cpus=1.5 | "
+    "dsbench run private:postgresql --load '0s:500, 20s:5000, 30s:500, 60s:end' --threads 16 | "
     "dsbench run private:postgresql --storage 'ext4?data=journal&block=1k'"
 )
 
@@ -170,6 +171,8 @@ def specification(params: Mapping[str, Any], config: Path | None) -> spec.Merged
         values["erase"] = params["erase"]
     if "limits" in values:
         values["limits"] = options.pairs(values["limits"], "--limit", "memory=1GiB")
+    if "load" in values:
+        values["load"] = _read_load(values["load"])
     before = None
     if config is not None and (config.is_dir() or config.suffix in (".zip", ".json")):
         with loading():
@@ -179,6 +182,18 @@ def specification(params: Mapping[str, Any], config: Path | None) -> spec.Merged
         values, target=target, settings=options.pairs(texts), config=config, earlier=before,
         trust=bool(params.get("trust")),
     )  # fmt: skip
+
+
+def _read_load(text: str) -> str:
+    """The legs of a load, or of the file that is named in their place: no time stands in its name."""
+    if ":" in text:
+        return text
+    try:
+        return Path(text).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
+        remedy = "name a file with TIME:RATE in its lines, or write '0s:100, 60s:500, 90s:end'"
+        raise spec.SpecError("--load", f"cannot read {text[:60]!r}: {why}", remedy) from None
 
 
 def _refuse_changes(context: typer.Context) -> None:

@@ -100,7 +100,7 @@ def of_run(spec: RunSpec, engine: str, url: str, call: str, watch: Watch) -> Cal
 
 def _for(spec: RunSpec, duration_s: float) -> RunSpec:
     """``spec`` as a closed loop of ``duration_s`` with one connection for each thread."""
-    closed = {"rate": None, "pace": "none", "terminals": None, "ramp_up": 0.0}
+    closed = {"rate": None, "load": "", "pace": "none", "terminals": None, "ramp_up": 0.0}
     return spec.model_copy(update={"duration": duration_s, "trace": False, "connections": 1, **closed})
 
 

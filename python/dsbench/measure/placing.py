@@ -57,7 +57,7 @@ def _find_obstacle(setting: Setting, cycle: Planned) -> str:
     reasons = {
         "the clients are on other machines": spec.nodes > 0,
         "another program makes the load": spec.client != OWN,
-        "starts at set times are left alone": spec.rate is not None or spec.pace != "none" or bool(spec.objective),
+        "starts at set times are left alone": bool(spec.rate or spec.objective or spec.load) or spec.pace != "none",
         "each transaction has a connection of its own": spec.reconnect,
         "clients have several connections": spec.connections > 1,
         "the load does not end by time": not cycle.stage.repeated or not cycle.stage.timed,

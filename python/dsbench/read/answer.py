@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isfinite
+from math import inf, isfinite, isnan
 from typing import Final
 
 import numpy as np
@@ -20,6 +20,7 @@ from dsbench.read.series import name_series
 from dsbench.read.stats.histogram import quantile_interval
 from dsbench.read.stats.precision import FEWEST
 from dsbench.read.stats.values import ScaleResult
+from dsbench.read.subjects.legs import LegResult, highest_leg, shortest_leg
 
 _SAME: Final = 1.25
 """Rates that differ by less than so many times are called the same."""
@@ -27,6 +28,8 @@ _LOST: Final = 0.8
 """Share of the highest rate below which a rate has fallen. Both are rules for one sentence, as no interval says when a
 difference matters to somebody."""
 
+_FOLLOWS: Final = 0.98
+"""Share of the starts of a load that changes from which on it is said to be followed."""
 _MANY: Final = 0.01
 """Share of attempts that fail beyond which that stands beside the index, too."""
 
@@ -108,6 +111,8 @@ def say(evaluation: Evaluation, run: RunRecord) -> str:
         if load.capacity:
             return f"{who} does {load.words}{where}{_fall(evaluation)}."
         return f"How much {who} does with {load.objective.words}{where} is not known: {load.extent}."
+    if run.spec.legs and (legs := top.part.legs.get(top.scale)):
+        return f"{who} {_follow(legs, top.unit)}{where}."
     if run.spec.rate and top.short == "tps":
         return f"{who} does {_number(top.value)} of the {run.spec.rate:,.6g} {top.unit} that were asked for{where}."
     return f"{who} does {_number(top.value)} {top.unit}{stage}{where}{_grow(top, evaluation)}."
@@ -120,6 +125,25 @@ def _say_nothing(evaluation: Evaluation, run: RunRecord, who: str) -> str:
         return f"{who} is being measured."
     why = run.reason or "no cycle was finished"
     return f"{who} was not measured: {why.rstrip('.')}."
+
+
+def _follow(legs: Sequence[LegResult], unit: str) -> str:
+    """How it kept up with a load that changes, and how soon it was back after the highest peak."""
+    peak, reached = highest_leg(legs), shortest_leg(legs)
+    if reached.achieved < _FOLLOWS * reached.demanded:
+        share = f"{_number(reached.achieved)} of {_number(reached.demanded)}"
+        words = f"reaches {share} {unit} in leg {reached.number} of its load"
+    else:
+        words = f"follows a load of up to {_number(peak.leg.last)} {unit}"
+    after = [one for one in legs if one.like and not isnan(one.back_s)]
+    if not after:
+        return words
+    worst = max(after, key=lambda one: (one.back_s, legs[one.number - 2].demanded))
+    asked = legs[worst.number - 2].leg.words
+    if worst.back_s == inf:
+        return f"{words}, and is not back to its response times within {worst.leg.duration_s:g} s after {asked}"
+    soon = f"{worst.back_s:g} s" if worst.back_s else "at once"
+    return f"{words}, and is back to its response times {soon} after {asked}"
 
 
 def _fall(evaluation: Evaluation) -> str:
@@ -220,6 +244,10 @@ def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
         run = top.part.queries[top.scale].reported
         note = f"power {_number(run.power)} · throughput {_number(run.throughput)} · run {run.number}, the lower one"
         return Tile("No result of the TPC", f"{_number(top.value)} {top.short}", note)
+    if legs := top.part.legs.get(top.scale):
+        peak = highest_leg(legs)
+        note = f"of {peak.leg.words} · leg {peak.number} of {len(legs)}"
+        return Tile("At the peak", f"{_number(peak.achieved)} tps", note)
     load = evaluation.load.get(top.scale)
     if load and not load.capacity:
         return Tile("Highest rate", "not known", f"{load.objective.words}: {load.extent}")

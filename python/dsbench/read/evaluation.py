@@ -23,6 +23,7 @@ from dsbench.read.subjects.cost import Seen
 from dsbench.read.subjects.energy import Energy, Grade
 from dsbench.read.subjects.interference import Beside
 from dsbench.read.subjects.kinds import Counted
+from dsbench.read.subjects.legs import LegResult
 from dsbench.read.subjects.load import Load
 from dsbench.read.subjects.nodes import NodeShare
 from dsbench.read.subjects.price import Worth
@@ -105,6 +106,8 @@ class Evaluation:
     """By scale: what a unit of money buys; empty where nobody said what the machine costs."""
     energy: Mapping[int, Energy]
     """By scale: power, and energy for each transaction; empty where none was measured."""
+    legs: Mapping[int, tuple[LegResult, ...]]
+    """By scale: what was reached in each leg of a load that changes; empty without one."""
     grades: Mapping[int, tuple[Grade, ...]]
     """By scale: the levels of a graduated load, the highest first; empty without one."""
     queries: Mapping[int, Decision]

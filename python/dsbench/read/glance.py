@@ -81,6 +81,8 @@ def limit(found: Best, run: RunRecord) -> Limit:
     if foreign := _foreign(part, scale, run.embedded):
         return Limit(foreign, foreign=True)
     spec, ceiling = run.spec, ceiling_tps(found, run)
+    if spec.legs:
+        return Limit("the pace: the legs of --load say when transactions start", paced=True)
     if spec.rate and rate >= OF_PACE * spec.rate:
         return Limit(f"the pace: {spec.rate:,.6g} starts per second were asked for", paced=True)
     if spec.pace == "terminals":

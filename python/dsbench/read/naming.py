@@ -25,6 +25,8 @@ def pacing(run: RunRecord) -> str:
         how = "open loop, a search of the rate"
     elif spec.graduated:
         how = "open loop, 100 % of the capacity to idle"
+    elif spec.legs:
+        how = f"open loop, {counted(len(spec.legs), 'leg')} of {spec.legs[-1].end_s:g} s"
     elif spec.rate:
         how = f"open loop, {spec.rate:g} starts per second"
     else:

@@ -56,6 +56,7 @@ _CAPTIONS: Final = {
     "load": "Response time over the rate that was reached, of each cycle of the search; the line is the limit, the "
             "band the interval of the highest rate that keeps it.",
     "graduated": "Power, or CPUs where none was measured, and response times over the load, from the capacity to idle.",
+    "legs": "Demanded and reached rate, and response times from the intended start, over the seconds of a cycle.",
     "queries": "Times of each query and refresh: of both power tests, and of all streams.",
     "scalability": "The Universal Scalability Law over the number of clients, and its residuals.",
     "memory": "Where the database outgrows the memory, by the times of hits and misses, and the residuals.",
@@ -64,7 +65,7 @@ _CAPTIONS: Final = {
 }
 _ZOOMED: Final = ("cycle", "freq", "kinds")
 _TABS: Final = {
-    "Rate": ("summary", "load", "why", "queries", "interference", "rate", "diagrams", "connections", "stages",
+    "Rate": ("summary", "load", "legs", "why", "queries", "interference", "rate", "diagrams", "connections", "stages",
              "nodes", "models", "results"),
     "Times": ("latency", "kinds", "statements", "course"),
     "Cost": ("cost", "price", "energy", "probes", "statistics"),

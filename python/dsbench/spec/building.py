@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,13 +15,14 @@ from pydantic import ValidationError
 from dsbench import workloads
 from dsbench.redaction import redact
 from dsbench.spec.files import SCRIPTS, examples, with_scripts
+from dsbench.spec.legs import Leg, legs
 from dsbench.spec.options import OPTIONS
 from dsbench.spec.profiles import PROFILE_NAMES, PROFILES, SIZED, caches, default_workload, profiled
 from dsbench.spec.run import RunSpec
 from dsbench.spec.storage import values_of
 from dsbench.spec.target import Target
 from dsbench.spec.trust import refuse
-from dsbench.spec.words import SpecError, parsed_toml, plain
+from dsbench.spec.words import SpecError, parsed_toml, plain, seconds
 
 _LONGEST: Final = 100_000
 """Bytes of a configuration file."""
@@ -60,6 +62,7 @@ def merged(
         wanted["limits"] = {**of_file, **said_limits}
     if isinstance(said_of := values.get("storage"), Mapping) and "type" not in said_of and filed.get("storage"):
         wanted["storage"] = {**values_of(filed["storage"]), **said_of}
+    _refuse_duration(wanted, {*values, *filed})
     if wanted.get("profile") in tuple(SIZED):
         wanted.setdefault("workload", default_workload())
     said = {*values, *(["target"] if target is not None else [])}
@@ -88,6 +91,19 @@ def merged(
         for name in OPTIONS
     }  # fmt: skip
     return Merged(spec, glimpse, origins)
+
+
+def _refuse_duration(wanted: Mapping[str, Any], named: Collection[str]) -> None:
+    """``SpecError`` for a duration that was said beside a load that has another one."""
+    load = wanted.get("load")
+    if "duration" not in named or not isinstance(load, str):
+        return
+    found, duration = tuple[Leg, ...](), 0.0
+    with suppress(ValueError, TypeError):  # Of what cannot be read the setting itself tells.
+        found, duration = legs(load), float(str(seconds(wanted["duration"])))
+    if found and duration and found[-1].end_s != duration:
+        words = f"the legs of --load last {found[-1].end_s:g} s, and a cycle as long"
+        raise SpecError("--duration", words, "leave it out, or move the end of the last leg")
 
 
 def _target(named: object, target: str | Target | None, settings: Mapping[str, str]) -> dict[str, Any]:

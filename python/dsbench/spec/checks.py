@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
@@ -11,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from dsbench import workloads
 from dsbench.spec.clients import find_client
 from dsbench.spec.files import said_scale
+from dsbench.spec.legs import legs, write_legs
 from dsbench.spec.limits import Limits
 from dsbench.spec.objective import objectives
 from dsbench.spec.price import read_price
@@ -141,6 +143,36 @@ def objective_is_known(value: str) -> str:
     return value
 
 
+def load_is_known(value: str) -> str:
+    """Its legs can be read; written in one line."""
+    return write_legs(legs(value))
+
+
+def lasts_as_its_load(values: Any) -> Any:
+    """A cycle is as long as the legs of its load, whatever a profile says."""
+    text = values.get("load") if isinstance(values, Mapping) else None
+    if not isinstance(text, str) or not text:
+        return values
+    try:
+        found = legs(text)
+    except ValueError:  # Said of the setting itself.
+        return values
+    return {**values, "duration": found[-1].end_s} if found else values
+
+
+def _load_fits(spec: RunSpec) -> None:
+    if not spec.load:
+        return
+    wrong = {
+        "--rate": spec.rate is not None, "--objective": bool(spec.objective), "--graduated": spec.graduated,
+        "--pace": spec.pace != "none", "--peak": spec.peak, "--ramp-up": spec.ramp_up > 0,
+        "--find-ramp-up": spec.find_ramp_up, "--shortest": spec.shortest is not None,
+        "--client": find_client(spec.client) is not None,
+    }  # fmt: skip
+    for option in (option for option, said in wrong.items() if said):
+        raise misfit("--load", f"says itself when transactions start, and for how long: leave out {option}, or --load")
+
+
 def _objective_fits(spec: RunSpec) -> None:
     if not spec.objective and not spec.graduated:
         return
@@ -233,6 +265,7 @@ def fits_together(spec: RunSpec) -> RunSpec:
     if spec.find_ramp_up and spec.ramp_up:
         raise misfit("--find-ramp-up", "leave it out, or --ramp-up, which says it")
     _objective_fits(spec)
+    _load_fits(spec)
     for rule in workloads.find(spec.workload).rules:
         if spec.workload_settings.get(rule.setting) == rule.value and getattr(spec, rule.option) != rule.needs:
             raise misfit("--set", rule.why)

@@ -13,6 +13,7 @@ from dsbench.redaction import redact_values, redact_words
 from dsbench.spec import checks
 from dsbench.spec.checks import PEAK_THREADS, PROBES
 from dsbench.spec.clients import DRIVERS, OWN, PEERS
+from dsbench.spec.legs import Leg, legs
 from dsbench.spec.objective import Objective, objectives
 from dsbench.spec.target import Frozen, Target
 from dsbench.spec.words import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About, per_cent, seconds
@@ -303,6 +304,17 @@ class RunSpec(Frozen):
             PACE, "load",
         ),
     ] = False
+    load: Annotated[
+        str,
+        Field(max_length=20_000),
+        About(
+            "An open loop whose rate changes: legs such as '0s:100, 60s:500..2000, 90s:sine 100..900/10s, 120s:50x8, "
+            "180s:end' (steps, a ramp, a sine, 8 sessions while the others idle), or a file with them. A cycle is as "
+            "long as they are",
+            PACE, "load", metavar="TIME:RATE,…|FILE", default="none",
+        ),
+    ] = ""
+    """See ``dsbench.spec.legs``."""
     arrival: Annotated[Arrival, About("Of the open loop: poisson or constant", PACE, "load", brief=True)] = "poisson"
     pace: Annotated[
         Pace,
@@ -423,6 +435,8 @@ class RunSpec(Frozen):
     _storage_in_one_way = field_validator("storage", mode="before")(checks.storage_in_one_way)
     _probes_are_known = field_validator("probes")(checks.probes_are_known)
     _client_is_known = field_validator("client")(checks.client_is_known)
+    _lasts_as_its_load = model_validator(mode="before")(checks.lasts_as_its_load)
+    _load_is_known = field_validator("load")(checks.load_is_known)
     _objective_is_known = field_validator("objective")(checks.objective_is_known)
     _power_is_a_command = field_validator("power")(checks.power_is_a_command)
     _price_is_known = field_validator("price")(checks.price_is_known)
@@ -462,6 +476,11 @@ class RunSpec(Frozen):
     def objectives(self) -> tuple[Objective, ...]:
         """What the rate that is searched has to keep; empty where none is."""
         return objectives(self.objective)
+
+    @property
+    def legs(self) -> tuple[Leg, ...]:
+        """Of a load whose rate changes; none of another one."""
+        return legs(self.load)
 
     @property
     def clients(self) -> int:

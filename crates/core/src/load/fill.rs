@@ -9,6 +9,7 @@ use crate::clock::Nanos;
 use crate::engine::{Isolation, Prepare, Session};
 use crate::error::{Error, Result};
 use crate::generator::Conduct;
+use crate::legs::{mean_per_s, Leg};
 use crate::placement::Placement;
 use crate::stage::{Counted, GroupPlan, Pacing, Until, Whose};
 use crate::threads::Group;
@@ -40,6 +41,9 @@ pub struct Options {
     pub rate: Option<f64>,
     /// Of an open loop.
     pub arrival: Arrival,
+    /// Of an open loop whose rate changes; empty: it does not.
+    #[serde(default)]
+    pub legs: Vec<Leg>,
     /// Of all nodes together, where people key in and think.
     pub terminals: Option<u64>,
     /// Of each thread.
@@ -169,7 +173,8 @@ impl Options {
     }
 
     fn pacing(&self, plan: &GroupPlan) -> Pacing {
-        let of_run = || match (self.terminals, self.rate, self.arrival) {
+        let rate = if self.legs.is_empty() { self.rate } else { Some(mean_per_s(&self.legs)) };
+        let of_run = || match (self.terminals, rate, self.arrival) {
             (Some(terminals), _, _) => Pacing::Terminals(terminals),
             (None, None, _) => Pacing::Closed,
             (None, Some(rate), Arrival::Constant) => Pacing::Constant(rate, Whose::All),
@@ -220,6 +225,7 @@ impl Options {
             first_client: mine.start,
             clients,
             pacing,
+            legs: if plan.pacing.is_none() { self.legs.clone() } else { Vec::new() },
             until: self.until(plan).of_clients(&mine, clients),
         })
     }
@@ -320,6 +326,7 @@ mod tests {
             duration: 2.5,
             ramp_up: 0.0,
             rate: None,
+            legs: Vec::new(),
             arrival: Arrival::Poisson,
             terminals: None,
             connections: 1,
@@ -402,6 +409,12 @@ mod tests {
         assert_eq!((row.until, row.duration_ns, row.kinds.as_slice()), ("time", Some(5 * SECOND / 2), &[0, 1][..]));
         let each = GroupPlan { pacing: Some(Pacing::Poisson(2.0, Whose::Each)), ..GroupPlan::all() };
         assert_eq!(fill(&Options { nodes: 2, ..options() }, &[each]).groups[0].rate_per_s, Some(12.0));
+        let leg = Leg { duration_ns: SECOND, first_per_s: 10.0, last_per_s: 30.0, period_ns: 0, sessions: 0 };
+        let swinging = Options { legs: vec![leg], ..options() };
+        let own = GroupPlan { pacing: Some(Pacing::Closed), ..GroupPlan::all() };
+        let filled = fill(&swinging, &[GroupPlan::all(), own]);
+        assert_eq!((filled.groups[0].pacing, filled.groups[0].rate_per_s), ("poisson", Some(20.0)));
+        assert_eq!((filled.load.groups[0].legs.len(), filled.load.groups[1].legs.len()), (1, 0));
         for (node, first) in [(0, 0), (1, 5)] {
             let seated = Options { threads: 8, terminals: Some(10), node, nodes: 2, ..options() };
             let group = &fill(&seated, &plans).load.groups[0];

@@ -8,6 +8,7 @@ pub mod carrier;
 pub mod carrier;
 pub mod fill;
 pub mod generator;
+pub mod legs;
 pub mod limit;
 pub mod pacer;
 pub mod pairs;

@@ -118,6 +118,8 @@ pub struct Recorder {
     trace: Option<Trace>,
     /// Empty unless statements are timed.
     statements: Vec<StatementTally>,
+    /// Whether the course has response times.
+    responds: bool,
 }
 
 impl Recorder {
@@ -126,7 +128,12 @@ impl Recorder {
         let tally = || Tally { response: open_loop.then(Histogram::default), ..Tally::default() };
         let tallies = (0..kinds).map(|_| tally()).collect();
         let classes = Vec::with_capacity(CLASSES);
-        Self { start: 0, end: 0, tallies, classes, course, trace, statements: Vec::new() }
+        Self { start: 0, end: 0, tallies, classes, course, trace, statements: Vec::new(), responds: false }
+    }
+
+    /// The same; where `responds` the seconds of its course have response times, from the intended start.
+    pub fn responding(self, responds: bool) -> Self {
+        Self { responds, ..self }
     }
 
     /// The same, which keeps the times of so many statements.
@@ -205,12 +212,14 @@ impl Recorder {
         let ended = sample.ended - self.start;
         tally.last_end = ended;
         tally.residence.record(residence);
-        if let Some(response) = &mut tally.response {
-            response.record(sample.ended - sample.intended);
+        let response = sample.ended - sample.intended;
+        if let Some(histogram) = &mut tally.response {
+            histogram.record(response);
         }
         // An end exactly at the deadline belongs to the last second.
         let committed = sample.outcome == Outcome::Committed;
-        self.course.ended(sample.kind, ended.min(self.end - self.start - 1), residence, committed);
+        let shown = if self.responds { response } else { residence };
+        self.course.ended(sample.kind, ended.min(self.end - self.start - 1), shown, committed);
     }
 
     /// Records an attempt that failed at `at`, whether it will be retried or not.
@@ -272,6 +281,21 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_course_of_a_load_that_changes_has_response_times() {
+        for (responds, expected) in [(false, 1_000_000), (true, 31_000_000)] {
+            let course = Course::new(1);
+            let mut recorder = Recorder::new(1, true, Arc::clone(&course), None).responding(responds);
+            recorder.window(0, 1_000_000_000);
+            let (intended, started, ended) = (10_000_000, 40_000_000, 41_000_000);
+            let (retries, rows, messages) = (0, 0, Messages::default());
+            let outcome = Outcome::Committed;
+            recorder.record(&Sample { kind: 0, intended, started, ended, retries, rows, messages, outcome });
+            let second = crate::course::collect(&[course], 0, 0).second(0, 0);
+            assert_eq!((second.count, second.max_ns), (1, expected));
+        }
+    }
 
     #[test]
     fn retries_count_in_the_window_of_failures_and_the_first_start_is_that_of_a_counted_transaction() {

@@ -94,5 +94,6 @@ def write_options(spec: RunSpec, scale: int, node: int, nodes: int, by_time: boo
     asked = {name: getattr(spec, name) for name in _OPTIONS}
     if spec.placement == "try":  # The run chooses before its first cycle; here is a load outside of a run.
         asked["placement"] = "follow"
+    asked["legs"] = [leg.for_core for leg in spec.legs]
     place = {"terminals": spec.terminals_at(scale), "node": node, "nodes": nodes, "by_time": by_time}
     return json.dumps(asked | place)

@@ -18,6 +18,7 @@ from dsbench.read.draw.course import stages
 from dsbench.read.draw.cycle import cycle, node
 from dsbench.read.draw.freq import freq, kinds
 from dsbench.read.draw.graduated import graduated
+from dsbench.read.draw.legs import legs
 from dsbench.read.draw.load import load
 from dsbench.read.draw.queries import queries
 from dsbench.read.draw.rate import collisions, conf, memory, rate, scalability
@@ -28,7 +29,8 @@ from dsbench.read.series import run_shown
 Diagram = Callable[[Evaluation, RunRecord], Spec | None]
 
 DIAGRAMS: Final[Mapping[str, Diagram]] = {
-    "rate": rate, "load": load, "graduated": graduated, "node": node, "cycle": cycle, "freq": freq, "conf": conf,
+    "rate": rate, "load": load, "graduated": graduated, "legs": legs, "node": node, "cycle": cycle, "freq": freq,
+    "conf": conf,
     "connections": connections, "response": response, "kinds": kinds, "stages": stages, "queries": queries,
     "scalability": scalability, "memory": memory, "collisions": collisions,
 }  # fmt: skip

@@ -16,8 +16,9 @@ import altair as alt
 from dsbench.archive import RunRecord
 from dsbench.read.answer import format_size
 from dsbench.read.draw.axes import ScaleAxis
+from dsbench.read.draw.legs import legs as draw_legs
 from dsbench.read.draw.load import load
-from dsbench.read.draw.theme import FONT, HUES, ORDERED, Row, Spec, config, number_labels
+from dsbench.read.draw.theme import FONT, HUES, ORDERED, Row, Spec, config, number_labels, spread
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.series import name_series
 
@@ -38,6 +39,9 @@ def hero(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     scales = sorted({row["at"] for rows in parts.values() for row in rows})
     if not scales:
         return None
+    if drawn := draw_legs(evaluation, run):
+        return _whole({"height": _HEIGHT, "layer": drawn["vconcat"][0]["layer"]}, evaluation,
+                      "transactions per second over the seconds of a cycle", drawn["datasets"], 8)  # fmt: skip
     if len(scales) > 1:
         return _over_scale(parts, evaluation, run, scales)
     if any(one.capacity for one in evaluation.load.values()):
@@ -159,22 +163,14 @@ def _lines(
 
 def apart(ends: Sequence[Row], gap: float) -> list[Row]:
     """With the ``place`` of each name: as near to the end of its line as others that end there allow."""
-    groups: list[list[Row]] = []
-    for row in sorted(ends, key=lambda row: (row["at"], row["median"])):
-        groups.append([row])
-        while len(groups) > 1 and groups[-2][0]["at"] == row["at"]:
-            if _places(groups[-1], gap)[0] - _places(groups[-2], gap)[-1] >= gap:
-                break
-            groups[-2:] = [groups[-2] + groups[-1]]
-    return [{**row, "place": place} for group in groups
-            for row, place in zip(group, _places(group, gap), strict=True)]  # fmt: skip
-
-
-def _places(group: Sequence[Row], gap: float) -> list[float]:
-    """Around the middle of the group, and not below the axis."""
-    half = gap * (len(group) - 1) / 2
-    first = max(sum(row["median"] for row in group) / len(group) - half, 0.0)
-    return [first + at * gap for at in range(len(group))]
+    found: list[Row] = []
+    for at in sorted({row["at"] for row in ends}):
+        here = sorted((row for row in ends if row["at"] == at), key=lambda row: row["median"])
+        least = 0.0
+        for row, place in zip(here, spread([row["median"] for row in here], gap), strict=True):
+            found.append({**row, "place": max(place, least)})
+            least = found[-1]["place"] + gap
+    return found
 
 
 def _over_cycles(evaluation: Evaluation) -> Spec | None:

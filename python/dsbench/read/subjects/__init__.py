@@ -10,9 +10,9 @@ from typing import Final
 from dsbench.read.subject import Measure, Read, Subject
 
 NAMES: Final = (
-    "warnings", "rate", "load", "why", "queries", "interference", "latency", "connections", "kinds", "statements",
-    "models", "stages", "cost", "price", "energy", "probes", "machine", "statistics", "course", "nodes", "errors",
-    "checklist", "checks", "durability", "stack", "settings",
+    "warnings", "rate", "load", "legs", "why", "queries", "interference", "latency", "connections", "kinds",
+    "statements", "models", "stages", "cost", "price", "energy", "probes", "machine", "statistics", "course", "nodes",
+    "errors", "checklist", "checks", "durability", "stack", "settings",
 )  # fmt: skip
 
 

@@ -13,7 +13,9 @@ use super::{ClientOutcome, Group, LoadPlan, Pacing, Shared, SECOND};
 use crate::carrier;
 use crate::clock::{sleep_precisely, Monotonic, Nanos};
 use crate::error::{Error, ErrorKind, Result};
+use crate::fill::Arrival;
 use crate::generator::Runner;
+use crate::legs::Course;
 use crate::pacer::{ClosedLoop, ConstantRate, Pacer, PoissonRate};
 use crate::pairs::InStep;
 use crate::placement::{pin_once, Placed, Placement};
@@ -263,6 +265,11 @@ impl Thread<'_> {
         Ok(Done { missed: missed?, placed: runner.placed() })
     }
 
+    /// The starts of client `id` where the rate changes.
+    fn course(&self, id: u64, arrival: Arrival) -> Box<dyn Pacer + '_> {
+        Box::new(Course::new(&self.group().legs, self.seed, id, self.group().clients, arrival))
+    }
+
     /// The pacer of the thread and its seats, the first of each client's transactions drawn.
     fn seated<'a>(&'a self, clients: &'a mut [Box<dyn Client>]) -> Result<(Box<dyn Pacer + 'a>, Vec<Seat<'a>>)> {
         let group = self.group();
@@ -274,6 +281,8 @@ impl Thread<'_> {
                 let (pair, half) = self.shared.pair(self.number, other, self.within);
                 Box::new(InStep::new(pair, half, &self.shared.stop))
             }
+            Pacing::Constant(..) if !group.legs.is_empty() => self.course(id, Arrival::Constant),
+            Pacing::Poisson(..) if !group.legs.is_empty() => self.course(id, Arrival::Poisson),
             Pacing::Constant(rate, of) => Box::new(ConstantRate::new(id, group.clients, of_all(rate, of))),
             Pacing::Poisson(rate, of) => Box::new(PoissonRate::new(self.seed, id, group.clients, of_all(rate, of))),
             Pacing::Terminals(_) => {

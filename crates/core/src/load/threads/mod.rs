@@ -292,10 +292,13 @@ impl Cycle {
 
     fn recorder(&self, plan: &LoadPlan, index: usize) -> Recorder {
         let trace = self.trace.as_ref().map(|writer| writer.client(index as u64));
-        let open_loop = !plan.groups[plan.seat(index).0].has_no_schedule();
+        let group = &plan.groups[plan.seat(index).0];
+        let open_loop = !group.has_no_schedule();
         let statements = if plan.statements { plan.workload.statements().len() } else { 0 };
         let course = Arc::clone(&self.shared.courses[index]);
-        Recorder::new(plan.workload.kinds().len(), open_loop, course, trace).timing(statements)
+        Recorder::new(plan.workload.kinds().len(), open_loop, course, trace)
+            .timing(statements)
+            .responding(!group.legs.is_empty())
     }
 
     /// Clients that are connected and wait for the start.

@@ -10,6 +10,7 @@ use crate::clock::Nanos;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::generator::Conduct;
+use crate::legs::Leg;
 use crate::placement::Placement;
 use crate::stage::{Pacing, Until};
 use crate::workload::Workload;
@@ -31,6 +32,8 @@ pub struct Group {
     pub clients: u64,
     /// When transactions start.
     pub pacing: Pacing,
+    /// Of an open loop whose rate changes, in place of the rate of `pacing`; empty: it does not.
+    pub legs: Vec<Leg>,
     /// When the group has done enough; a count of all is that of this node.
     pub until: Until,
 }
@@ -39,7 +42,17 @@ impl Group {
     /// So many clients of one kind, all on this node, in a closed loop.
     pub fn closed(conduct: Conduct, threads: usize, until: Until) -> Self {
         let (name, clients) = ("all".into(), threads as u64);
-        Self { name, role: 0, conduct, threads, first_client: 0, clients, pacing: Pacing::Closed, until }
+        Self {
+            name,
+            role: 0,
+            conduct,
+            threads,
+            first_client: 0,
+            clients,
+            pacing: Pacing::Closed,
+            legs: Vec::new(),
+            until,
+        }
     }
 
     /// Numbers of the clients of thread `index` of the group, among those of all nodes.

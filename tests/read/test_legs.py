@@ -1,0 +1,115 @@
+"""A load that changes: its text, what falls due, and when response times are back."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dsbench
+from dsbench import spec
+from dsbench.cli.run import specification
+from dsbench.read.choice import make_choice
+from dsbench.read.commons.audit import audit
+from dsbench.read.subjects.legs import back_after
+from dsbench.spec.legs import legs, write_legs
+
+
+def test_legs_are_read_and_written_as_one_line() -> None:
+    found = legs("0s:100, 1m: 100..500  # a ramp\n90: sine 100 .. 900 / 10s, 2m:50x8")
+    assert [(one.begin_s, one.duration_s, one.first, one.last, one.period_s, one.sessions) for one in found] == [
+        (0, 60, 100, 100, 0, 0), (60, 30, 100, 500, 0, 0), (90, 30, 100, 900, 10, 0), (120, 30, 50, 50, 0, 8),
+    ], "the last is as long as the one before it"  # fmt: skip
+    assert write_legs(found) == "0s:100, 60s:100..500, 90s:sine 100..900/10s, 120s:50x8, 150s:end"
+    assert legs(write_legs(found)) == found
+    assert legs("") == ()
+
+
+def test_what_falls_due_is_the_integral_of_the_rate() -> None:
+    flat, ramp, sine = legs("0s:100, 10s:100..500, 20s:sine 100..900/10s, 40s:end")
+    assert (flat.mean, ramp.mean, sine.mean) == (100, 300, pytest.approx(500))
+    assert ramp.due(5) == 1000, "100 * 5 + 40 * 25 / 2"
+    assert (sine.rate(0), sine.rate(5), sine.rate(10)) == (100, 900, pytest.approx(100))
+    for one in (ramp, sine):
+        steps = np.linspace(0, 7, 70_001)
+        assert one.due(7) == pytest.approx(np.trapezoid([one.rate(at) for at in steps], steps), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("0s:100", "says not how long it lasts"), ("5s:1, 6s:end", "begins at 0s"), ("0s:a", "cannot read '0s:a'"),
+        ("0s:1, 3s:2, 3s:3", "the times rise"), ("0s:1, 9s:end, 10s:2", "nothing comes after the end"),
+        ("0s:sine 9..1/3s, 4s:end", "from the lowest rate to the greatest"), ("0s:0, 4s:end", "asks for nothing"),
+        ("0s:5x0, 3s:end", "with no session"), ("0s:1, 20d:end", "cannot read the time"), ("0s:1, 999h:end", "a week"),
+        ("0s:99999999, 1s:end", "the highest rate"), ("0s:1..2/3s, 4s:end", "a sine goes"),
+    ],
+)  # fmt: skip
+def test_what_is_no_load_is_told(text: str, why: str) -> None:
+    with pytest.raises(spec.SpecError, match=why) as refused:
+        spec.build({"load": text})
+    assert refused.value.option == "--load"
+
+
+def test_a_cycle_is_as_long_as_its_load_and_another_duration_is_refused() -> None:
+    text = "0s:1, 7s:end"
+    assert spec.build({"load": text}, profile="dsi").duration == 7
+    assert spec.merged({"load": text, "duration": "7"}, target="mock:").spec.duration == 7
+    with pytest.raises(spec.SpecError, match="--duration: the legs of --load last 7 s"):
+        spec.merged({"load": text, "duration": "5"}, target="mock:")
+    for other in ({"rate": 5.0}, {"objective": "p99=20ms"}, {"peak": True}, {"ramp_up": 1.0}, {"graduated": True}):
+        with pytest.raises(spec.SpecError, match="--load: says itself when transactions start"):
+            spec.build({"load": text, **other})
+
+
+def test_a_file_has_the_legs_in_its_lines(tmp_path: Path) -> None:
+    (tmp_path / "spike.load").write_text("# calm\n0s: 10\n5s: 90  # a spike\n6s: 10\n9s: end\n")
+    read = specification({"target": "mock:", "load": str(tmp_path / "spike.load")}, None).spec
+    assert read.load == "0s:10, 5s:90, 6s:10, 9s:end"
+    with pytest.raises(spec.SpecError, match=r"--load: cannot read 'spike\.txt': No such file"):
+        specification({"target": "mock:", "load": "spike.txt"}, None)
+
+
+@pytest.mark.parametrize(
+    ("after", "seconds"),
+    [
+        ([9, 9, 2, 2, 2, 2], 2), ([1, 1, 1, 9, 9, 9], 0), ([9, 2, 9, 2, 2, 9], math.inf), ([9, 9, 9, 9, 2, 2], 4),
+        ([9, 9, math.nan, 2, 2, 2], 3),
+    ],
+)  # fmt: skip
+def test_back_is_where_three_seconds_in_a_row_are_as_before_the_peak(after: list[float], seconds: float) -> None:
+    p99 = np.array([1.0, 2.0, 1.5, 50.0, 50.0, *after])
+    assert back_after(p99, slice(0, 3), slice(5, 11)) == seconds
+
+
+def test_a_spike_beyond_what_the_server_can_is_seen_until_its_queue_is_empty(tmp_path: Path) -> None:
+    """A client whose seven messages take 0.3 ms each makes less than 476/s: 1,600 starts in a second leave more than
+    1,100, and 100/s later on leave at most 376/s to work them off, which takes 3 s or longer."""
+    load = "0s:100, 2s:1600, 3s:100, 10s:end"
+    archive = dsbench.run("mock:?latency_us=300", load=load, arrival="constant", scales=(1,), cycles=2, threads=1,
+                          out=tmp_path)  # fmt: skip
+    calm, peak, after = archive.evaluate().legs[1]
+    assert (calm.demanded, calm.like, after.like) == (100, 0, 1)
+    assert calm.achieved == pytest.approx(100, abs=2)
+    assert peak.achieved < 500
+    assert after.back_s >= 3, "or never, on a machine that is slow"
+    assert after.longest_ms > 1000, "counted from the intended start: half of what was due waited for a second or more"
+    assert make_choice("recovery").read(archive.evaluate()).value == after.back_s
+    text = (archive.path / "report.html").read_text()
+    assert '<section id="legs"' in text
+    assert "in leg 2 of its load" in text
+    assert list(audit(archive)) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="needs Linux")
+def test_sessions_that_idle_start_nothing_on_a_real_server(tmp_path: Path) -> None:
+    archive = dsbench.run("private:postgresql", workload="select", load="0s:200, 2s:200x1, 4s:end", scales=(1,), cycles=1,
+                          threads=4, trace=True, out=tmp_path)  # fmt: skip
+    found = archive.evaluate().legs[1]
+    assert all(one.achieved == pytest.approx(200, rel=0.3) for one in found)
+    trace = archive.table("trace").to_pylist()
+    assert {row["thread"] for row in trace if row["intended_ns"] < 1.9e9} == {0, 1, 2, 3}
+    assert {row["thread"] for row in trace if row["intended_ns"] > 2e9} == {0}
