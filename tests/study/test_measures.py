@@ -118,7 +118,7 @@ def test_without_a_choice_every_stage_has_a_column(staged: Study) -> None:
     assert relative.rows == [["threads", "2", "1.00", "1.00", "0.50▼"]]
     assert [row[0] for row in effects.rows] == ["threads 2 against 1"]
     assert effects.rows[0][3].startswith("0.502 [")
-    assert "stage query: threads 2 against 1: 0.502 [" in text
+    assert "stage query: threads 2 has 0.502 [" in text
     assert "stages load, index: no effect of threads was found" in text
     assert {one["stage"]: one["unit"] for one in shown.document(found)["stages"]} == {
         "load": "rows/s", "index": "rows/s", "query": "transactions/s"}  # fmt: skip

@@ -37,7 +37,7 @@ def test_effects_are_those_that_were_put_in(made: Study) -> None:
 def test_the_text_says_what_was_found_and_what_is_missing(made: Study) -> None:
     text = shown.text(outcomes(made))
     assert "17 of 18 trials in 3 blocks" in text
-    assert re.search(r"(?i)isolation serializable against read-committed: 0\.(79|80|8)", text)
+    assert re.search(r"(?i)isolation serializable has 0\.(79|80|8)", text)
     assert "failed: trial 1 (" in text
     assert "the server did not start" in text
     assert max(map(len, text.splitlines())) < 220
