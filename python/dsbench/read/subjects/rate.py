@@ -252,6 +252,7 @@ def show_reach(interval: Interval | None) -> str:
 
 def tell_scales(evaluation: Evaluation, heading: str = "") -> Iterator[Block]:
     """The table of one series, with what belongs to its figures."""
+    which = f"; {heading}" if heading else ""
     void = frozenset(at for at, row in enumerate(evaluation.scales) if row.scale in evaluation.void_scales)
     yield Table(heading, summary_columns(evaluation), summary_rows(evaluation), void)
     if evaluation.grown:
@@ -260,13 +261,14 @@ def tell_scales(evaluation: Evaluation, heading: str = "") -> Iterator[Block]:
         heads = (Column("scale"), *(Column(name, "ms", 1e-6) for name in _QUANTILES.values()))
         curves = ((row.scale, evaluation.frequency.get(row.scale)) for row in evaluation.scales)
         rows = [(str(x), *(curve.told(q) for q in _QUANTILES)) for x, curve in curves if curve]
-        yield Table("Latency from the actual start: response times above begin at the intended one", heads, rows)
+        title = f"Latency from the actual start: response times above begin at the intended one{which}"
+        yield Table(title, heads, rows)
     if found := [(str(x), *both, both[0] / both[1] - 1) for x, both in evaluation.definitions.items() if both[1]]:
         heads = (
             Column("scale"), Column("sum of the streams' own rates", "tps"), Column("first start to last end", "tps"),
             Column("the former above", form="+.1%"),
         )  # fmt: skip
-        yield Table("tps by two definitions", heads, found)
+        yield Table(f"tps by two definitions{which}", heads, found)
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
