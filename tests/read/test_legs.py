@@ -97,7 +97,8 @@ def test_a_spike_beyond_what_the_server_can_is_seen_until_its_queue_is_empty(tmp
     assert peak.achieved < 500
     assert after.back_s >= 3, "or never, on a machine that is slow"
     assert after.longest_ms > 1000, "counted from the intended start: half of what was due waited for a second or more"
-    assert make_choice("recovery").read(archive.evaluate()).value == after.back_s
+    measured = make_choice("recovery").read(archive.evaluate()).value
+    assert measured == after.back_s if math.isfinite(after.back_s) else math.isnan(measured)
     text = (archive.path / "report.html").read_text()
     assert '<section id="legs"' in text
     assert "in leg 2 of its load" in text
