@@ -26,6 +26,7 @@ from dsbench.measure.opening import WRONG, during, explain_cycle, is_lost, is_se
 from dsbench.measure.plan import Planned, several_loads
 from dsbench.measure.rows import DETAILS, Names, group_rows, longest_ns, write_cycle, write_use
 from dsbench.measure.surroundings import Probes, Snapshots, sample_sessions, with_nodes
+from dsbench.read.format import say_time
 from dsbench.read.stats.machine import Used
 from dsbench.spec import RunSpec
 
@@ -293,8 +294,8 @@ def _log_rate(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
     rate = whole.total("committed") / max(longest_ns(measured.load, whole), 1) * 1e9
     moment = setting.moment
     where = (f", {moment.stage}" if moment.stage else "") + (f", {moment.threads} threads" if moment.threads else "")
-    p99 = whole.quantile_ns(0.99) / 1e6
-    time = f", p99 {p99:.3g} ms" if isfinite(p99) else ""
+    p99 = whole.quantile_ns(0.99)
+    time = f", p99 {say_time(p99)}" if isfinite(p99) else ""
     words = f"scale {wanted.scale}, cycle {wanted.number}{where}: {rate:,.1f} tps{time}"
     words += f", {whole.total('failed'):,} failed"
     setting.journal.say("; ".join(part for part in (words, describe_load(measured.samples)) if part))

@@ -14,6 +14,7 @@ import psutil
 from pydantic import BeforeValidator, Field
 
 from dsbench import workloads
+from dsbench.read.format import say_time
 from dsbench.spec import Merged, RunSpec, dsi_seconds
 from dsbench.spec.objective import SEARCH_DURATIONS
 from dsbench.spec.run import GRADES
@@ -172,7 +173,7 @@ def describe_moment(moment: Moment) -> str:
 def _times(moment: Moment) -> list[str]:
     """The quantiles of the last second that is known."""
     named = zip(("p50", "p99"), moment.times[-1], strict=True) if moment.times else ()
-    return [f"{name} {1e3 * time:.3g} ms" for name, time in named]
+    return [f"{name} {say_time(1e9 * time)}" for name, time in named]
 
 
 _BARS: Final = "▁▂▃▄▅▆▇█"

@@ -13,7 +13,7 @@ import numpy as np
 from dsbench.archive import RunRecord
 from dsbench.read.blocks import Answer, Tile
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.format import format_number, format_share
+from dsbench.read.format import format_number, format_share, say_time
 from dsbench.read.glance import Best, Limit, best, limit
 from dsbench.read.naming import by_client, conduct, counted, limited, pacing, server, warnings
 from dsbench.read.series import name_series
@@ -63,7 +63,7 @@ def _say_why(found: Best | None, limited: Limit | None) -> str:
     why = found.part.why.get(found.row.scale) if found is not None else None
     if why is None or not why.sentence or (limited is not None and limited.paced):
         return ""
-    return f"Of a transaction's {_milliseconds(why.time_ns)}: {why.sentence}."
+    return f"Of a transaction's {say_time(why.time_ns)}: {why.sentence}."
 
 
 def highest(evaluation: Evaluation) -> Highest | None:
@@ -268,16 +268,10 @@ def _tile_of_time(top: Highest) -> Iterator[Tile]:
     curve = top.part.response.get(top.scale) or top.part.frequency.get(top.scale)
     p99, p50 = (curve.told(share) if curve else None for share in (0.99, 0.5))
     if p99 is not None and isfinite(p99):
-        median = f" · median {_milliseconds(p50)}" if p50 is not None and isfinite(p50) else ""
+        median = f" · median {say_time(p50)}" if p50 is not None and isfinite(p50) else ""
         within = quantile_interval(curve, 0.99) if curve else None
-        ends = f"{_milliseconds(within.low)} to {_milliseconds(within.high)}" if within and within.low > 0 else "there"
-        yield Tile("99 % take at most", _milliseconds(p99), f"{ends}{median}")
-
-
-def _milliseconds(ns: float) -> str:
-    if ns >= 1e9:
-        return f"{format_number(ns / 1e9)} s"
-    return f"{format_number(ns / 1e6)} ms" if ns >= 1e5 else f"{format_number(ns / 1e3)} µs"
+        ends = f"{say_time(within.low)} to {say_time(within.high)}" if within and within.low > 0 else "there"
+        yield Tile("99 % take at most", say_time(p99), f"{ends}{median}")
 
 
 def _tile_of_index(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:

@@ -25,6 +25,13 @@ def format_number(value: Any, times: float = 1.0, digits: int = 3, form: str = "
     return f"{value:,.{digits}g}" if abs(value) >= 1e-4 else f"{value:.{digits - 1}e}"
 
 
+def say_time(ns: float) -> str:
+    """A time with the unit that fits: ``1.2 s``, ``0.43 ms``, ``38 µs``."""
+    if ns >= 1e9:
+        return f"{format_number(ns / 1e9)} s"
+    return f"{format_number(ns / 1e6)} ms" if ns >= 1e5 else f"{format_number(ns / 1e3)} µs"
+
+
 def format_share(share: float) -> str:
     """In per cent, and never 0 for what is more than nothing."""
     return f"{share:.1%}" if share == 0 or share >= 0.0005 else "under 0.1%"

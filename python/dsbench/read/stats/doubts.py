@@ -243,7 +243,7 @@ def missed_starts(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         yield Doubt(
             "missed-starts",
             f"{scale.missed} starts that were due ({share:.1%}) were never made: response times flatter",
-            "demand a lower --rate, or give more --threads",
+            "demand less (--rate, --load, a stricter --objective), or give more --threads",
             scale.scale,
         )
 
