@@ -35,6 +35,14 @@ def test_sessions_without_a_wait_are_on_a_cpu_or_before_it() -> None:
     assert found[shares.UNKNOWN] == 2.0
 
 
+def test_sessions_that_wait_for_a_cpu_before_they_say_so_are_counted_by_the_kernel() -> None:
+    """PostgreSQL shows them as idle until they run: 2.4 active where the kernel had 7.5 on CPUs and before them."""
+    server = Threads({"running": 5.9, "idle": 9.1}, ran=1.6, queued=5.9, count=15.0)
+    found = parts(Seen(8.0, waiting={}, active=2.4, server=server, client_cpu=0.1))
+    assert (found[shares.CPU], found[shares.QUEUE]) == (pytest.approx(1.6), pytest.approx(5.9))
+    assert found[shares.UNKNOWN] == pytest.approx(0.4)
+
+
 def test_who_waits_for_a_cpu_waits_for_those_that_have_it() -> None:
     server = Threads({}, ran=1.0, queued=3.0)
     found = parts(Seen(4.0, waiting={}, active=4.0, server=server, foreign=2 / 3))

@@ -112,7 +112,9 @@ def _divide_server(seen: Seen) -> dict[What, float]:
         return _add(found, {What(CPU): seen.active})
     blocked = _find_untold(seen, threads)
     active = seen.active - sum(blocked.values())
-    on_cpu = min(active, _SPARE * (threads.ran + threads.queued)) if threads.ran else active
+    # A session that got its statement and waits for a CPU has not told yet that it is active; the kernel counts it.
+    scheduled = threads.ran + threads.queued
+    on_cpu = max(scheduled, min(active, _SPARE * scheduled)) if threads.ran else active
     return _add(found, blocked, _split_cpu(on_cpu, threads))
 
 
