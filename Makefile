@@ -7,7 +7,7 @@ CORE   := $(shell find crates -name '*.rs' -o -name '*.sql' -o -name Cargo.toml)
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 BESIDE := $(BIN)/python scripts/side-by-side
 
-.PHONY: help run test lint bench bench-quick wheel docs clean
+.PHONY: help run test why lint bench bench-quick wheel docs clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##  */\1\t/p;s/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -19,6 +19,10 @@ test: .venv/.built  ## every test, those against real servers included
 	scripts/need-servers
 	$(BESIDE) scripts/test-rust scripts/test-python
 	$(BIN)/python -m pytest -m serial
+
+why: .venv/.built  ## causes planted on real servers, and what dsbench names first; half an hour, needs root
+	scripts/need-servers
+	$(BIN)/python tests/why/planted.py $(PLANTED)
 
 lint: .venv/.built  ## formatting, types, layering; warnings are errors
 	$(BESIDE) scripts/lint-rust '$(BIN)/ruff check python tests bench && $(BIN)/mypy && $(BIN)/lint-imports'
