@@ -43,6 +43,13 @@ def test_sessions_that_wait_for_a_cpu_before_they_say_so_are_counted_by_the_kern
     assert found[shares.UNKNOWN] == pytest.approx(0.4)
 
 
+def test_parts_that_come_to_more_than_the_whole_shrink_alike_on_both_sides() -> None:
+    """Else a server that is always before a CPU would leave no time for its client."""
+    server, client = Threads({}, ran=1.0, queued=1.0, count=2.0), Threads({}, ran=0.4, queued=0.1, count=2.0)
+    found = parts(Seen(2.0, waiting={}, active=2.0, server=server, client=client, client_cpu=0.4))
+    assert found == pytest.approx({shares.CPU: 0.8, shares.QUEUE: 0.8, shares.CLIENT: 0.32, shares.CLIENT_QUEUE: 0.08})
+
+
 def test_who_waits_for_a_cpu_waits_for_those_that_have_it() -> None:
     server = Threads({}, ran=1.0, queued=3.0)
     found = parts(Seen(4.0, waiting={}, active=4.0, server=server, foreign=2 / 3))
@@ -92,7 +99,7 @@ def test_in_an_embedded_database_a_sleep_waits_for_the_lock() -> None:
 
 def test_estimates_that_exceed_the_whole_are_made_to_fit() -> None:
     found = parts(Seen(2.0, waiting={What(shares.FLUSH): 3.0}, active=1.0, client_cpu=0.5))
-    assert found == pytest.approx({shares.FLUSH: 1.5, shares.CPU: 0.5})
+    assert found == pytest.approx({shares.FLUSH: 4 / 3, shares.CPU: 4 / 9, shares.CLIENT: 2 / 9})
 
 
 def test_intervals_are_over_the_cycles() -> None:

@@ -86,11 +86,11 @@ def divide(seen: Seen) -> dict[What, float]:
     """The transactions in progress by what they did; the values add up to ``in_progress``."""
     whole = seen.in_progress
     inside = _divide_server(seen)
-    total = sum(inside.values())
-    if total > whole > 0:  # Both are estimates.
-        inside = {what: value * whole / total for what, value in inside.items()}
-        total = whole
-    outside = {} if seen.embedded else _divide_client(seen, whole - total)
+    counted = {} if seen.embedded else _count_client(seen)
+    total = sum(inside.values()) + sum(counted.values())
+    if total > whole > 0:  # All are estimates.
+        inside, counted = ({what: value * whole / total for what, value in part.items()} for part in (inside, counted))
+    outside = {} if seen.embedded else _divide_client(seen, counted, whole - min(total, whole))
     found = _add(inside, outside)
     found = _split_foreign(found, seen.foreign)
     left = whole - sum(found.values())
@@ -144,21 +144,21 @@ def _split_cpu(running: float, threads: Threads) -> dict[What, float]:
     return {What(CPU): max(0.0, running) - queued, What(QUEUE): queued}
 
 
-def _divide_client(seen: Seen, outside: float) -> dict[What, float]:
-    """What lies outside the server: the clients' own time, messages on their way, and replies that wait for a client
-    thread which is busy with others."""
+def _count_client(seen: Seen) -> dict[What, float]:
+    """What lies outside the server: the clients' own time, and messages on their way."""
     threads = seen.client or Threads()
-    found = {
+    return {
         What(CLIENT): seen.client_cpu, What(CLIENT_QUEUE): threads.queued, What(NETWORK): seen.network,
         What(CLIENT_TURN): threads.states.get("lock", 0.0),
     }  # fmt: skip
-    total = sum(found.values())
-    if total >= outside:
-        return {what: value * outside / total for what, value in found.items()} if total else {}
+
+
+def _divide_client(seen: Seen, found: Mapping[What, float], left: float) -> Mapping[What, float]:
+    """With what is ``left``: replies that wait for a client thread which is busy with others."""
+    threads = seen.client or Threads()
     if seen.waiting is None or not threads.count:
         return found
     # A reply finds its thread running or before a CPU in as much of the time as the thread is.
-    left = outside - total
     busy = min(1.0, threads.ran / threads.count), min(1.0, threads.queued / threads.count)
     return _add(found, {What(CLIENT_TURN): left * busy[0], What(CLIENT_QUEUE): left * min(busy[1], 1 - busy[0])})
 
