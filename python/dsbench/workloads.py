@@ -169,7 +169,15 @@ def names() -> list[str]:
 
 def choices() -> str:
     """Names with labels, for the help of ``--workload``: ``tpcb (TPC-B-like), …``."""
-    return ", ".join(f"{name} ({find(name).label})" for name in names())
+    return ", ".join(f"{name} ({find(name).label})" for name in offered())
+
+
+def offered() -> list[str]:
+    """Names of those that stand for themselves: neither what runs the files of its user, nor the one for rehearsals."""
+    return [
+        name for name in names()
+        if name != "rehearsal" and not {"file", "scripts"} & {one.name for one in find(name).settings}
+    ]  # fmt: skip
 
 
 def find(name: str, settings: Mapping[str, str] | None = None) -> Entry:

@@ -100,7 +100,7 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(called: Program, tmp_path
         (["servers", "conform", "mock:", "--write", "x" * 5000], "--write: xxx", 2),
         (["show", "\x1b[2Jabsent"], "no archive at \\x1b[2Jabsent", 2),
         (["show", "x", "--by", "foo"], "--by: 'foo' is not one of", 2),
-        (["show"], "ARCHIVE: it is missing", 2),
+        (["show"], "missing argument ARCHIVE", 2),
         (["check", "sqlite:///x.db", "--scale", "0"], "--scale: has to be", 2),
         (["check", "private:sqlite", "--scale", "1"], "TARGET: ", 2),
         (["check", "sqlite:///x.db", "--scale", "1", "--workload", "foo"], "--workload: no workload 'foo'", 2),

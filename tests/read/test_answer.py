@@ -9,7 +9,7 @@ import pytest
 from dsbench.read.answer import Tile, describe, format_size, highest, say, tiles
 from dsbench.read.draw.hero import apart, hero
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.stats.values import Doubt, ScaleResult
+from dsbench.read.stats.values import Doubt, Interval, ScaleResult
 from fixtures import sample
 from fixtures.sample import replace
 
@@ -45,6 +45,17 @@ def with_rates(*rates: float) -> Evaluation:
 def test_the_sentence_says_how_fast_and_what_happens_as_the_database_grows(rates: tuple[float, ...], end: str) -> None:
     run = sample.run(spec={"target": {"url": "postgresql://host/db"}})
     assert say(with_rates(*rates), run).endswith(end)
+
+
+def test_no_size_is_called_slower_while_cycles_differ_as_much() -> None:
+    run, found = sample.run(), with_rates(1000.0, 300.0)
+    fast, slow = found.scales
+    apart = found.replace(scales=(replace(fast, rate_min_tps=401.0), replace(slow, rate_max_tps=400.0)))
+    assert say(apart, run).endswith("and loses 70% of them by 160 MB.")
+    mixed = found.replace(scales=(replace(fast, rate_min_tps=400.0), replace(slow, rate_max_tps=400.0)))
+    assert say(mixed, run).endswith(" does 1,000 transactions per second; from 16 MB to 160 MB its cycles differ more than the sizes.")
+    known = {1: Interval(1000.0, 900.0, 1100.0, 0.95), 10: Interval(300.0, 250.0, 350.0, 0.95)}
+    assert say(mixed.replace(intervals=known), run) == say(apart, run), "intervals tell more than the range"
 
 
 def test_a_server_of_one_s_own_is_on_this_machine() -> None:

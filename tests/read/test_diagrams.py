@@ -375,7 +375,7 @@ def test_index_without_interval_or_ladder_says_so(tpcb: Evaluation) -> None:
     index = replace(tpcb.index, dsi=Interval(6.52, NAN, NAN, 0.95), comparable=False)
     assert axes.index_text(index) == "DSI 6.52"
     assert "no interval below 5 cycles" in axes.index_note(index)
-    assert "not comparable" in axes.index_note(index)
+    assert "comparable only" in axes.index_note(index)
     assert axes.index_text(replace(index, dsi=None)) == "no DSI"
 
 

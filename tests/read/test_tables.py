@@ -102,7 +102,7 @@ def test_txt_says_what_was_measured_and_what_to_doubt(evaluation: Evaluation) ->
     text = tables.results_txt(evaluation.replace(doubts=(broken, doubt)), RunRecord.of(small.RUN))
     for words in (
         "PostgreSQL 15.18 on syrtis, workload tpcb (TPC-B-like", "2 x 10 s, 2 nodes, threads 2", "closed loop", "seed 7",
-        "DSI 0.75 (no interval below 5 cycles) over scales 1-10; not comparable",
+        "DSI 0.75 (no interval below 5 cycles) over scales 1-10; comparable only",
         "VOID at scale 10: the database is wrong", "warning: fsync = off: a power cut", "hint: switch it on",
     ):  # fmt: skip
         assert words in text
@@ -116,7 +116,7 @@ def test_summary_has_a_line_per_scale(evaluation: Evaluation) -> None:
     assert lines[2].split() == ["10", "0.15", "100", "–", "90–110", "0.0%", "0.143", "1", "10", "10", "25"]
     assert lines[3].split() == ["100", "–", "–", "–", "–", "–", "–", "–", "–", "–", "30"]
     assert lines[5].startswith("DSI 0.75 (no interval below 5 cycles) over")
-    assert lines[6] == "T = X (TPC-B clause 4.1): none; above T = X up to scale 10: larger scales needed"
+    assert not any(line.startswith("T = X") for line in lines), "no scale has it"
 
 
 def test_in_the_open_loop_the_summary_has_response_times_and_names_the_service_times(evaluation: Evaluation) -> None:
@@ -134,7 +134,7 @@ def test_doubts_of_one_kind_share_their_lines(evaluation: Evaluation) -> None:
     same = [Doubt("failures", f"{scale} % failed", "--retry", scale) for scale in (1, 10, 100)]
     unsafe = [Doubt("durability", f"{name} = off", "switch it on") for name in ("fsync", "full_page_writes")]
     notes = tables.summary_notes(evaluation.replace(doubts=(*unsafe, *same)))
-    assert notes[2:] == [
+    assert notes[1:] == [
         "warning: fsync = off", "  hint: switch it on", "warning: full_page_writes = off", "  hint: switch it on",
         "warning at scale 1 (also at 10, 100): 1 % failed", "  hint: --retry",
     ]  # fmt: skip

@@ -59,7 +59,7 @@ def test_a_signal_leaves_a_readable_archive_and_nothing_else(
     assert described(archive)["status"] == "cut-short"
     kept = finished(archive)
     assert kept in ([1], [1, 2]), "the machine may have been slow to send the signal"
-    assert "run cut-short: " in out
+    assert "The run was cut short: " in out
     _gone, alive = psutil.wait_procs(servers_of_run, timeout=60)
     assert not alive
     assert not any(path.exists() for path in data)

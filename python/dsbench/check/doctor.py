@@ -206,7 +206,7 @@ def _clock() -> list[Finding]:
     found = f"{named}{cost_ns:.0f} ns a reading from Python"
     if cost_ns < _SLOW_CLOCK_NS:
         return [Finding("clock", True, found)]
-    remedy = "let the kernel use tsc (clocksource=tsc), or another type of virtual machine: residence times suffer"
+    remedy = "let the kernel use tsc (clocksource=tsc), or another type of virtual machine: latencies suffer"
     if is_tsc_given_up():
         found += "; the kernel found the CPUs' own counter (tsc) unstable"
         remedy = f"see dmesg for why, and {remedy}"

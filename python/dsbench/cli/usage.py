@@ -17,7 +17,6 @@ _WRONG: Any = typer.BadParameter.__mro__[1]
 
 _KINDS = {
     "NoSuchOption": "no option has this name",
-    "MissingParameter": "it is missing",
     "NoSuchCommand": "no command has this name",
 }
 
@@ -65,6 +64,8 @@ def _words(error: Any) -> str:
     kind = type(error).__name__
     name = _name(error)
     said = plain((error.message if name else error.format_message()) or "").rstrip(".")
+    if name and kind == "MissingParameter":
+        return f"missing {'option' if name.startswith('-') else 'argument'} {name}"
     words = _KINDS.get(kind) if name else None
     words = words or said[:1].lower() + said[1:]
     return f"{name}: {words}" if name else words

@@ -21,7 +21,7 @@ def command(
 ) -> None:
     """Show runs, archives and studies in a browser of this machine, and begin runs there.
 
-    It listens on the loopback interface only; the address that it prints lets one browser in, once.
+    It listens on the loopback interface only; the address that it prints logs one browser in, once.
     """
     from dsbench.web.server import serve  # Late: what it needs is an extra.
 

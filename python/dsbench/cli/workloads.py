@@ -15,8 +15,6 @@ from dsbench.cli.options import completing
 from dsbench.workloads import Entry, Kind
 
 EPILOG = "Examples: dsbench workloads tpcc | dsbench workloads ycsb-a"
-_TAKING = {spec.taking("file"), spec.taking("scripts")}
-"""Workloads that run what their user wrote."""
 _OWN = (
     "Your own transactions: --script FILE or --builtin NAME (docs/scripts.md), --workload FILE.toml "
     "(docs/workload-files.md)"
@@ -34,9 +32,8 @@ def command(
     shipped = spec.examples()
     if name is not None and name not in shipped:
         spec.known_workload(name, option="NAME")
-    named = [name] if name is not None else [*workloads.names(), *shipped]
-    if name is None and not as_json:
-        named = [one for one in named if one not in {*_TAKING, "rehearsal"}]
+    every = workloads.names() if as_json else workloads.offered()
+    named = [name] if name is not None else [*every, *shipped]
     entries = [_shipped(one) if one in shipped else workloads.find(one) for one in named]
     if as_json:
         print(json.dumps([asdict(entry) for entry in entries], indent=2, ensure_ascii=False))

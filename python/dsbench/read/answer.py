@@ -168,15 +168,26 @@ def _grow(top: Highest, evaluation: Evaluation) -> str:
     peak = max(rates)
     if peak < _SAME * min(rates):
         return f", at every size from {_size(rows[0])} to {_size(rows[-1])}"
+    best_row = rows[rates.index(peak)]
+    slower = [row for row in (rows[-1], rows[0]) if row.rate_median_tps < _LOST * peak]
+    if slower and not _are_apart(best_row, slower[0], top.part):
+        return f"; from {_size(rows[0])} to {_size(rows[-1])} its cycles differ more than the sizes"
     if rates[-1] < _LOST * peak:
         before, after = min(pairwise(rows), key=lambda two: two[1].rate_median_tps / two[0].rate_median_tps)
         lost = 1 - rates[-1] / peak
         where = f"most of it between {_size(before)} and {_size(after)}"
         return f", and loses {lost:.0%} of them by {_size(rows[-1])}" + (f", {where}" if len(rows) > 2 else "")
     if rates[0] < _LOST * peak:
-        at = _size(next(row for row in rows if row.rate_median_tps == peak))
-        return f" at {at}, {peak / rates[0]:.2g} times as many as at {_size(rows[0])}"
+        return f" at {_size(best_row)}, {peak / rates[0]:.2g} times as many as at {_size(rows[0])}"
     return ""
+
+
+def _are_apart(fast: ScaleResult, slow: ScaleResult, part: Evaluation) -> bool:
+    """Whether two rates differ by their intervals or, where cycles are too few for these, by all of their cycles."""
+    first, second = part.intervals.get(fast.scale), part.intervals.get(slow.scale)
+    if first and second and isfinite(first.low) and isfinite(second.low):
+        return first.low > second.high
+    return fast.rate_min_tps > slow.rate_max_tps
 
 
 def _streams(evaluation: Evaluation) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from math import isfinite
 from typing import Any, Final
 
 NONE: Final = "–"
 """What stands where nothing was measured."""
+UNIT: Final = re.compile(r"(?<=\d) (?=%|[µm]?s\b|[kMGT]i?B\b|tps\b)")
+"""The space before a unit, at which no line ends."""
 UP, DOWN, FAILED = "▲", "▼", "SLA!"
 """Signs behind a figure that is better or worse than what it is compared with, and that missed its target."""
 

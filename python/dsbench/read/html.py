@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from dsbench.read.blocks import Answer, Block, Diagram, Part, Ratio
-from dsbench.read.format import tone
+from dsbench.read.blocks import Answer, Block, Column, Diagram, Part, Ratio, Table
+from dsbench.read.format import NONE, UNIT, tone
 
 if TYPE_CHECKING:
     from dsbench.read.draw.theme import Spec
@@ -33,8 +33,18 @@ def environment() -> Environment:
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     made.filters["script"], made.filters["tone"] = escape_script, tone
+    made.filters["together"] = lambda text: UNIT.sub("\xa0", text)
+    made.filters["filled"] = find_filled
     made.tests["ratio"] = lambda value: isinstance(value, Ratio)
     return made
+
+
+def find_filled(block: Table) -> list[tuple[int, Column]]:
+    """The columns of a table that say something in some row, with their places; the first one always does."""
+    return [
+        (at, column) for at, column in enumerate(block.columns)
+        if not at or any(isinstance(row[at], Ratio) or column.show(row[at]) not in ("", NONE) for row in block.rows)
+    ]  # fmt: skip
 
 
 def render_page(title: str, body: str, specs: Mapping[str, Spec], courses: Mapping[str, Any] | None = None) -> str:
@@ -60,8 +70,8 @@ def render_document(title: str, blocks: Sequence[Block]) -> str:
     answered = any(isinstance(block, Answer) for block in blocks)
     body = tag(
         "main", tag("div", tag("span", f"dsbench · {title}"), cls="top") if answered else tag("h1", title),
-        Html(render_blocks(top)),
         list_contents({tab: [(one.key, one.title) for one in parts] for tab, parts in tabs.items()}) if tabs else "",
+        Html(render_blocks(top)),
         *(tag("div", Html(render_blocks(parts)), data_tab=tab) for tab, parts in tabs.items()),
     )
     return render_page(title, body, specs_of(blocks))

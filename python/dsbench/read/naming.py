@@ -120,6 +120,11 @@ def unsafe(run: RunRecord) -> list[str]:
     return [f"{switch.switch} {switch.value}" for switch in run.unsafe]
 
 
+_UNFINISHED = {
+    "cut-short": "The run was cut short", "failed": "The run failed", "running": "The run has not ended",
+}  # fmt: skip
+
+
 def warnings(evaluation: Evaluation, run: RunRecord) -> list[str]:
     """Lines that must stand beside every figure: what is not durable, what is void, what ended early."""
     lines = []
@@ -127,6 +132,6 @@ def warnings(evaluation: Evaluation, run: RunRecord) -> list[str]:
         lines.append("NOT DURABLE: " + ", ".join(switches))
     if evaluation.void_scales:
         lines.append("VOID, check failed at scale " + ", ".join(str(s) for s in sorted(evaluation.void_scales)))
-    if run.status in {"cut-short", "failed", "running"}:
-        lines.append(f"run {run.status}: {run.reason}" if run.reason else f"run {run.status}")
+    if run.status in _UNFINISHED:
+        lines.append(": ".join(part for part in (_UNFINISHED[run.status], run.reason) if part))
     return lines

@@ -38,6 +38,7 @@ from dsbench.read.naming import server, subject
 from dsbench.read.series import each_series
 from dsbench.read.stats.values import result_columns
 from dsbench.read.subjects.rate import peak_lines
+from dsbench.read.subjects.warnings import tell_warnings
 from dsbench.spec import OPTIONS, printed
 from dsbench.spec.files import said
 
@@ -51,7 +52,7 @@ _CAPTIONS: Final = {
     "connections": "New-Orders per minute, or the rate, over the number of connections: where it stops to rise, the "
     "server or what transactions wait for is at its limit.",
     "response": "Mean and maximum of the response times over the number of connections.",
-    "kinds": "Residence times of each kind of transactions, as above.",
+    "kinds": "Latencies of each kind of transactions, as above.",
     "stages": "Rate and largest response time of each second: of what is measured, and of what works beside it.",
     "load": "Response time over the rate that was reached, of each cycle of the search; the line is the limit, the "
             "band the interval of the highest rate that keeps it.",
@@ -76,12 +77,12 @@ _TABS: Final = {
 }
 """The tabs of the page with their sections; a section that none has stands in one more."""
 _OWN: Final = {
-    "summary": "Summary", "diagrams": "Diagrams", "results": "Results", "course": "Course",
+    "summary": "Summary", "diagrams": "Diagrams", "results": "Results", "course": "Timeline",
     "specification": "Specification", "glossary": "How to read",
 }  # fmt: skip
 """Sections that are no subjects, or that only a page can show."""
-_ALWAYS: Final = frozenset({"cost", "errors", "checks", "durability", "stack", "settings"})
-"""Subjects of which the page says as well that there is nothing."""
+_ALWAYS: Final = frozenset({"errors", "settings"})
+"""Subjects of which the page says as well that there is nothing: no failure, no setting that differs."""
 
 
 def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | None = None) -> str:
@@ -89,7 +90,7 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
     specs = dict(drawn) if drawn is not None else diagrams.specs(evaluation, run)
     sections = {
         "summary": summarize(evaluation, run),
-        "diagrams": _diagrams(list(specs), any_drawn=bool(specs)),
+        **({"diagrams": _diagrams(list(specs))} if specs else {}),
         "results": columns(evaluation),
         "course": course.section_of_courses(evaluation),
         "specification": specification(run),
@@ -107,8 +108,8 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
     tabs = {tab: [name for name in names if name in sections] for tab, names in {**_TABS, "More": rest}.items()}
     tabs = {tab: names for tab, names in tabs.items() if names}
     body = tag(
-        "main", head(evaluation, run), show_answer(evaluation, run),
-        figure("hero", "", tools=_paper_form(specs)) if picture else "", sections.get("warnings", ""), _contents(tabs),
+        "main", head(evaluation, run), _contents(tabs), show_answer(evaluation, run),
+        figure("hero", "", tools=_paper_form(specs)) if picture else "", sections.get("warnings", ""),
         *(tag("div", *(sections[name] for name in names), data_tab=tab) for tab, names in tabs.items()),
     )
     drawn_here |= {"course": course.spec()} | {name: {**spec, "config": config()} for name, spec in own.items()}
@@ -121,8 +122,9 @@ def _section(name: str, evaluation: Evaluation) -> tuple[Html, dict[str, Spec]] 
     if name == "statements" and not any(part.statement_times for _, part in each_series(evaluation)):
         return None
     found = subjects.find_subject(name)
-    blocks: list[Block] = list(found.tell(evaluation))
-    blocks = blocks or [Sentence(found.nothing)] * (name in _ALWAYS)
+    brief = tell_warnings(evaluation.doubts, whole=False) if name == "warnings" else None
+    blocks: list[Block] = list(found.tell(evaluation) if brief is None else brief)
+    blocks = blocks or [Sentence(found.nothing)] * (name in _ALWAYS and bool(evaluation.scales))
     return (Html(render_section(name, found.title, blocks)), specs_of(blocks)) if blocks else None
 
 
@@ -137,9 +139,7 @@ def _paper_form(specs: Mapping[str, Spec]) -> Html | str:
     return tag("a", "as in the paper", href="#figure-rate") if "rate" in specs else ""
 
 
-def _diagrams(names: list[str], *, any_drawn: bool) -> Html:
-    if not any_drawn:
-        return section("Diagrams", tag("p", "No cycle was finished: there is nothing to draw."), key="diagrams")
+def _diagrams(names: list[str]) -> Html:
     figures = [figure(name, _CAPTIONS[name]) for name in names]
     without = Html("<noscript><p>The diagrams need JavaScript; results-*.svg and results-*.pdf do not.</p></noscript>")
     note = tag(
@@ -183,28 +183,18 @@ def config_file(spec: Mapping[str, Any]) -> str:
     return "\n".join([f"# {_FILE}", "[target]", *inner]) + "\n" if inner else ""
 
 
-def answers(evaluation: Evaluation, run: RunRecord) -> Html:
-    """What limits the best rate and how sure it is, in sentences; nothing where nothing was committed."""
-    found = glance.best(evaluation)
+def answers(evaluation: Evaluation, run: RunRecord) -> list[tuple[str, object]]:
+    """What limits the best rate and how sure it is, in sentences; nothing where nothing was committed, and nothing that
+    the first screen says."""
+    found = best(evaluation)
     if found is None:
-        return Html("")
+        return []
     limit, why = glance.limit(found, run), found.part.why.get(found.row.scale)
     known = why is not None and bool(why.sentence) and not limit.paced
-    return terms([
-        ("where the time goes", why.sentence if why is not None else ""),
+    return [
         ("limited by", "" if limit.foreign or known else limit.words), ("failed", glance.failures(evaluation, found)),
-        ("how sure", glance.sureness(found)),
-        ("warnings", _doubts(evaluation)), *(("peak", line) for line in peak_lines(evaluation)),
-    ])  # fmt: skip
-
-
-def _doubts(evaluation: Evaluation) -> Html:
-    severe = sum(doubt.severe for doubt in evaluation.doubts)
-    count = len(evaluation.doubts)
-    if not count:
-        return Html("none was found")
-    words = f"{count} to read" + (f", {severe} of them void figures" if severe else "")
-    return tag("a", words, href="#warnings")
+        ("confidence", glance.sureness(found)), *(("peak", line) for line in peak_lines(evaluation)),
+    ]  # fmt: skip
 
 
 _SWITCHED: Final = frozenset(
@@ -248,12 +238,14 @@ _TERMS: Final = (
     ("cycle", "One interval of demanded duration. Its rate is the transactions that ended in it, divided by the "
      "duration. Cycles of one scale share a database, so they are no independent repetitions."),
     ("transaction rate", "Median over the cycles of a scale, in transactions per second (tps)."),
-    ("residence time", "From the start of the first attempt to the end of the successful one, as the client sees it. "
-     "In the open loop the response time counts from the moment the start was due."),
-    ("f", "Sum of all residence times divided by the demanded time: how many transactions were under way at once on "
-     "average. It turns residence times into rates."),
-    ("confidence level", "A quantile of the residence times, turned into a rate by f. At 95 % this share of the "
-     "transactions is fast enough for the rate shown. It is not a confidence interval."),
+    ("latency", "From the start of the first attempt to the end of the successful one, as the client sees it. "
+     "The paper calls it residence time. In the open loop the response time counts from the moment the start was "
+     "due."),
+    ("f", "Sum of all latencies divided by the demanded time: how many transactions were under way at once on "
+     "average. It turns latencies into rates."),
+    ("percentile as a rate", "A quantile of the latencies, turned into a rate by f. At 95 % this share of the "
+     "transactions is fast enough for the rate shown. It is not a confidence interval; the paper calls it "
+     "confidence level."),
     ("DSI", "Half the area below the rate over the scale, both in powers of ten. It depends on the range of scales: "
      "only runs of the profile dsi can be compared. Over its four decades a difference of 0.1 means rates that are "
      "12 % apart at every scale."),
@@ -287,12 +279,12 @@ def summarize(evaluation: Evaluation, run: RunRecord) -> Html:
     """What limits the best rate, how sure it is, and what was run where and when."""
     found = best(evaluation)
     facts = terms([
-        ("server", server(run)), ("host", _host(run)), ("load", conditions(evaluation, run)),
+        *answers(evaluation, run), ("server", server(run)), ("host", _host(run)), ("load", conditions(evaluation, run)),
         ("placement", evaluation.placement), ("client's ceiling", _ceiling(found, run)),
         ("status", _status(run)), ("time", _times(run)), ("archive", evaluation.name),
         ("made with", f"dsbench {run.dsbench}"),
     ])  # fmt: skip
-    return section("Summary", answers(evaluation, run), facts, key="summary")
+    return section("Summary", facts, key="summary")
 
 
 def _host(run: RunRecord) -> str:

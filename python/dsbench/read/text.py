@@ -22,7 +22,7 @@ from dsbench.read.blocks import (
     Terms,
     Tile,
 )  # fmt: skip
-from dsbench.read.format import DOWN, FAILED, NONE, UP
+from dsbench.read.format import DOWN, FAILED, NONE, UNIT, UP
 
 _COLOURS: Final = {"good": 32, "fair": 33, "bad": 31, "strong": 1, "soft": 2}
 """Of a terminal, by what they say."""
@@ -32,10 +32,8 @@ _WIDEST: Final = 120
 _MUCH: Final = 180
 """Columns beyond which a table with few rows is turned."""
 
-_UNITS: Final = re.compile(r"(?<=\d) (?=%|[µm]?s\b|[kMGT]i?B\b|tps\b)")
-"""Spaces at which no line ends."""
 _TOGETHER: Final = re.compile(r"(?<!·) (?!·)")
-"""The same within the parts of a line."""
+"""Spaces within the parts of a line, at which no line ends."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class Style:
         lines = (first + text).splitlines() or [""]
         if self.width:
             # Whoever copies a path or an option wants it whole.
-            kept = _TOGETHER.sub("\xa0", text) if " · " in text else _UNITS.sub("\xa0", text)
+            kept = _TOGETHER.sub("\xa0", text) if " · " in text else UNIT.sub("\xa0", text)
             lines = textwrap.wrap(
                 first + kept, self.width, subsequent_indent=indent, drop_whitespace=True, break_long_words=False,
                 break_on_hyphens=False,

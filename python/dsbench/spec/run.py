@@ -98,7 +98,7 @@ class RunSpec(Frozen):
     profile: Annotated[
         str,
         About(
-            "dsi: comparable figures, takes hours; dsi-fast: like dsi, its index within 3 % in a fifth of the time; "
+            "dsi: comparable figures, takes hours; dsi-fast: like dsi, accurate to about 3 %, five times faster; "
             "quick: a minute, and the defaults of all that is not named; "
             "capacity: the highest rate with 99 % below 20 ms, in five minutes; "
             "graduated: load from 100 % to idle, with power or CPUs, in three minutes; "
@@ -119,7 +119,7 @@ class RunSpec(Frozen):
     scales: Annotated[
         tuple[int, ...],
         About(
-            f"Sizes of the database, such as 1,2,5; 1 is one {_UNITS}",
+            f"Sizes of the database, such as 1,2,5; what 1 means depends on the workload: one {_UNITS}",
             SIZE, "told", default=f"1,2,5; of {_SMALL}: 1",
         ),
     ] = (1, 2, 5)
@@ -183,7 +183,7 @@ class RunSpec(Frozen):
     peak: Annotated[
         bool,
         About(
-            f"Search the number of threads with the greatest rate, up to --threads (else {PEAK_THREADS}), or among "
+            f"Find the number of threads with the highest rate, up to --threads (else {PEAK_THREADS}), or among "
             "several: few cycles at each, --cycles at the best and its neighbours",
             CLIENTS, "load", brief=True,
         ),
@@ -226,7 +226,7 @@ class RunSpec(Frozen):
         Field(ge=0.5, le=600, allow_inf_nan=False),
         BeforeValidator(seconds),
         About(
-            "Seconds without word after which a node stops and the run goes on without it",
+            "Seconds without contact before a node stops and the run goes on without it",
             CLIENTS, "told", unit="s", brief=True,
         ),
     ] = 6.0
@@ -340,7 +340,7 @@ class RunSpec(Frozen):
             PACE, "load", brief=True,
         ),
     ] = False
-    trace: Annotated[bool, About("Keep every single residence time", RECORDS, "told")] = False
+    trace: Annotated[bool, About("Keep the latency of every single transaction", RECORDS, "told")] = False
     per_statement: Annotated[
         bool,
         About(

@@ -379,7 +379,7 @@ def frequencies(found: Outcomes, factor: int) -> Spec | None:
     if len(names) < 2:
         return None
     low, high = log_domain((row["ms"] for row in rows), margin=1.15)
-    ticks = alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title="residence time [ms], log scale")
+    ticks = alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title="latency [ms], log scale")
     x = alt.X("ms:Q", scale=alt.Scale(type="log", domain=[low, high], nice=False), axis=ticks)
     rarest = min(row["longer"] for row in rows)
     y = ValueAxis("share of transactions that take longer", min(10 ** math.floor(math.log10(rarest)), 0.1), 1.0, True)
@@ -391,7 +391,7 @@ def frequencies(found: Outcomes, factor: int) -> Spec | None:
         name="study-freq", archive="the study", data={"freq": rows},
         title=alt.TitleParams(text=f"Cumulative frequencies by {found.factors[factor]}",
                               subtitle=["all trials of a level together, at the largest scale"]),
-        description="Share of transactions whose residence time is longer than x, one line for each level.",
+        description="Share of transactions whose latency is longer than x, one line for each level.",
     )  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def starter(label: str, begin: Handler) -> tuple[Any, Any, Any, Any, Any]:
     """What stands beside a form: a button that calls ``begin``, places for a hint, for what is wrong and for the time
     and the space that it takes, and the text of what will be done.
     """
-    tag("h2", "What it will do")
+    tag("h2", "Plan")
     told = tag("div", role="status", aria_live="polite")
     takes = tag("div", cls="tiles")
     with tag("div", cls="go"):

@@ -39,6 +39,9 @@ DIAGRAMS: Final[Mapping[str, Diagram]] = {
 _OF_SERIES: Final = frozenset({"rate", "connections", "response", "stages", "queries"})
 """Those that show every series; the others show the last."""
 
+_OF_RATES: Final = frozenset({"rate", "cycle", "conf", "connections", "response"})
+"""Those that say nothing of queries, which are tests with one time each and no repeated cycles."""
+
 
 def specs(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> dict[str, Spec]:
     """The specifications of all diagrams that have something to show; ``form`` is that of the axes of rates."""
@@ -47,4 +50,5 @@ def specs(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> d
     if form is not None:
         drawn |= {"rate": rate(evaluation, run, form), "node": node(evaluation, own, form)}
         drawn |= {"cycle": cycle(evaluation, own, form)}
-    return {name: spec for name, spec in drawn.items() if spec is not None}
+    left_out = _OF_RATES if evaluation.queries else frozenset()
+    return {name: spec for name, spec in drawn.items() if spec is not None and name not in left_out}

@@ -262,4 +262,4 @@ def index_note(index: Index) -> str:
     note = f"DSI over {index_scales(index)}"
     known = math.isfinite(index.dsi.low)
     note += f"; {index.dsi.level * 100:g} % interval" if known else f"; no interval below {FEWEST} cycles"
-    return note if index.comparable else note + "; not comparable: not the ladder and conduct of profile dsi"
+    return note if index.comparable else note + "; comparable only with --profile dsi"

@@ -101,7 +101,7 @@ def spec() -> Spec:
         filled=True, size=16, opacity=0.9, clip=True
     ).encode(
         x=middle,
-        y=alt.Y("ms:Q", title="residence time [ms], log scale", scale=alt.Scale(type="log", nice=False, padding=8)),
+        y=alt.Y("ms:Q", title="latency [ms], log scale", scale=alt.Scale(type="log", nice=False, padding=8)),
         color=alt.Color("quantity:N", scale=alt.Scale(domain=names, range=[HUES[2], HUES[3], GREY]), legend=legend),
         shape=alt.Shape("quantity:N", scale=alt.Scale(domain=names, range=["circle", "triangle-up", "cross"]),
                         legend=legend),

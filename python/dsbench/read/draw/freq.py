@@ -46,12 +46,12 @@ def freq(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     rarest = min(row["longer"] for row in rows)
     y = ValueAxis("share of transactions that take longer", min(10 ** math.floor(math.log10(rarest)), 0.1), 1.0, True)
     levels = _level_rows([q for q in evaluation.levels if 1 - q >= y.low], y)
-    notes = ["solid: residence time; dashed: response time, from the intended start"] if responses else []
+    notes = ["solid: latency; dashed: response time, from the intended start"] if responses else []
     layers = [*_level_layers(), *_curve_layers(list(curves), rows, y, dashed=bool(responses))]
     return finish(
         layers, name="freq", archive=evaluation.name, data={"curves": rows, "levels": levels},
-        title=title(f"{subject(run)}: cumulative frequency of residence times", evaluation, run, notes),
-        description="Share of transactions whose residence time is longer than x. Horizontal lines: confidence "
+        title=title(f"{subject(run)}: cumulative frequency of latencies", evaluation, run, notes),
+        description="Share of transactions whose latency is longer than x. Horizontal lines: confidence "
         "levels. A curve ends at its slowest transaction, drawn at 1 / number of transactions.",
     )
 
@@ -155,11 +155,11 @@ def kinds(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     y = ValueAxis("share of transactions that take longer", min(10 ** math.floor(math.log10(rarest)), 0.1), 1.0, True)
     notes = [f"scale {scale}"]
     if waits:
-        notes[0] += "; solid: residence time; dashed: response time, from the intended start"
+        notes[0] += "; solid: latency; dashed: response time, from the intended start"
     return finish(
         _layers(rows, y, dashed=bool(waits)), name="kinds", archive=evaluation.name, data={"kinds": rows},
-        title=title(f"{subject(run)}: cumulative frequency of residence times by kind", evaluation, run, notes),
-        description="Share of the transactions of each kind whose residence time is longer than x. A curve ends at its "
+        title=title(f"{subject(run)}: cumulative frequency of latencies by kind", evaluation, run, notes),
+        description="Share of the transactions of each kind whose latency is longer than x. A curve ends at its "
         "slowest transaction, drawn at 1 / number of transactions.",
     )
 

@@ -1,7 +1,7 @@
 """The one large picture of a page: the rate over what the run varied, a line for each series, and nothing else.
 
 Over the size of the database; of one size over the number of threads; of one of both over the cycles. A run of stages
-has a bar for each. The paper's form, with times on a second axis, is ``rate``.
+has a bar for each, one of queries their times. The paper's form, with times on a second axis, is ``rate``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dsbench.read.answer import format_size
 from dsbench.read.draw.axes import ScaleAxis
 from dsbench.read.draw.legs import legs as draw_legs
 from dsbench.read.draw.load import load
+from dsbench.read.draw.queries import queries as draw_queries
 from dsbench.read.draw.theme import FONT, HUES, ORDERED, Row, Spec, config, number_labels, spread
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.series import name_series
@@ -33,6 +34,9 @@ _LINE: Final = 15
 
 def hero(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """The specification, as wide as the page; ``None`` where nothing was committed."""
+    if drawn := draw_queries(evaluation, run):
+        body = {key: drawn[key] for key in ("data", "mark", "encoding", "height") if key in drawn}
+        return _whole(body, evaluation, "times of each query and refresh", drawn["datasets"], 8)
     if evaluation.staged:
         return _bars(evaluation)
     parts = _parts(evaluation)

@@ -217,7 +217,7 @@ def _flag_layers(x: ScaleAxis) -> list[alt.Chart]:
     ]
 
 
-_NOTE = "levels are quantiles of the residence time turned into rates (f / quantile), not confidence intervals"
+_NOTE = "percentiles as rates (f / quantile of the latency), not confidence intervals"
 
 
 def conf(evaluation: Evaluation, run: RunRecord) -> Spec | None:
@@ -231,7 +231,7 @@ def conf(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     return finish(
         _layers(x, y, names), name="conf", archive=evaluation.name, data={"levels": rows},
         title=title(f"{subject(run)}: transaction rate by confidence level", evaluation, run, [_NOTE]),
-        description="Transaction rate f / quantile of the residence times over the scale, one curve per level: at 95 % "
+        description="Transaction rate f / quantile of the latencies over the scale, one curve per level: at 95 % "
         "this share of the transactions is fast enough for the rate shown.",
     )
 

@@ -123,7 +123,7 @@ def frequencies(comparison: Comparison, section: Section) -> Spec | None:
                 rows += [{**key, "ms": float(time_ns) / 1e6, "longer": float(share)} for time_ns, share in points]
     if not rows:
         return None
-    time = "response time" if waits else "residence time"
+    time = "response time" if waits else "latency"
     rarest = min(row["longer"] for row in rows)
     y = ValueAxis("share of transactions that take longer", min(10 ** math.floor(math.log10(rarest)), 0.1), 1.0, True)
     low, high = log_domain((row["ms"] for row in rows), margin=1.15)

@@ -157,7 +157,7 @@ def _tell_section(section: Section, names: Sequence[str]) -> Iterator[Block]:
         yield table(title, [*shares, sums], form="+.3f")
     times = [[f"{scale}, {name}", *(_show_time(section.time_interval(at, scale, quantile)) for at in sides)]
              for scale in section.begun for quantile, name in TIMES.items()]  # fmt: skip
-    which = "response times from the intended start" if section.waits else "residence times"
+    which = "response times from the intended start" if section.waits else "latencies"
     yield table(f"{which}, ms", times, "scale, quantile")
     ratios = [[f"{scale}, {name}", *(_show_time_ratio(section, at, scale, quantile) for at in sides)]
               for scale in section.begun for quantile, name in TIMES.items() if quantile < 1]  # fmt: skip

@@ -81,7 +81,7 @@ def short_cycles(run: RunFacts) -> Iterator[Doubt]:
     if run.duration_s < SHORT_CYCLE_S or run.cycles < FEWEST_CYCLES:
         yield Doubt(
             "short-cycles",
-            f"{_count(run.cycles, 'cycle')} of {run.duration_s:.3g} s: a glimpse, not comparable",
+            f"{_count(run.cycles, 'cycle')} of {run.duration_s:.3g} s: too short to compare with other runs",
             "use --profile dsi for comparable figures"
             if run.workload.indexed and not run.searched
             else f"use {FEWEST_CYCLES} cycles or more of {SHORT_CYCLE_S:g} s or more",
@@ -91,7 +91,7 @@ def short_cycles(run: RunFacts) -> Iterator[Doubt]:
 def slow_clock(run: RunFacts) -> Iterator[Doubt]:
     """Each transaction is timed by two readings of a clock that is read from a device."""
     if run.clock in SLOW_CLOCKS:
-        words = f"the kernel's clock is {run.clock}, whose readings take microseconds: they are in every residence time"
+        words = f"the kernel's clock is {run.clock}, whose readings take microseconds: they are in every latency"
         remedy = "let the kernel use tsc (clocksource=tsc; dmesg says why not), or another type of virtual machine"
         yield Doubt("slow-clock", words, remedy)
 
@@ -198,7 +198,7 @@ def incomplete(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if not scale.committed <= scale.histogram_count <= scale.committed + scale.rolled_back:
         yield Doubt(
             "incomplete",
-            f"the histogram holds {scale.histogram_count} residence times of {scale.committed} transactions",
+            f"the histogram holds {scale.histogram_count} latencies of {scale.committed} transactions",
             "quantiles and confidence levels are those of a part; resume or repeat the run",
             scale.scale,
         )
@@ -242,7 +242,8 @@ def missed_starts(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         share = scale.missed / (scale.missed + scale.attempts)
         yield Doubt(
             "missed-starts",
-            f"{scale.missed} starts that were due ({share:.1%}) were never made: response times flatter",
+            f"{scale.missed} starts that were due ({share:.1%}) were never made, so response times look better than "
+            "they are",
             "demand less (--rate, --load, a stricter --objective), or give more --threads",
             scale.scale,
         )

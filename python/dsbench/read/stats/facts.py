@@ -50,7 +50,7 @@ class RunFacts:
     peak: bool = False
     """Whether ``cycles`` are at most so many, for the numbers of threads near the best."""
     searched: bool = False
-    """Whether it looked for the highest rate with an objective."""
+    """Whether its load is that of a search or of legs, which no profile for comparable figures has."""
     precision: float | None = None
     """Share (0-1) of its median within which the interval of a rate was to lie; ``None`` where nothing was said."""
     sized_for_s: float = np.nan

@@ -338,16 +338,17 @@ def _within(parts: tuple[Evaluation, ...]) -> Answer:
 
 
 _NOTE: Final = (
-    "The questions are those of K. J. McDonell's list of pitfalls (AUUG Newsletter, 1987). Told: neither good nor bad "
-    "in itself, but to be the same where figures are compared."
+    "The questions are those of K. J. McDonell's list of pitfalls (AUUG Newsletter, 1987). Stated: neither "
+    "good nor bad in itself, but to be the same where figures are compared."
 )
-_COLUMNS: Final = tuple(Column(name, left=True) for name in ("question", "answer", "told by", "verdict"))
+_COLUMNS: Final = tuple(Column(name, left=True) for name in ("question", "answer", "source", "verdict"))
+_VERDICTS: Final = {"beware": "attention", "told": "stated"}
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     """A question and its answer, with the verdict."""
     found: Sequence[Answer] = evaluation.checklist
-    rows = [(one.question, one.answer, one.source, "BEWARE" if one.verdict == "beware" else one.verdict)
+    rows = [(one.question, one.answer, one.source, _VERDICTS.get(one.verdict, one.verdict))
             for one in found]  # fmt: skip
     wrong = frozenset(at for at, one in enumerate(found) if one.verdict == "beware")
     yield Table("What decides whether the figures may be compared", _COLUMNS, rows, wrong)

@@ -19,7 +19,7 @@ _COLUMNS: Final = (
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
-    if not evaluation.series:
+    if not evaluation.series or evaluation.queries:
         return
     series, parts = label_series(evaluation)
     rows: list[tuple[object, ...]] = []

@@ -403,7 +403,7 @@ MEASURES: Final = (
             _hits(lambda one: one.blocks), geometric=False),
     Measure("hit-ratio-1ms", "%", "share of transactions that took less than 1 ms", _hits(lambda one: one.usual),
             geometric=False),
-    Measure("hit-ratio-valley", "%", "share of transactions on the fast side of two modes of the residence times",
+    Measure("hit-ratio-valley", "%", "share of transactions on the fast side of two modes of the latencies",
             _hits(lambda one: one.found), geometric=False),
     _machine("cpu", "%", "share of the machine's CPUs in use, user and system",
              _cpu_share("CPU time, user", "CPU time, system")),

@@ -105,7 +105,7 @@ _WORDS: Final = {0.5: "median", 1.0: "greatest"}
 def _measure(name: str, quantile: float) -> Measure:
     """In the open loop of response times."""
     word = _WORDS.get(quantile, f"{quantile * 100:g} % quantile")
-    return Measure(name, "ms", f"{word} of the residence times", _of_quantile(quantile), more=False, own=True)
+    return Measure(name, "ms", f"{word} of the latencies", _of_quantile(quantile), more=False, own=True)
 
 
 def _of_quantile(quantile: float) -> Callable[[Evaluation], dict[int, float]]:

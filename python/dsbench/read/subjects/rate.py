@@ -322,17 +322,18 @@ def describe_indexes(evaluation: Evaluation) -> list[str]:
 
 
 def _describe_index(evaluation: Evaluation) -> list[str]:
-    """Where there is another headline, such as NOPM, or no cycle, the lack of these ratings is no news."""
+    """Where there is another headline, such as NOPM, one scale or no cycle, the lack of these ratings is no news."""
     if not evaluation.cycle_rates:
         return []
-    lines = index_lines(evaluation.index)
-    if not evaluation.nopm:
-        return lines
-    return lines[:1] if evaluation.index.dsi is not None else []
+    index = evaluation.index
+    lines = index_lines(index)
+    known = index.dsi is not None or len(evaluation.scales) > 1
+    return (lines[:1] if known and not (evaluation.nopm and index.dsi is None) else []) + \
+        ([] if evaluation.nopm else lines[1:])
 
 
 def index_lines(index: Index) -> list[str]:
-    """DSI with its interval and range, and the rating where T(X) = X, in words."""
+    """DSI with its interval and range, and the rating where T(X) = X, in words, where there is such a scale."""
     if index.dsi is None:
         without = "".join(f"; scale {scale} was left out: {why}" for scale, why in index.left_out.items())
         first = "DSI not defined: it needs two scales, each with a rate above 0" + without
@@ -340,10 +341,10 @@ def index_lines(index: Index) -> list[str]:
         within = f" (no interval below {FEWEST} cycles)"
         if isfinite(index.dsi.low):
             within = f" [{index.dsi.low:.2f}, {index.dsi.high:.2f}] ({index.dsi.level:.0%}, over the cycles)"
-        ladder = "" if index.comparable else "; not comparable: not the settings of profile dsi"
+        ladder = "" if index.comparable else "; comparable only with --profile dsi"
         first = f"DSI {index.dsi.value:.2f}{within} over {index_scales(index)}{ladder}"
-    rating = f"{index.crossing:.4g} tps" if index.crossing is not None else f"none; {index.crossing_note}"
-    return [first, f"T = X (TPC-B clause 4.1): {rating}"]
+    rating = [f"T = X (TPC-B clause 4.1): {index.crossing:.4g} tps"] if index.crossing is not None else []
+    return [first, *rating]
 
 
 def peak_lines(evaluation: Evaluation) -> list[str]:

@@ -16,7 +16,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     run = evaluation.run
     for layer in run.stack:
         yield Part(layer.layer, [Terms([(name, str(value)) for name, value in layer.items.items()])])
-    if run.server_version:
+    if run.server_version and not any(run.server_version in str(v) for one in run.stack for v in one.items.values()):
         yield Sentence(f"The server calls itself: {run.server_version}", "note")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -173,7 +174,7 @@ def _run_facts(run: RunRecord, load: Mapping[int, Measured], makers: Makers) -> 
         duration_s=min(durations_s, default=spec.duration),
         cycles=spec.cycles,
         peak=spec.peak,
-        searched=bool(spec.objective) or spec.graduated,
+        searched=bool(spec.objective) or spec.graduated or bool(spec.legs),
         precision=None if spec.precision is None or spec.objective or of_index(spec) else spec.precision / 100,
         isolation=spec.isolation,
         retry=spec.retry,
@@ -297,11 +298,16 @@ def tell_warnings(found: Sequence[Doubt], *, whole: bool = True) -> Iterator[Blo
 def _notice(group: Sequence[Doubt], whole: bool) -> Notice:
     first = group[0]
     numbers = sorted({doubt.scale for doubt in group if doubt.scale is not None})
-    messages = [doubt.message for doubt in group if doubt.scale == first.scale]
+    messages = [_without_scale(doubt.message, first.scale) for doubt in group if doubt.scale == first.scale]
     if len(messages) > 1 and not whole:
         messages = [messages[0], f"and {len(messages) - 1} more of this kind"]
     where = [f"scale {numbers[0]:,}", *(f"{scale:,}" for scale in numbers[1:])] if numbers else []
     return Notice("; ".join(messages), where, first.remedy, first.severe)
+
+
+def _without_scale(message: str, scale: int | None) -> str:
+    """``message`` without its scale, which stands beside it."""
+    return re.sub(rf" of scale {scale}(?=[ :])", "", message.removeprefix(f"scale {scale}: "), count=1)
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:

@@ -431,7 +431,8 @@ def _tell_place(place: _Place, *, titled: bool = False) -> Iterator[Block]:
     advice = find_remedies(part.run.engine, [one.kind for one in why.causes if one.share >= 2 * _LEAST][:_MOST])
     if advice:
         columns = (Column("cause", left=True), Column("what may help", left=True), Column("source", left=True))
-        table = Table("", columns, [(_PARTS[one.kind], one.words, one.source) for one in advice])
+        listed = [(_PARTS[one.kind], one.words, one.source) for one in advice]
+        table = Table(f"Causes at {place.words}", columns, listed)
         yield Part("What people do about such causes", [table], folded=True)
 
 

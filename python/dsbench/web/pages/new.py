@@ -22,7 +22,7 @@ from dsbench.web.parts import BUSY, button, copying, go, on_text, option_radio, 
 _WAYS: Final = {
     "try": ("Try it", "One click: a database that dsbench starts, measures and removes. It takes a minute."),
     "server": ("Qualify my server", "How much does it do, and what happens as the database grows?"),
-    "two": ("Compare two", "Two servers, versions or settings, in turn, so that chance can be told from a difference."),
+    "two": ("Compare two", "Two servers, versions or settings, in turn, so that a difference stands out from chance."),
 }
 _EVERYTHING: Final = "all"
 _SHOWN: Final = {
@@ -88,7 +88,7 @@ def _build_run(house: House, way: str, texts: dict[str, str]) -> None:
                 with tag("details"):
                     tag("summary", "All options")
                     _rest(view, way)
-        with tag("section", cls="ahead", aria_label="What will be done"):
+        with tag("section", cls="ahead", aria_label="Plan"):
             view.place()
     view.show()
 
@@ -171,11 +171,12 @@ class _Ahead:
     def place(self) -> None:
         """Makes the elements."""
         self._start, self._hint, self._told, self._takes, self._plan = starter("Start the run", self._begin)
-        tag("h2", "The same in a terminal")
-        self._command = copying("command")
-        with tag("details"):
-            tag("summary", "As a file for --config")
-            self._file = copying("file")
+        with tag("div") as self._same:
+            tag("h2", "The same in a terminal")
+            self._command = copying("command")
+            with tag("details"):
+                tag("summary", "As a file for --config")
+                self._file = copying("file")
 
     def show(self) -> None:
         """Tells what the form asks for as it stands."""
@@ -185,8 +186,10 @@ class _Ahead:
         if self._named and not self.texts.get("target", "").strip():
             self._start.props["disabled"] = True
             self._plan.text = self._command.text = self._file.text = ""
+            self._same.set_visibility(False)
             self._hint.text = "Name the database first."
             return
+        self._same.set_visibility(True)
         try:
             _, ahead = form.asked(self.texts, trust=self._trust)
             for one in ahead.settings:
@@ -212,6 +215,7 @@ class _Ahead:
     def _refuse(self, words: str, remedy: str) -> None:
         self._start.props["disabled"] = True
         self._plan.text = self._command.text = self._file.text = ""
+        self._same.set_visibility(False)
         with self._told:
             problem(*(form.without_secrets(text, self.texts)[:_LONG] for text in (words, remedy)))
 
@@ -264,10 +268,11 @@ def _listening(control: Any, name: str, texts: dict[str, str], changed: Any) -> 
 def _control(option: Option, value: str) -> tuple[Any, Any]:
     """The control, and what shows its value while it is empty."""
     default = option.about.default or option.shown(option.default)
-    known = {"workload": (*workloads.names(), *examples()), "profile": PROFILE_NAMES}.get(option.name, option.choices)
+    known = {"workload": (*workloads.offered(), *examples()), "profile": PROFILE_NAMES}.get(option.name, option.choices)
     if option.kind == "boolean":
         known = ("yes", "no")
     if known:
+        known = known if not value or value in known else (*known, value)
         chosen = tag("select")
         with chosen:
             first, *_ = [

@@ -45,7 +45,7 @@ def build(house: House) -> None:
             with tag("datalist", id="targets"):
                 for product in servers.products():
                     tag("option", value=f"private:{product}")
-        with tag("section", cls="ahead", aria_label="What will be done"):
+        with tag("section", cls="ahead", aria_label="Plan"):
             view.place()
             tag("h2", "In a terminal")
             tag("p", "The same question, with runs until the answer is known:", "note")

@@ -47,7 +47,7 @@ def build(house: House, asked: Mapping[str, str]) -> None:
                 tag("small", "A base run, factors with their levels, and how often each combination is made: "
                              "docs/studies.md.", id="text-help")  # fmt: skip
             on_text(control, view.show)
-        with tag("section", cls="ahead", aria_label="What will be done"):
+        with tag("section", cls="ahead", aria_label="Plan"):
             view.place()
 
 

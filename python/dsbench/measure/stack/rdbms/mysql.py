@@ -202,7 +202,7 @@ _INNODB: dict[str, Meanings] = {
     },
     "innodb_checksum_algorithm": {
         "": (True, "a page that the storage damaged is noticed"),
-        "none": (True, "a page that the storage damaged is not noticed"),
+        "none": (True, "corruption goes unnoticed (no effect on durability)"),
     },
 }
 _ROCKSDB: dict[str, Meanings] = {

@@ -127,7 +127,7 @@ _SWITCHES: dict[str, dict[str, tuple[bool, str]]] = {
     "wal_sync_method": {"": _FLUSH_DEPTH, "fsync_writethrough": (True, "the log is flushed through the drive's cache")},
     "data_checksums": {
         "": (True, "a page that the storage damaged is noticed"),
-        "off": (True, "a page that the storage damaged is not noticed"),
+        "off": (True, "corruption goes unnoticed (no effect on durability)"),
     },
     "wal_level": {
         "": (True, "the log also feeds copies and archives"),
