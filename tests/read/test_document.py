@@ -16,10 +16,11 @@ import pytest
 
 from dsbench.archive import RunRecord
 from dsbench.read import page as document
+from dsbench.read.blocks import Column, Table
 from dsbench.read.draw import course
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.format import format_number
-from dsbench.read.html import Html, escape_script, number, table, tag
+from dsbench.read.html import Html, escape_script, find_filled, number, table, tag
 from dsbench.read.page import command_line, config_file
 from dsbench.read.stats.machine import CycleUse, MachineUse, Program
 from dsbench.read.stats.values import Collision, Doubt, Interval
@@ -126,6 +127,24 @@ def test_contents_lead_to_every_section(text: str) -> None:
     assert len(identifiers) == len(set(identifiers))
     assert {a["aria-labelledby"] for a in reader.named("section")} <= set(identifiers)
     assert {str(a["href"]).removeprefix("#") for a in reader.named("a")} <= set(identifiers)
+
+
+def test_the_tabs_stand_above_the_answer(text: str) -> None:
+    assert text.index('aria-label="Contents"') < text.index("<h1>")
+
+
+def test_columns_without_a_value_are_left_out() -> None:
+    shown = Table("t", [Column("scale"), Column("a"), Column("b")], [(1, None, 2.0), (2, math.nan, 3.0)])
+    assert [(at, column.head) for at, column in find_filled(shown)] == [(0, "scale"), (2, "b")]
+
+
+def test_checks_that_hold_are_folded() -> None:
+    def shown(*holds: bool) -> str:
+        checks = {"1": [{"name": f"sum {at}", "holds": one, "detail": "0"} for at, one in enumerate(holds)]}
+        return page(sample.evaluation(scales=(1,)), sample.run(checks=checks))
+
+    assert "<summary>All 2 conditions hold</summary>" in shown(True, True)
+    assert "conditions hold</summary>" not in shown(True, False)
 
 
 def test_headline_gives_dsi_rating_and_status(text: str) -> None:
