@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from dsbench.read.blocks import Table
+from dsbench.read.draw import specs
+from dsbench.read.draw.hero import hero
 from dsbench.read.draw.queries import side_by_side
 from dsbench.read.several.queries import document, read_queries, tell_queries
 from dsbench.read.stats.queries import QUERIES, REFRESHES, decide, power
 from dsbench.read.text import render_text
+from fixtures import sample
 
 S = 1_000_000_000
 
@@ -81,6 +84,15 @@ def test_very_short_queries_count_as_a_thousandth_of_the_longest() -> None:
     short = {**times, "Q1": 0.000_001}
     assert power(short, 1) == pytest.approx(power({**times, "Q1": 0.01}, 1))
     assert power({**times, "RF1": 0.000_001}, 1) > power(times, 1)
+
+
+def test_the_page_of_queries_begins_with_their_times() -> None:
+    times = [*alone("power1", TIMES), *together("throughput1", 14), *alone("power2", TIMES), *together("throughput2", 14)]
+    evaluation, run = sample.evaluation(scales=(1,)).replace(queries={1: decide(times, 0.1)}), sample.run()
+    drawn = hero(evaluation, run)
+    assert drawn is not None
+    assert {row["query"] for row in drawn["datasets"]["queries"]} == set(TIMES)
+    assert not {"rate", "cycle", "conf"} & specs(evaluation, run).keys(), "no query has a rate or a cycle"
 
 
 def test_before_a_power_test_there_is_nothing() -> None:
