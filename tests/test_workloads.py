@@ -20,7 +20,7 @@ NAMING = {
     "read/stats/special.py": "the word of an analysis",
     "spec/run.py": "the default of a run",
     "cli/calibrate.py": "the default of a calibration",
-    "cli/workloads.py": "the one that no user chooses",
+    "workloads.py": "the one that no user chooses",
     "read/page.py": "a word of Vega-Lite",
     "measure/loaders/bench.py": "what drivers and peers can run",
     "measure/loaders/peers.py": "what sysbench can run",
