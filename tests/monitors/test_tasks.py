@@ -94,6 +94,18 @@ def test_threads_are_added_up_and_new_ones_counted_from_their_beginning(server: 
     assert dict_of(server) == found, "nothing has happened since"
 
 
+def test_only_new_processes_are_looked_for_at_the_end_of_a_cycle(tmp_path: Path) -> None:
+    for pid in (7, 8, 9):
+        write(tmp_path, pid, 1, {pid: Thread(10)})
+    first = proc.processes(tmp_path)
+    shutil.rmtree(tmp_path / "7")
+    write(tmp_path, 8, 3, {8: Thread(10)})
+    write(tmp_path, 10, 9, {10: Thread(10)})
+    again = proc.processes(tmp_path, first)
+    assert {pid: one.parent for pid, one in again.items()} == {8: 1, 9: 1, 10: 9}, "8 was not read again"
+    assert proc.family(again, [9]) == {9, 10}
+
+
 def test_many_sessions_of_less_than_a_tick_each_are_no_zero(server: Tasks, tmp_path: Path) -> None:
     for pid in range(20, 84):
         write(tmp_path, pid, 10, {pid: Thread(9)})

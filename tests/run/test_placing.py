@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from math import exp, sqrt
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 import dsbench
 from dsbench.library.ab import versus
 from dsbench.measure import placing
-from dsbench.measure.placing import fix_placement, is_better
+from dsbench.measure.placing import fix_placement
 
 POSTGRES = {"scales": (1,), "cycles": 1, "duration": 2, "threads": 2}
 
@@ -21,33 +23,51 @@ def read_choice(archive: dsbench.Archive) -> tuple[str, dict[str, object]]:
 
 
 @pytest.mark.parametrize(
-    ("follow", "free", "better"),
+    ("follow", "free", "chosen"),
     [
-        ((120, 118, 121, 119), (100, 101, 99, 100), True),
-        ((100, 101, 99, 100), (120, 118, 121, 119), False),
-        ((130, 90, 120, 95), (100, 100, 100, 100), False),
-        ((100, 100, 100, 100), (100, 100, 100, 100), False),
-        ((120, 118, 121), (100, 101, 99), False),
-        ((120, 118, 121, 119), (0, 1, 1, 1), False),
-        ((), (), False),
+        ((120, 118, 121, 119), (100, 101, 99, 100), "follow"),
+        ((100, 101, 99, 100), (120, 118, 121, 119), "free"),
+        ((100, 101, 99, 100), (100, 100, 101, 99), "free"),
+        ((130, 90, 120, 95), (100, 100, 100, 100), ""),
+        ((130, 110, 120, 105), (100, 100, 100, 100), ""),
+        ((130, 110, 120, 105, 125), (100, 100, 100, 100), ""),
+        ((130, 110, 120, 105, 125), (100, 100, 100, 100, 100), ""),
+        ((130, 110, 120, 105, 125, 115), (100, 100, 100, 100, 100, 100), "follow"),
+        ((130, 80) * 5, (100,) * 10, "free"),
+        ((120, 118, 121), (100, 101, 99), ""),
+        ((120, 118, 121, 119), (0, 1, 1, 1), "free"),
+        ((), (), ""),
     ],
 )
-def test_only_a_clear_gain_is_one(follow: tuple[float, ...], free: tuple[float, ...], better: bool) -> None:
-    assert is_better(follow, free) is better
+def test_turns_go_on_until_they_tell(follow: tuple[float, ...], free: tuple[float, ...], chosen: str) -> None:
+    assert placing.weigh(follow, free) == chosen
 
 
-def test_what_drifts_evenly_favours_neither() -> None:
-    turns = [100.0 * 1.1**number for number in range(8)]
-    rates = {which: [rate for rate, of in zip(turns, placing._ORDER, strict=True) if of == which] for which in ("free", "follow")}
-    assert not is_better(rates["follow"], rates["free"])
-    assert not is_better(rates["free"], rates["follow"])
+def choose(draw: random.Random, gain: float, drift: float, spread: float) -> str:
+    """What a trial chooses whose turns vary by ``spread`` and rise by ``drift`` over twenty turns."""
+    rates: dict[str, list[float]] = {"free": [], "follow": []}
+    for number in range(20):
+        placement = placing._BLOCKS[number // 4 % 2][number % 4]
+        level = gain * (placement == "follow") + drift * number / 20
+        rates[placement].append(exp(draw.gauss(level, spread)))
+        if chosen := placing.weigh(rates["follow"], rates["free"]):
+            return chosen
+    raise AssertionError("the trial has no end")
+
+
+def test_where_nothing_is_different_one_trial_in_twenty_chooses_to_follow() -> None:
+    draw = random.Random(1)
+    chosen = [choose(draw, gain=0, drift=0.3, spread=0.15) for _ in range(2000)]
+    # 4.3 % in 40,000 trials; four standard deviations of 2,000.
+    assert 0.043 - 4 * sqrt(0.043 / 2000) < chosen.count("follow") / 2000 < 0.043 + 4 * sqrt(0.043 / 2000)
+    assert [choose(draw, gain=0.3, drift=0.3, spread=0.1) for _ in range(200)].count("follow") > 190
 
 
 @pytest.mark.parametrize("chosen", ["free", "follow"])
 def test_turns_choose_for_all_cycles_and_leave_the_database_whole(
     chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(placing, "is_better", lambda rates, others: chosen == "follow")
+    monkeypatch.setattr(placing, "weigh", lambda follow, free: chosen if len(follow) == len(free) == 4 else "")
     monkeypatch.setattr(placing, "_TURN_S", (0.1, 0.1))
     archive = dsbench.run("private:postgresql", **POSTGRES | {"scales": (1, 2)}, out=tmp_path)
     asked, tried = read_choice(archive)

@@ -115,7 +115,9 @@ def look(known: Known, root: Path = proc.ROOT) -> Look | None:
     if times is None:
         return None
     processes = proc.processes(root)
-    moved = {pid: both for pid in processes if (both := proc.read(root / str(pid) / "io", proc.moved)) is not None}
+    # Threads of the kernel count as nobody's transfers, and are most of the processes of a machine with many CPUs.
+    named = (pid for pid, one in processes.items() if not one.kernel)
+    moved = {pid: both for pid in named if (both := proc.read(f"{root}/{pid}/io", proc.moved)) is not None}
     told = {what: proc.read(root / "pressure" / what, proc.pressure) for what in proc.RESOURCES}
     pressure = {what: one for what, one in told.items() if one is not None}
     stat = known.device.folder / "stat" if known.device else None

@@ -76,9 +76,11 @@ def process(stat: bytes) -> Process:
     begin, end = stat.index(b"("), stat.rindex(b")")
     fields = stat[end + 2 :].split()
     name = stat[begin + 1 : end].decode(errors="replace")
-    user, system, children_user, children_system = (int(field) for field in fields[11:15])
+    if not name.isprintable():
+        name = "".join(c if c.isprintable() else "?" for c in name)
+    user, system, children_user, children_system = map(int, fields[11:15])
     return Process(
-        "".join(c if c.isprintable() else "?" for c in name), int(fields[1]), bool(int(fields[6]) & _KERNEL_THREAD),
+        name, int(fields[1]), bool(int(fields[6]) & _KERNEL_THREAD),
         int(fields[19]), user, system, children_user, children_system,
     )  # fmt: skip
 
@@ -114,24 +116,32 @@ def pressure(text: bytes) -> Pressure:
     return Pressure(int(found[2]), float(found[1]) / 100)
 
 
-def processes(root: Path = ROOT) -> dict[int, Process]:
-    """All processes that can be seen, by pid."""
-    found = ((pid, read(root / str(pid) / "stat", process)) for pid in pids(root))
-    return {pid: known for pid, known in found if known is not None}
+def processes(root: Path = ROOT, known: Mapping[int, Process] | None = None) -> dict[int, Process]:
+    """All processes that can be seen, by pid. Those in ``known`` are not read again: a machine may have 40,000."""
+    known, found = known or {}, dict[int, Process]()
+    for pid in pids(root):
+        if (one := known.get(pid)) is None:
+            try:
+                one = process(content(f"{root}/{pid}/stat"))
+            except (OSError, ValueError, IndexError):
+                continue
+        found[pid] = one
+    return found
 
 
 def pids(root: Path) -> list[int]:
     """Numbers that are names in the folder ``root``; none where it has gone."""
     try:
-        return [int(path.name) for path in root.iterdir() if path.name.isdigit()]
+        return [int(name) for name in os.listdir(root) if name.isdigit()]  # noqa: PTH208  # There are many.
     except OSError:
         return []
 
 
-def read(path: Path, parse: Callable[[bytes], T]) -> T | None:
+def read(path: Path | str, parse: Callable[[bytes], T]) -> T | None:
     """``path`` read by ``parse``; ``None`` where it has gone, is not allowed or is of another form."""
     try:
-        return parse(path.read_bytes())
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123  # Without a Path: there are many.
+            return parse(file.readall())
     except (OSError, ValueError, KeyError, IndexError):
         return None
 

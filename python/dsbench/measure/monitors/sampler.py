@@ -54,6 +54,11 @@ class Sampler:
         """CPU time that sampling took, known after ``stop``."""
 
     @property
+    def every_second(self) -> list[Monitor]:
+        """Those that are read every second of a cycle."""
+        return list(self._often)
+
+    @property
     def notes(self) -> list[str]:
         """What could not be read and why, each once."""
         own = [f"{monitor.name}: {note}" for monitor in self._monitors for note in monitor.notes]

@@ -70,11 +70,12 @@ class Tasks:
         self.notes: list[str] = []
         self._who, self._known, self._root, self._clients = who, known, root, clients
         self._last: _Reading | None = None
+        self._processes: dict[int, Process] = {}
         self._sums: dict[str, float] = {}
 
     def begin(self) -> None:
         """Forgets what was read: between two cycles sessions end."""
-        self._last = None
+        self._last, self._processes = None, {}
 
     def sample(self) -> list[Value]:
         """Counters since the first sample of the cycle; nothing where they cannot be known. The client's CPU time has
@@ -93,7 +94,7 @@ class Tasks:
         threads: dict[tuple[int, int], Scheduled] = {}
 
         def add(pid: int) -> None:
-            if (one := proc.read(self._root / str(pid) / "stat", proc.process)) is not None:
+            if (one := proc.read(f"{self._root}/{pid}/stat", proc.process)) is not None:
                 processes[pid] = one
                 threads.update({(pid, tid): found for tid, found in proc.scheduled(self._root, pid).items()})
 
@@ -108,7 +109,9 @@ class Tasks:
         if self._who == RUN:
             return {os.getpid(), *self._clients()}
         roots = [pid for pid, who in self._known.roots.items() if who == SERVER]
-        return proc.family(proc.processes(self._root), roots)
+        # Whoever was no child of the server at the first sample becomes none: only who has come since is read.
+        self._processes = proc.processes(self._root, self._processes)
+        return proc.family(self._processes, roots)
 
 
 _TIMES: Final = ("cpu", "queued")
