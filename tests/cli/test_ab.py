@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -34,14 +33,14 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[RunSpec]:
     asked: list[RunSpec] = []
     noise = itertools.cycle([0, 3, -2, 4, -3])
 
-    def perform(spec: RunSpec, out: Path, _observer: Observer, _stop: Stop | None) -> SimpleNamespace:
+    def perform(spec: RunSpec, out: Path, _observer: Observer, _stop: Stop | None) -> Outcome:
         asked.append(spec)
         count = (500 if spec.label == "A" else 450) + next(noise)
         run = run_json({**spec.described(), "cycles": 1, "duration": 1.0}, name=f"run{len(asked):02}-{spec.label}")
         path = write(out, run, {"cycles": [cycle_row(1, 1, [MS] * count)]}).path
-        return SimpleNamespace(outcome=Outcome(path, "complete"))
+        return Outcome(path, "complete")
 
-    monkeypatch.setattr(ab, "perform", perform)
+    monkeypatch.setattr(ab, "perform_apart", perform)
     return asked
 
 
@@ -153,15 +152,15 @@ def test_what_has_no_database_in_common_is_refused(b: dict[str, object], option:
 def test_a_run_that_fails_ends_it_and_what_was_made_is_kept(
     made: list[RunSpec], called: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    works = ab.perform
+    works = ab.perform_apart
     words = ("ab", "private:sqlite", "mock:", "--scales", "1", "--threads", "2", "--out", "o", "--quiet")
 
     def fails(*given: object) -> object:
         if len(made) == 6:
-            return SimpleNamespace(outcome=Outcome(tmp_path, "failed", RunError("the server is gone", "")))
+            return Outcome(tmp_path, "failed", RunError("the server is gone", ""))
         return works(*given)
 
-    monkeypatch.setattr(ab, "perform", fails)
+    monkeypatch.setattr(ab, "perform_apart", fails)
     done = called(*words)
     assert done.returncode == 1
     assert "the server is gone; 1 complete block kept in o, at least 2 blocks left" in done.stderr
@@ -169,7 +168,7 @@ def test_a_run_that_fails_ends_it_and_what_was_made_is_kept(
     kept = json.loads((tmp_path / "o/ab.json").read_text())
     assert (len(kept["blocks"]), kept["error"], kept["verdict"]) == (1, "the server is gone", "undecided")
     assert (tmp_path / "o/ab.txt").read_text() == done.stdout.partition("o/")[0]
-    monkeypatch.setattr(ab, "perform", works)
+    monkeypatch.setattr(ab, "perform_apart", works)
 
     refused = called(*words)
     assert refused.returncode == 2, "blocks without a verdict are not written over"
@@ -223,7 +222,7 @@ def test_both_sides_are_tried_before_the_first_load(b: str, words: str, made: li
 def test_a_run_without_a_rate_ends_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     spec = build({"scales": (1,), "cycles": 1, "duration": 1.0})
     path = write(tmp_path, run_json(spec.described()), {"cycles": [cycle_row(1, 1, [])]}).path
-    monkeypatch.setattr(ab, "perform", lambda *_: SimpleNamespace(outcome=Outcome(path, "complete")))
+    monkeypatch.setattr(ab, "perform_apart", lambda *_: Outcome(path, "complete"))
     found = versus(spec, spec, tmp_path, observer=lambda _: Silent())
     assert str(found.error).startswith("nothing was committed at a scale of small")
 
@@ -248,7 +247,7 @@ def test_files_and_options_of_both_come_together(
     made: list[RunSpec], called: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "b.toml").write_text('target = "private:mariadb"\nscales = [1]\nthreads = 3\n')
-    monkeypatch.setattr(ab, "try_target", lambda _spec: None)  # Neither server has to be here.
+    monkeypatch.setattr(ab, "try_apart", lambda _spec: None)  # Neither server has to be here.
     words = ("--limit", "memory=1GiB", "--set", "flush=0", "--threads", "2", "--scales", "1", "--quiet", "--out", "o")
     assert called("ab", "private:mariadb@10", "b.toml", *words).returncode == 3
     a, b = sorted(made[:2], key=lambda spec: spec.label)

@@ -16,12 +16,11 @@ import numpy as np
 from dsbench import servers
 from dsbench.archive import Archive, ArchiveError, OutError
 from dsbench.archive.parts import replace as written
-from dsbench.library.running import perform
+from dsbench.library.apart import perform_apart, try_apart
 from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
 from dsbench.measure.placing import TRY, fix_placement
-from dsbench.measure.run import try_target
 from dsbench.read.blocks import Answer, Column, Diagram, Sentence, Table, Terms
 from dsbench.read.blocks import Block as Show
 from dsbench.read.choice import Choice, Figure, list_stages, make_choice, refuse_missing
@@ -193,11 +192,12 @@ def versus(
     observer: Callable[[RunSpec], Observer], stop: Stop | None = None,
     told: Callable[[str], None] = lambda _words: None, choice: Choice = _RATE,
 ) -> Versus:
-    """Makes blocks of runs, A B B A or B A A B as drawn, each on a fresh server and database, until one verdict stands.
+    """Makes blocks of runs, A B B A or B A A B as drawn, each in a process of its own, until one verdict stands.
 
-    That is when the interval of the ratio excludes 1, or leaves no ``difference`` (share 0-1) open; after ``blocks``
-    at the earliest, after ``most_blocks`` anyway. The runs of a block share a seed. Their archives are left in ``out``,
-    and so is ``ab.json`` after each block: ``resume`` goes on after the blocks that it lists.
+    Each has a fresh server and database. They end when the interval of the ratio excludes 1, or leaves no
+    ``difference`` (share 0-1) open; after ``blocks`` at the earliest, after ``most_blocks`` anyway. The runs of a block
+    share a seed. Their archives are left in ``out``, and so is ``ab.json`` after each block: ``resume`` goes on after
+    the blocks that it lists.
     With ``one_database`` a short run before each block makes the database, and each run of the block starts a server on
     it, as the run before left it: for settings that do not shape data.
     ``choice`` is what is measured; of a run with stages, none of which it names, that is the last one.
@@ -263,7 +263,7 @@ def _make_block(
 def _try(letter: str, spec: RunSpec) -> None:
     """``SpecError`` or ``RunError`` where the run of a side could not begin."""
     try:
-        try_target(spec)
+        try_apart(spec)
     except SpecError as error:
         raise SpecError(f"{letter}: {error.option}", error.problem, error.remedy) from None
     except RunError as error:
@@ -365,7 +365,7 @@ def _run(
 ) -> tuple[Path, Figure]:
     if stop.requested:  # Between two runs.
         raise RunError("stopped between two runs", "")
-    outcome = perform(spec, out, observer(spec), stop).outcome
+    outcome = perform_apart(spec, out, observer(spec), stop)
     if outcome.error is not None:
         raise outcome.error
     evaluation = evaluate(Archive.open(outcome.archive))

@@ -16,7 +16,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -43,21 +43,27 @@ _END_S: Final = 60.0
 
 
 def perform_apart(
-    spec: RunSpec, out: Path, observer: Observer, stop: Stop | None = None, nodes: Sequence[str] = (), address: str = ""
+    spec: RunSpec, out: Path, observer: Observer, stop: Stop | None = None, nodes: Sequence[str] | None = None,
+    address: str = "",
 ) -> Outcome:
     """As ``perform``, in a process of its own. ``nodes`` and ``address`` are those of ``study.joined``.
 
-    Where that process ends without a word, as by the kernel for a lack of memory, ``RunError`` says by what.
-    """
-    asked = {"spec": spec.model_dump(mode="json"), "out": str(out), "nodes": list(nodes), "address": address}
+    Without ``nodes`` the run waits for those that were started by hand, as ``perform`` does. Where the process ends
+    without a word, as by the kernel for a lack of memory, ``RunError`` says by what.
+    """  # fmt: skip
+    asked = {"spec": spec.model_dump(mode="json"), "out": str(out), "address": address,
+             "nodes": None if nodes is None else list(nodes)}  # fmt: skip
     said = _ask(asked, observer, stop)
     error = _error_of(said["error"]) if said["error"] is not None else None
     return Outcome(Path(said["archive"]), said["status"], error, tuple(said["void_scales"]), said["aborted"])
 
 
 def try_apart(spec: RunSpec) -> None:
-    """As ``try_target``, in a process of its own."""
-    _ask({"spec": spec.model_dump(mode="json")})
+    """As ``try_target``; that of Firebird is in a process of its own, because it fits one library and engine only."""
+    if "firebird" in (spec.target.private, spec.target.scheme):
+        _ask({"spec": spec.model_dump(mode="json")})
+    else:
+        try_target(spec)
 
 
 def send_line(child: subprocess.Popen[str], said: Mapping[str, Any]) -> None:
@@ -209,7 +215,8 @@ def _serve(asked: Mapping[str, Any], observer: Observer, stop: Stop) -> dict[str
     if "out" not in asked:
         try_target(spec)
         return {}
-    with joined(spec, asked["nodes"], asked["address"]) as joining:
+    nodes = asked["nodes"]
+    with nullcontext() if nodes is None else joined(spec, nodes, asked["address"]) as joining:
         outcome = perform(spec, Path(asked["out"]), observer, stop, joining).outcome
     return {
         "archive": str(outcome.archive), "status": outcome.status, "void_scales": outcome.void_scales,

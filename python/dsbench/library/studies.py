@@ -9,7 +9,7 @@ from dsbench import study as room
 from dsbench.library.apart import perform_apart, try_apart
 from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop
-from dsbench.measure.run import Outcome, try_target
+from dsbench.measure.run import Outcome
 from dsbench.spec import RunSpec
 from dsbench.study import Study, Watch
 
@@ -25,10 +25,4 @@ def conduct(study: Study, watch: Watch, stop: Stop, *, again: bool = False, eras
 
 def tried(study: Study, tell: Callable[[str], None], *, again: bool = False) -> Study:
     """``study`` without the trials whose server does not take their settings; see ``dsbench.study.tried``."""
-    return room.tried(study, tell, again=again, attempt=_try)
-
-
-def _try(spec: RunSpec) -> None:
-    """A process takes one client library of Firebird, and one configuration of its engine."""
-    firebird = "firebird" in (spec.target.private, spec.target.scheme)
-    (try_apart if firebird else try_target)(spec)
+    return room.tried(study, tell, again=again, attempt=try_apart)
