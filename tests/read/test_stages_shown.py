@@ -167,6 +167,8 @@ def test_a_rate_of_a_stage_is_that_of_its_measured_clients_alone(tmp_path: Path)
 def test_they_stand_in_text_json_and_page(comparison: Comparison) -> None:
     text = shown.text(comparison)
     assert text.startswith("Fastest of 4 in 3 stages: ")
+    assert "the two fastest differ by less than 5%" in text.splitlines()[0]
+    assert "Peaks" not in text, "a peak over stages of different work is none"
     assert "B new       1      1  0.95▼" in text
     assert "efficiency, query" in text
     assert "\x1b" not in text

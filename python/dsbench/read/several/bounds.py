@@ -123,6 +123,8 @@ def of_evaluations(given: Sequence[tuple[RunRecord, Evaluation]]) -> Bounds:
 
 
 def _measured(run: RunRecord, evaluation: Evaluation) -> Iterator[Measured]:
+    if evaluation.staged:  # Clients of different work have no peak in common.
+        return
     parts = list(evaluation.series.values()) or [evaluation]
     scales = {x for part in parts for x in part.cycle_rates if x not in part.void_scales}
     if not scales:

@@ -136,11 +136,26 @@ def _say_stages(comparison: Comparison) -> str:
             return f"In none of {len(ratios)} stages {labels[0]} and {labels[1]} differ by {FASTER - 1:.0%} or more."
         of = f"{faster} of {len(ratios)} stages"
         return f"{labels[1]} is faster than {labels[0]} in {of} and slower in {slower}{rest}."
-    first = [max(having, key=lambda side: stages.rate(side, at)) for at in columns
-             if (having := [side for side in range(len(labels)) if stages.rate(side, at) > 0])]  # fmt: skip
-    wins = sorted(((first.count(side), label) for side, label in enumerate(labels) if side in first), reverse=True)
-    said = [f"{label} in {count}" for count, label in wins]
-    return f"Fastest of {len(labels)} in {len(first)} stages: {_join(said)}."
+    first = [found for at in columns if (found := _find_fastest(comparison, at)) is not None]
+    won = {label: first.count(side) for side, label in enumerate(labels) if side in first}
+    said = [f"{label} in {count}" for label, count in sorted(won.items(), key=lambda one: -one[1])]
+    alike = f"in {first.count(_ALIKE)} the two fastest differ by less than {FASTER - 1:.0%}" if _ALIKE in first else ""
+    words = "; ".join(part for part in (_join(said) if said else "", alike) if part)
+    return f"Fastest of {len(labels)} in {len(first)} stages: {words}."
+
+
+_ALIKE: Final = -1
+"""In place of the side that is fastest in a stage."""
+
+
+def _find_fastest(comparison: Comparison, at: int) -> int | None:
+    """The side that is fastest in stage number ``at``; ``None`` where none has a rate."""
+    stages = comparison.stages
+    rates = sorted(((rate, -side) for side in range(len(comparison.sides)) if (rate := stages.rate(side, at)) > 0),
+                   reverse=True)  # fmt: skip
+    if not rates:
+        return None
+    return _ALIKE if len(rates) > 1 and rates[0][0] < FASTER * rates[1][0] else -rates[0][1]
 
 
 def tell_relative(comparison: Comparison, names: Sequence[str], *, brief: bool) -> Iterator[Table]:
