@@ -7,6 +7,7 @@ import errno
 import os
 import re
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -137,6 +138,11 @@ def device_of(path: Path) -> Device | None:
         return _by_number(Path(mount.source).stat().st_rdev)
     except OSError:
         return None
+
+
+def devices_of(paths: Iterable[Path]) -> tuple[Device, ...]:
+    """The block devices that hold ``paths``, each once."""
+    return tuple(dict.fromkeys(found for path in paths if (found := device_of(path)) is not None))
 
 
 def visible(path: Path) -> Path | None:

@@ -109,7 +109,7 @@ class Gone:
 
 
 def test_a_server_that_is_gone_is_noted_not_raised() -> None:
-    server = [m for m in monitors_for("firebird", None, Gone()) if m.name == "server"]
+    server = [m for m in monitors_for("firebird", (), Gone()) if m.name == "server"]
     beside = Sampler(server)
     beside.start(time.monotonic_ns())
     assert beside.stop() == []

@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from dsbench.devices import Device, devices_of
 from dsbench.measure.monitors import SERVER, Known, Monitor, monitors_for
 from dsbench.measure.monitors.system import Client, Network, OperatingSystem, StorageDevice, SystemCalls
 
@@ -47,7 +48,7 @@ def _compute_until_the_system_tells() -> None:
 
 
 def test_names_and_units_are_those_of_the_archive(tmp_path: Path) -> None:
-    seen = {(m.name, metric): unit for m in monitors_for("sqlite", tmp_path, None) for metric, unit, _ in m.sample()}
+    seen = {(m.name, metric): unit for m in monitors_for("sqlite", [tmp_path], None) for metric, unit, _ in m.sample()}
     seconds = [("os", f"cpu_{s}") for s in ("user", "system", "iowait", "idle", "steal")]
     seconds += [("client", "cpu_user"), ("client", "cpu_system")]
     seconds += [("device", m) for m in ("read_time", "write_time", "busy_time", "flush_time")]
@@ -130,25 +131,38 @@ def test_what_is_written_and_flushed_reaches_the_device(tmp_path: Path) -> None:
     assert gained["write_time"] >= 0
 
 
+def test_devices_of_the_data_are_added_up_and_a_disk_counts_its_flushes_once(tmp_path: Path) -> None:
+    disk, other = (Device(name, tmp_path / name) for name in ("sda", "sdb"))
+    parts = [Device(name, tmp_path / "sda" / name) for name in ("sda1", "sda2")]
+    for number, device in enumerate((disk, *parts, other), 1):
+        device.folder.mkdir()
+        (device.folder / "stat").write_text(" ".join([str(number)] * 17))
+    for part in parts:
+        (part.folder / "partition").write_text("1")
+    found = {name: value for name, _unit, value in StorageDevice(*parts, other).sample()}
+    assert (found["reads"], found["write_bytes"], found["flushes"]) == (2 + 3 + 4, (2 + 3 + 4) * 512, 1 + 4)
+
+
 def test_counters_are_those_of_the_device_that_holds_the_data(tmp_path: Path) -> None:
     device = StorageDevice.holding(tmp_path)
     if device is None:
         pytest.skip("the temporary directory lies on no block device")
-    line = next(r for r in Path("/proc/diskstats").read_text().splitlines() if r.split()[2] == device.device.name)
+    (holder,) = devices_of([tmp_path])
+    line = next(r for r in Path("/proc/diskstats").read_text().splitlines() if r.split()[2] == holder.name)
     assert line.split()[0:2] == [str(os.major(tmp_path.stat().st_dev)), str(os.minor(tmp_path.stat().st_dev))]
     assert _values(device)["reads"] >= int(line.split()[3])
 
 
 def test_memory_has_no_device() -> None:
     assert StorageDevice.holding(Path("/dev/shm")) is None
-    assert [m.name for m in monitors_for("sqlite", Path("/dev/shm"), None)] == ALWAYS
+    assert [m.name for m in monitors_for("sqlite", [Path("/dev/shm")], None)] == ALWAYS
 
 
 def test_without_a_folder_here_there_is_no_device() -> None:
-    assert [m.name for m in monitors_for("mock", None, None)] == ALWAYS
+    assert [m.name for m in monitors_for("mock", (), None)] == ALWAYS
 
 
 def test_a_server_whose_processes_are_known_has_a_monitor_of_them() -> None:
-    assert [m.name for m in monitors_for("mock", None, None, Known({1: SERVER}))] == [
+    assert [m.name for m in monitors_for("mock", (), None, Known({1: SERVER}))] == [
         *ALWAYS, "server_threads", "server_tasks"
     ]  # fmt: skip

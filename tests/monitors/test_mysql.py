@@ -97,7 +97,7 @@ class Gone:
 
 
 def test_a_server_that_is_gone_is_noted_not_raised() -> None:
-    monitors = monitors_for("mysql", None, Gone())
+    monitors = monitors_for("mysql", (), Gone())
     server = next(m for m in monitors if m.name == "server")
     assert server.sample() == []
     assert any("the server is gone" in note for note in server.notes)

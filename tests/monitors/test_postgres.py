@@ -75,7 +75,7 @@ class Gone:
 
 
 def test_a_server_that_is_gone_is_noted_not_raised(tmp_path: Path) -> None:
-    monitors = monitors_for("postgres", tmp_path, Gone())
+    monitors = monitors_for("postgres", [tmp_path], Gone())
     server = next(m for m in monitors if m.name == "server")
     assert server.sample() == []
     assert "the server is gone" in server.notes[0]

@@ -32,25 +32,26 @@ def test_shared_memory_counts_once(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_counted_as_it_lies_on_the_storage(tmp_path: Path) -> None:
-    data, log = tmp_path / "data", tmp_path / "log"
-    data.mkdir()
-    log.mkdir()
+    data, log, apart = (tmp_path / name for name in ("data", "log", "apart"))
+    for folder in (data, log, apart):
+        folder.mkdir()
+    (apart / "of another device").write_bytes(b"x" * 100 * KB)
     (log / "segment").write_bytes(b"x" * 100 * KB)
     (data / "wal").symlink_to(log)
     (data / "table").write_bytes(b"x" * 200 * KB)
     os.link(data / "table", data / "same")
     with (data / "sparse").open("wb") as file:
         file.truncate(1 << 30)
-    found = {metric: value for metric, _, value in Sizes(lambda: 7, data, Known({})).sample()}
+    found = {metric: value for metric, _, value in Sizes(lambda: 7, [data, log, apart], Known({})).sample()}
     assert found["database_size"] == 7
-    assert 300 * KB <= found["directory_size"] < 350 * KB
+    assert 400 * KB <= found["directory_size"] < 450 * KB, "each file once, by whichever way it is reached"
 
 
 def test_what_cannot_be_read_is_left_out_and_told(tmp_path: Path) -> None:
     def refused() -> int:
         raise OSError("no right")
 
-    sizes = Sizes(refused, tmp_path / "of others", Known({}, server=False))
+    sizes = Sizes(refused, [tmp_path / "of others"], Known({}, server=False))
     sizes.sample()
     assert {metric for metric, _, _ in sizes.sample()} <= {"resident_size"}
     assert sizes.notes == ["database size: no right"]
@@ -64,7 +65,7 @@ def test_they_are_read_before_and_after_a_cycle_only() -> None:
             self.samples += 1
             return super().sample()
 
-    sizes = Counted(lambda: 1, None, Known({}, server=False))
+    sizes = Counted(lambda: 1, [], Known({}, server=False))
     clock = iter(range(0, 10**12, 10**9))
     beside = Sampler([sizes], clock=lambda: next(clock))
     beside.first()
@@ -78,7 +79,7 @@ def test_a_private_server_tells_all_three(server: Server) -> None:
     target = Target(server.url)
     target.create("mark")
     known = Known({os.getpid(): RUN, **dict.fromkeys(server.pids(), SERVER)})
-    sizes = Sizes(target.size_bytes, server.directory, known)
+    sizes = Sizes(target.size_bytes, [server.directory], known)
     found = {metric: value for metric, _, value in sizes.sample()}
     target.drop()
     target.close()

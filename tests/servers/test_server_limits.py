@@ -16,7 +16,7 @@ from dsbench import control_groups, servers, spec
 from dsbench.devices import Mount, device_of
 from dsbench.measure import stack
 from dsbench.servers import folder, limits
-from dsbench.servers.limits.files import among, places
+from dsbench.servers.limits.files import Hierarchy, among, places
 from dsbench.servers.process import Process
 from dsbench.spec import Limits
 from fixtures.private import has_ended
@@ -157,7 +157,7 @@ def test_version_2_has_one_group_where_its_controllers_are_handed_down(
 ) -> None:
     (tree,) = among([Mount(version_2, "cgroup2", "cgroup2", ("rw",))], "0::/user/session")
     wanted = Limits.of(said)
-    (place,) = places(wanted, [tree], "8:0")
+    (place,) = places(wanted, [tree], ["8:0"])
     group = limits.Group(wanted, [place])
     place.choose(group._name)
     group.make()
@@ -173,11 +173,18 @@ def test_version_2_has_one_group_where_its_controllers_are_handed_down(
     assert not path.exists()
 
 
+def test_each_disk_of_the_data_has_the_limit() -> None:
+    for version, lines in ((1, ["8:0 1024", "8:16 1024"]), (2, ["8:0 wbps=1024", "8:16 wbps=1024"])):
+        tree = Hierarchy(version, Path("/x"), Path("/x"), frozenset({"io", "blkio"}))
+        (place,) = places(Limits(write=1024), [tree], ["8:0", "8:16"])
+        assert [text for _file, text, _needed in place.written] == lines
+
+
 def test_a_controller_is_switched_on_only_where_none_has_it_and_off_again(version_2: Path) -> None:
     (version_2 / "cgroup.subtree_control").write_text("cpu")
     (version_2 / "user/cgroup.subtree_control").write_text("")
     (tree,) = among([Mount(version_2, "cgroup2", "cgroup2", ("rw",))], "0::/user/session")
-    (place,) = places(Limits(memory=MIB), [tree], "")
+    (place,) = places(Limits(memory=MIB), [tree], [])
     place.choose("dsbench-x")
     assert (place.parent / "cgroup.subtree_control").read_text() == "+memory"
     place.undo()

@@ -259,11 +259,13 @@ class _Run:
         name, queries = self.target.dialect.name, self.target
         directory = self.server.directory if self.server else stack.data_directory(name, queries, self.spec.target)
         self.statistics = statistics_of(name, queries)
-        described = stack.describe(name, directory, queries, self._url())
+        apart = self.server.apart if self.server else stack.find_apart(directory)
+        folders = [directory, *apart.values()] if directory is not None else []
+        described = stack.describe(name, directory, queries, self._url(), apart)
         pids = self.server.pids() if self.server else []
-        self.known = surroundings.known_processes(self.target, pids, described.server_pid, directory)
+        self.known = surroundings.known_processes(self.target, pids, described.server_pid, folders)
         self.monitors = monitors_for(
-            name, directory, queries, self.known, self.load.pids, port=TargetSpec(url=self._url()).port
+            name, folders, queries, self.known, self.load.pids, port=TargetSpec(url=self._url()).port
         )
         if self.known.server and (rapl := Rapl.readable()):
             self.monitors += (rapl,)
@@ -271,7 +273,7 @@ class _Run:
             self.meter.start()
             self.monitors += (self.meter,)
         # The files of a database without a server may lie in a folder among others.
-        own = directory if self.server or name in _DIRECTORIES else None
+        own = folders if self.server or name in _DIRECTORIES else []
         if self.target.dialect.keeps_data and not self.spec.existing:
             self.monitors += (Sizes(self.target.size_bytes, own, self.known),)
         surroundings.note_system(self.spec, self.target, self.server, self.journal, described)

@@ -35,13 +35,12 @@ from dsbench.spec import Limits, RunSpec, SpecError
 from dsbench.spec.clients import OWN
 
 
-def known_processes(target: Target, pids: Iterable[int], session: int | None, directory: Path | None) -> Known:
+def known_processes(target: Target, pids: Iterable[int], session: int | None, folders: Iterable[Path]) -> Known:
     """The processes of dsbench and of the database of ``target``: of a private server the ``pids``, else those around
-    its process ``session``, ``None`` where there is none to see. ``directory`` holds the data."""
+    its process ``session``, ``None`` where there is none to see. ``folders`` hold the data."""
     private = list(pids)
     seen = bool(private) or session is not None or target.dialect.embedded
-    device = devices.device_of(directory) if directory is not None else None
-    return Known(beside(private, session), seen, device)
+    return Known(beside(private, session), seen, devices.devices_of(folders))
 
 
 def with_nodes(given: Known, pids: Iterable[int]) -> Known:

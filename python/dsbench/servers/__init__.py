@@ -77,7 +77,7 @@ def start(
     base = on or base_directory(target)
     home = _home(target, base, keep=keep, reuse=reuse) if keep or reuse else None
     begin: Callable[[spec.Target, Path, int, Group | None], Server] = _module(product).start
-    return begin(target, home or base, connections, planned(limits, base))
+    return begin(target, home or base, connections, planned(limits, base, *elsewhere(target.settings).values()))
 
 
 def find(target: spec.Target) -> None:

@@ -42,6 +42,8 @@ class Server(ABC):
     """Where the data lies."""
     notes: list[str]
     """What whoever reads the figures must know about this server."""
+    apart: dict[str, Path]
+    """Where a part of the data lies elsewhere, by the setting that says so."""
 
     def __init__(self, base: Path, name: str) -> None:
         """Makes a folder ``dsbench-<name>-XXXX`` in ``base`` and starts the server; what fails leaves nothing.
@@ -52,7 +54,7 @@ class Server(ABC):
         self._taken_up = is_kept(base)
         self._name = name
         self._folders: list[Folder] = []
-        self._apart: dict[str, Path] = {}
+        self.apart: dict[str, Path] = {}
         self._log = Log()
         atexit.register(self.stop)
         try:
@@ -100,8 +102,8 @@ class Server(ABC):
     def keep(self) -> None:
         """Has the data outlive the server, for a later one to take up. ``ServerError`` where they lie in several
         places."""
-        if self._apart:
-            places = ", ".join(str(path) for path in self._apart.values())
+        if self.apart:
+            places = ", ".join(str(path) for path in self.apart.values())
             remedy = "leave log_directory, second_log and tablespaces out"
             raise ServerError(f"data that lie in {places} as well are not kept", remedy)
         self._folders[0].keep(self.version)
@@ -232,7 +234,7 @@ class OwnProcess(Server):
     def _make_apart(self, settings: Mapping[str, str]) -> None:
         """Makes folders of ours in those that settings name for the log and tablespaces; they go with the server."""
         for setting, base in elsewhere(settings).items():
-            self._apart[setting] = self._given_away(self._folder(base) / "files")
+            self.apart[setting] = self._given_away(self._folder(base) / "files")
 
     def _move(self, files: Iterable[Path], to: Path) -> None:
         """Moves what an installer made to another folder of the server's."""

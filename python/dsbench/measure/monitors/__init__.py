@@ -50,12 +50,12 @@ _ENGINES: Final[dict[str, tuple[Callable[[Queries], Monitor], Callable[[Queries]
 
 
 def monitors_for(
-    engine: str, directory: Path | None, queries: Queries | None, known: Known | None = None,
+    engine: str, folders: Iterable[Path], queries: Queries | None, known: Known | None = None,
     clients: Callable[[], Iterable[int]] = tuple, *, port: int = 0,
 ) -> tuple[Monitor, ...]:
     """The monitors of a run.
 
-    ``directory`` holds the data, ``None`` when it is not on this machine; ``queries`` reaches the
+    ``folders`` hold the data, none when they are not on this machine; ``queries`` reaches the
     database system, ``None`` where there is none to ask; ``known`` says which processes are the server's;
     ``clients`` gives the pids of those that make load in place of this one; ``port`` is the server's, 0 for any.
     """  # fmt: skip
@@ -69,7 +69,7 @@ def monitors_for(
         monitors.append(calls)
     if SERVER in known.roots.values():
         monitors.append(Tasks(SERVER, known))
-    device = StorageDevice.holding(directory) if directory is not None else None
+    device = StorageDevice.holding(*folders)
     if device is not None:
         monitors.append(device)
     if engine in _ENGINES and queries is not None:

@@ -37,8 +37,8 @@ class Known:
     other children."""
     server: bool = True
     """Whether the database's processes are among them, or it has none of its own."""
-    device: Device | None = None
-    """Where the data lies."""
+    devices: tuple[Device, ...] = ()
+    """Where the data lies, the log and other parts of it included."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Look:
     pressure: Mapping[str, Pressure]
     """By resource, where the kernel tells."""
     device_moved: tuple[int, int] | None
-    """Bytes read and written on the device of the data."""
+    """Bytes read and written on the devices of the data."""
     queued_ns: Mapping[int, int]
     """By thread of the server."""
 
@@ -120,8 +120,9 @@ def look(known: Known, root: Path = proc.ROOT) -> Look | None:
     moved = {pid: both for pid in named if (both := proc.read(f"{root}/{pid}/io", proc.moved)) is not None}
     told = {what: proc.read(root / "pressure" / what, proc.pressure) for what in proc.RESOURCES}
     pressure = {what: one for what, one in told.items() if one is not None}
-    stat = known.device.folder / "stat" if known.device else None
-    found = Look(at_ns, times, processes, moved, pressure, proc.read(stat, _of_device) if stat else None, {})
+    counts = [one for device in known.devices if (one := proc.read(device.folder / "stat", _of_device)) is not None]
+    both = (sum(read for read, _ in counts), sum(written for _, written in counts)) if counts else None
+    found = Look(at_ns, times, processes, moved, pressure, both, {})
     queued: dict[int, int] = {}
     for pid in (pid for pid, owner in found.owners(known).items() if owner == SERVER):
         queued |= proc.queued_ns(root, pid)
@@ -165,7 +166,7 @@ def between(before: Look, after: Look, known: Known) -> Used:
         idle_ns=gained.idle * TICK_NS,
         **{f"{what}_pressure_ns": _waited_ns(span, what) for what in proc.RESOURCES},
         queued_ns=_queued_ns(span),
-        device=known.device.name if known.device and after.device_moved is not None else "",
+        device=" and ".join(one.name for one in known.devices) if after.device_moved is not None else "",
         device_bytes=sum(device) if device else None,
         device_read_bytes=device[0] if device else None,
         own_bytes=None if read is None or written is None else read + written,

@@ -4,7 +4,7 @@ kernel and the server have to look through files and processes for it."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -29,13 +29,13 @@ class Sizes:
     name = "sizes"
     around = True
 
-    def __init__(self, database: Callable[[], int], directory: Path | None, known: Known) -> None:
-        """``database`` gives the bytes of the tables with their indexes; ``directory`` is the server's alone, ``None``
-        where it has none here; ``known`` tells the server's processes."""
+    def __init__(self, database: Callable[[], int], folders: Sequence[Path], known: Known) -> None:
+        """``database`` gives the bytes of the tables with their indexes; ``folders`` are the server's alone, none where
+        it has none here; ``known`` tells the server's processes."""
         self.notes: list[str] = []
         self._read: dict[str, Callable[[], int | None]] = {
             "database_size": database,
-            "directory_size": lambda: _stored(directory) if directory is not None else None,
+            "directory_size": lambda: _stored(folders) if folders else None,
             "resident_size": lambda: resident(known),
         }
 
@@ -54,14 +54,15 @@ class Sizes:
         return found
 
 
-def _stored(directory: Path) -> int | None:
-    """Bytes that the files below ``directory`` take on the storage, each file once, those behind links included.
+def _stored(top: Sequence[Path]) -> int | None:
+    """Bytes that the files below the folders of ``top`` take on the storage, each file once, those behind links too.
 
-    As ``du`` counts them: sparse files by what is written of them. A log or a tablespace that lies elsewhere is
-    reached by a link. ``None`` where a folder may not be read, as those of a server that others started.
+    As ``du`` counts them: sparse files by what is written of them. Of a server that others started, a log or a
+    tablespace that lies elsewhere is reached by a link. ``None`` where a folder may not be read, as those of such a
+    server.
     """
-    total, seen, folders = 0, set[tuple[int, int]](), [directory]
-    if not os.access(directory, os.R_OK | os.X_OK):
+    total, seen, folders = 0, set[tuple[int, int]](), list(top)
+    if not all(os.access(folder, os.R_OK | os.X_OK) for folder in top):
         return None
     while folders:
         with os.scandir(folders.pop()) as entries:
@@ -77,7 +78,7 @@ def _stored(directory: Path) -> int | None:
                 if entry.is_dir():
                     folders.append(Path(entry.path))
         if len(seen) > _MOST_FILES:
-            raise OSError(f"{directory} holds more than {_MOST_FILES} files")
+            raise OSError(f"{top[0]} holds more than {_MOST_FILES} files")
     return total
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import psutil
 
-from dsbench.devices import Device, device_of
+from dsbench.devices import Device, devices_of
 from dsbench.measure.monitors import proc
 from dsbench.measure.monitors.monitor import Value
 
@@ -140,32 +140,34 @@ SECTOR_BYTES = 512
 
 
 class StorageDevice:
-    """Counters of one block device: the partition, volume or disk on which the file system lies."""
+    """Counters of the block devices of the data: the partitions, volumes or disks on which the file systems lie.
+
+    Those of several, as where the log has a disk of its own, are added up.
+    """
 
     name = "device"
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, *devices: Device) -> None:
         self.notes: list[str] = []
-        self.device = device
-        self._file = device.folder / "stat"
-        self._flushes = device.disk.folder / "stat"  # The kernel counts none for partitions.
+        self._files = [device.folder / "stat" for device in devices]
+        # The kernel counts no flushes for partitions; those of one disk count once.
+        self._flushes = [device.folder / "stat" for device in dict.fromkeys(device.disk for device in devices)]
 
     @classmethod
-    def holding(cls, directory: Path) -> StorageDevice | None:
-        """The device that holds ``directory``; ``None`` where there is none to see: memory, network, container."""
-        device = device_of(directory)
-        return cls(device) if device is not None and (device.folder / "stat").exists() else None
+    def holding(cls, *folders: Path) -> StorageDevice | None:
+        """The devices that hold ``folders``; ``None`` where there is none to see: memory, network, container."""
+        devices = [device for device in devices_of(folders) if (device.folder / "stat").exists()]
+        return cls(*devices) if devices else None
 
     def sample(self) -> list[Value]:
         """Finished operations since the start of the machine.
 
         ``read_time`` and ``write_time`` add up the waits of all operations, ``busy_time`` is the time
-        with at least one under way: operations in parallel can make the former the greater.
+        with at least one under way, of each device: operations in parallel can make the former the greater.
         """
         # Fields of the kernel's Documentation/block/stat.rst, times in milliseconds.
-        count = [int(number) for number in self._file.read_text().split()]
-        reads, _, read_sectors, read_ms, writes, _, write_sectors, write_ms, _, busy_ms = count[:10]
-        flushes = [int(number) for number in self._flushes.read_text().split()[15:17]]
+        reads, _, read_sectors, read_ms, writes, _, write_sectors, write_ms, _, busy_ms = _added(self._files)[:10]
+        flushes = _added(self._flushes)[15:17]
         of_flushes: list[Value] = []
         if len(flushes) == 2:  # Linux 5.5 and later.
             of_flushes = [("flushes", "operations total", flushes[0]), ("flush_time", "s total", flushes[1] / 1000)]
@@ -179,6 +181,11 @@ class StorageDevice:
             ("write_time", "s total", write_ms / 1000),
             ("busy_time", "s total", busy_ms / 1000),
         ]
+
+
+def _added(files: list[Path]) -> list[int]:
+    """The numbers of ``files``, each added to those in its place in the others."""
+    return [sum(column) for column in zip(*(map(int, file.read_text().split()) for file in files), strict=False)]
 
 
 class Pressure:

@@ -203,7 +203,7 @@ class Node:
         cycle = bench.cycle(
             spec, order["seed"], None, stage=order["stage"], node=order["number"], nodes=order["nodes"]
         )
-        sampler = Sampler(monitors_for("", None, None, clients=lambda: cycle.pids), now_ns)
+        sampler = Sampler(monitors_for("", (), None, clients=lambda: cycle.pids), now_ns)
         try:
             course, used = self._run_cycle(share, spec, cycle, sampler, _known(order))
         except Exception as error:  # what was committed until now is in the database, and has to be told

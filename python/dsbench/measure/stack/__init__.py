@@ -5,8 +5,11 @@ Nothing here names a person, a serial number or a password. What a system does n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
 import psutil
 
@@ -16,7 +19,8 @@ from dsbench.measure.stack import machine, rdbms, storage
 from dsbench.measure.stack.described import Described, Items, Layer, Queries, Switch, size
 from dsbench.spec.clients import Peer, find_client
 
-__all__ = ["Described", "Layer", "Queries", "Switch", "by_client", "data_directory", "describe", "fall_short"]
+__all__ = ["Described", "Layer", "Queries", "Switch", "by_client", "data_directory", "describe", "fall_short",
+           "find_apart"]  # fmt: skip
 
 _ROUNDED = 0.01
 """The kernel takes whole pages and milliseconds."""
@@ -28,19 +32,38 @@ def data_directory(engine: str, queries: Queries, target: spec.Target) -> Path |
     return rdbms.directory(engine, queries, target.url)
 
 
-def describe(engine: str, directory: Path | None, queries: Queries, url: str = "") -> Described:
+def find_apart(directory: Path | None) -> dict[str, Path]:
+    """Where parts of the data below ``directory`` lie elsewhere, by its links; none where it is closed to us."""
+    found = {}
+    if directory is not None:
+        for name, pattern in (("log", "pg_wal"), ("tablespace", "pg_tblspc/*")):
+            with contextlib.suppress(OSError):
+                links = [path for path in directory.glob(pattern) if path.is_symlink()]
+                found |= {name if name == "log" else f"{name} {path.name}": path.resolve() for path in links}
+    return found
+
+
+_NOTHING: Final[Mapping[str, Path]] = MappingProxyType({})
+
+
+def describe(
+    engine: str, directory: Path | None, queries: Queries, url: str = "", apart: Mapping[str, Path] = _NOTHING
+) -> Described:
     """All layers, from the processor to dsbench itself.
 
-    ``directory`` holds the data (see ``data_directory``). ``url`` is that of the target; an embedded
-    engine keeps settings there that show in no query before the database exists.
+    ``directory`` holds the data (see ``data_directory``), and folders ``apart`` hold parts of it, by name.
+    ``url`` is that of the target; an embedded engine keeps settings there that show in no query before the database
+    exists.
     """
     database = rdbms.describe(engine, queries, url)
     server, here = database.pid, database.here
     layers = [
         _layer("core", machine.describe_core(server) if here else {"client": machine.model(), "server": _ELSEWHERE}),
-        _layer("storage backend", _of_data(here, directory, lambda data: storage.describe_backend(data, server))),
+        _layer(
+            "storage backend", _of_data(here, directory, lambda data: storage.describe_backend(data, server, apart))
+        ),
         _layer("operating system", machine.describe_system() if here else {"server": _ELSEWHERE}),
-        _layer("file system", _of_data(here, directory, storage.describe_file_system)),
+        _layer("file system", _of_data(here, directory, lambda data: storage.describe_file_system(data, apart))),
         _layer("RDBMS", database.items),
         _layer("API", database.api),
         _layer("driver", database.driver),
@@ -51,7 +74,7 @@ def describe(engine: str, directory: Path | None, queries: Queries, url: str = "
     return Described(
         layers=[layer for layer in layers if layer["items"]],
         settings=dict(database.settings),
-        durability=[*database.durability, *storage.durability(directory if here else None)],
+        durability=[*database.durability, *(storage.durability(directory, apart) if here else ())],
         marks={name: size for name, size in {**memory, **database.marks}.items() if size > 0},
         server_version=database.version,
         server_pid=server,

@@ -9,7 +9,10 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
 from dsbench import control_groups
 from dsbench.devices import VOLATILE, Device, Mount, device_of, mount_of, visible
@@ -25,8 +28,11 @@ _PRIVATE_OPTIONS = {
 _GET_FLAGS, _NO_COPY_ON_WRITE = 0x80086601, 0x00800000  # FS_IOC_GETFLAGS and FS_NOCOW_FL of linux/fs.h
 
 
-def describe_file_system(directory: Path) -> Items:
-    """Type, source, options and room of the file system below ``directory``."""
+_NOTHING: Final[Mapping[str, Path]] = MappingProxyType({})
+
+
+def describe_file_system(directory: Path, apart: Mapping[str, Path] = _NOTHING) -> Items:
+    """Type, source, options and room of the file system below ``directory``, and the types of those of ``apart``."""
     mount = mount_of(directory)
     named = {
         "type": mount.type if mount else "",
@@ -34,7 +40,8 @@ def describe_file_system(directory: Path) -> Items:
         "options": ",".join(_shown(mount)) if mount else "",
         "copy on write": _copy_on_write(mount, directory) if mount else "",
     }
-    return present(named | _room(directory) | (_made(mount) if mount else {}))
+    of_parts = {f"type of {name}": mount.type for name, path in apart.items() if (mount := mount_of(path))}
+    return present(named | _room(directory) | (_made(mount) if mount else {}) | of_parts)
 
 
 def _made(mount: Mount) -> Items:
@@ -56,19 +63,24 @@ def _room(directory: Path) -> Items:
     return {"block size": size(block) if block else "", "size": size(usage.total), "free": size(usage.free)}
 
 
-def durability(directory: Path | None) -> list[Switch]:
-    """Promises that the file system does not keep."""
-    mount = mount_of(directory) if directory is not None else None
-    if mount is None:
-        return []
+def durability(directory: Path | None, apart: Mapping[str, Path] = _NOTHING) -> list[Switch]:
+    """Promises that the file systems of ``directory``, and of what lies ``apart`` from it by name, do not keep."""
     switches: list[Switch] = []
-    if mount.type in VOLATILE:
-        switches.append(unsafe("file system", mount.type, "the data lie in memory: a power cut loses all of them"))
-    for option in mount.options:
-        if option in ("nobarrier", "barrier=0"):
-            meaning = "flushes do not reach through the drive's cache: a power cut may lose commits and corrupt files"
-            switches.append(unsafe("mount option", option, meaning))
+    for name, path in {**({"": directory} if directory is not None else {}), **apart}.items():
+        mount, of = mount_of(path), f" of {name}" if name else ""
+        if mount is None:
+            continue
+        if mount.type in VOLATILE:
+            meaning = f"{name} lies in memory: a power cut loses all of it" if name else _LOST
+            switches.append(unsafe(f"file system{of}", mount.type, meaning))
+        for option in mount.options:
+            if option in ("nobarrier", "barrier=0"):
+                switches.append(unsafe(f"mount option{of}", option, _THROUGH))
     return switches
+
+
+_LOST: Final = "the data lie in memory: a power cut loses all of them"
+_THROUGH: Final = "flushes do not reach through the drive's cache: a power cut may lose commits and corrupt files"
 
 
 def _source(mount: Mount) -> str:
@@ -106,14 +118,22 @@ _VIRTUAL_DRIVERS = {"virtio_blk", "virtio_scsi", "vbd", "xen-blkfront", "vmw_pvs
 _VIRTUAL_MODELS = re.compile(r"qemu|vbox|vmware|virtual|persistentdisk|elastic block|msft", re.IGNORECASE)
 
 
-def describe_backend(directory: Path, server: int | None = None) -> Items:
-    """How the device of ``directory`` is built up, each disk it stands on, and what the process ``server`` may do."""
-    device = device_of(directory)
-    if device is None:
-        return {"device": "none that can be seen from here"}
-    rates = control_groups.disk_rates(server, text(device.disk.folder / "dev"))
-    limited = {f"{what} limit": f"{size(rate)}/s (control group)" for what, rate in rates.items()}
-    return {"device": _built(device)} | {f"disk {disk.name}": _disk(disk) for disk in disks(device)} | limited
+def describe_backend(directory: Path, server: int | None = None, apart: Mapping[str, Path] = _NOTHING) -> Items:
+    """How the devices of ``directory`` and ``apart`` are built up, each disk they stand on, and what the process
+    ``server`` may do."""
+    found: Items = {}
+    on: dict[str, str] = {}
+    limited: dict[str, str] = {}
+    for key, path in {"device": directory, **{f"device of {name}": path for name, path in apart.items()}}.items():
+        device = device_of(path)
+        found[key] = _built(device) if device is not None else "none that can be seen from here"
+        if device is None:
+            continue
+        on |= {f"disk {disk.name}": _disk(disk) for disk in disks(device)}
+        if path == directory:
+            rates = control_groups.disk_rates(server, text(device.disk.folder / "dev"))
+            limited = {f"{what} limit": f"{size(rate)}/s (control group)" for what, rate in rates.items()}
+    return {**found, **on, **limited}
 
 
 def disks(device: Device) -> list[Device]:

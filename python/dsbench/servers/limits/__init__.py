@@ -79,14 +79,14 @@ class Group:
         return gone
 
 
-def planned(limits: Limits, directory: Path) -> Group | None:
-    """The group for a server whose data will lie in ``directory``; ``None`` without limits.
+def planned(limits: Limits, *folders: Path) -> Group | None:
+    """The group for a server whose data will lie in ``folders``; ``None`` without limits.
 
     Whether it can be had is tried: a group is made and removed. ``SpecError`` when this system or user has none.
     """
     if limits == Limits():
         return None
-    group = Group(limits, places(limits, hierarchies(), _device(limits, directory)))
+    group = Group(limits, places(limits, hierarchies(), _devices(limits, folders)))
     try:
         for place in group._places:
             place.choose(group._name)
@@ -99,15 +99,19 @@ def planned(limits: Limits, directory: Path) -> Group | None:
     return group
 
 
-def _device(limits: Limits, directory: Path) -> str:
-    """Number of the disk below ``directory``, such as 8:0, where its rates are limited."""
+def _devices(limits: Limits, folders: Iterable[Path]) -> list[str]:
+    """Numbers of the disks below ``folders``, such as 8:0, each once, where their rates are limited."""
     if limits.read is None and limits.write is None:
-        return ""
-    device = devices.device_of(directory)
+        return []
+    return list(dict.fromkeys(_number(folder) for folder in folders))
+
+
+def _number(folder: Path) -> str:
+    device = devices.device_of(folder)
     with contextlib.suppress(OSError):
         if device is not None:
             return (device.disk.folder / "dev").read_text().strip()
-    problem = f"no disk can be seen below {directory}, whose rates could be limited"
+    problem = f"no disk can be seen below {folder}, whose rates could be limited"
     raise SpecError("--limit", problem, "name a folder on a disk: directory = …, or leave read and write out")
 
 

@@ -158,13 +158,13 @@ class Place:
         return int(found[1]) if found else 0
 
 
-def places(limits: Limits, hierarchies: Iterable[Hierarchy], device: str) -> list[Place]:
-    """One for each tree that has a part of ``limits``; ``device`` is the number of the disk, such as 8:0.
+def places(limits: Limits, hierarchies: Iterable[Hierarchy], disks: Iterable[str]) -> list[Place]:
+    """One for each tree that has a part of ``limits``; ``disks`` are the numbers of those of the data, such as 8:0.
 
     ``SpecError`` names what no tree of this system has.
     """
     found: dict[Path, Place] = {}
-    known = list(hierarchies)
+    known, numbers = list(hierarchies), list(disks)
     for name in limits.described():
         wanted = set(_NEEDS[name])
         tree = next((one for one in known if one.controllers & wanted), None)
@@ -173,11 +173,11 @@ def places(limits: Limits, hierarchies: Iterable[Hierarchy], device: str) -> lis
             raise SpecError("--limit", problem, "leave it out, or run on Linux with the controllers memory, cpu and io")
         place = found.setdefault(tree.top, Place(tree, frozenset(), []))
         place.controllers |= tree.controllers & wanted
-        place.written += _written(name, limits, tree.version, device)
+        place.written += _written(name, limits, tree.version, numbers)
     return list(found.values())
 
 
-def _written(name: str, limits: Limits, version: int, device: str) -> list[_Written]:
+def _written(name: str, limits: Limits, version: int, disks: Iterable[str]) -> list[_Written]:
     if name == "memory":
         # Without it what does not fit would go to the swap, which is no memory that was asked for.
         files = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes") if version == 1 else ("memory.max", "")
@@ -189,6 +189,7 @@ def _written(name: str, limits: Limits, version: int, device: str) -> list[_Writ
             return [("cpu.max", f"{quota} {_PERIOD_US}", True)]
         return [("cpu.cfs_period_us", str(_PERIOD_US), True), ("cpu.cfs_quota_us", str(quota), True)]
     rate = limits.read if name == "read" else limits.write
+    # Each line is a write of its own, and counts beside those before it.
     if version == 2:
-        return [("io.max", f"{device} {name[0]}bps={rate}", True)]
-    return [(f"blkio.throttle.{name}_bps_device", f"{device} {rate}", True)]
+        return [("io.max", f"{disk} {name[0]}bps={rate}", True) for disk in disks]
+    return [(f"blkio.throttle.{name}_bps_device", f"{disk} {rate}", True) for disk in disks]

@@ -76,9 +76,9 @@ class Instance(OwnProcess):
         self._check()
         if not self._taken_up:
             self._initialise()
-            if LOG in self._apart:
+            if LOG in self.apart:
                 made = [file for name in _LOGS for file in self.directory.glob(name)]
-                self._move(made, self._apart[LOG])
+                self._move(made, self.apart[LOG])
         if host:
             self._write_accounts(password)
         port = self._launch(host, self._settings.get("port", ""))
@@ -101,7 +101,7 @@ class Instance(OwnProcess):
         """What the server is called with, be it to run or to be asked."""
         where = {"datadir": self.directory, "tmpdir": self._temporary, "socket": self._socket}
         result = ["--no-defaults", *self._base(), *(f"--{name}={path}" for name, path in where.items())]
-        if log := self._apart.get(LOG):
+        if log := self.apart.get(LOG):
             rocks = self._settings.get("storage_engine", "").lower() == "rocksdb"
             result += [f"--innodb-log-group-home-dir={log}", *([f"--rocksdb-wal-dir={log}"] if rocks else [])]
         result += [f"--pid-file={self._socket.with_name('pid')}", "--skip-name-resolve"]

@@ -64,7 +64,7 @@ class Instance(OwnProcess):
             self._place_apart()
         port = self._launch(host, self._settings.get("port", ""))
         assert self._process is not None
-        if SECOND in self._apart:
+        if SECOND in self.apart:
             self._write_twice(port)
         self._memory = SharedMemory.held(self._process.pid, self.pids())
         if host:
@@ -88,7 +88,7 @@ class Instance(OwnProcess):
 
     def _place_apart(self) -> None:
         """Moves the log, and makes the tablespaces, where settings name folders for them."""
-        for setting, path in self._apart.items():
+        for setting, path in self.apart.items():
             if setting == SECOND:
                 continue
             if setting == LOG:
@@ -104,13 +104,13 @@ class Instance(OwnProcess):
         program = self._binaries.program(second.PROGRAM)
         where = ["-h", str(self._socket_directory), "-p", str(port), "-U", "postgres", "-w", "--slot", second.SLOT]
         self._use([program, *where, "--create-slot", "--if-not-exists"])
-        command: list[str | Path] = [program, *where, "--synchronous", "--no-loop", "-D", self._apart[SECOND]]
+        command: list[str | Path] = [program, *where, "--synchronous", "--no-loop", "-D", self.apart[SECOND]]
 
         def start(out: Path) -> Process:
             return Process(command, user=self._user, env=self._env, log=out, ending=second.ENDING, group=self._group)
 
         out = self.directory.parent / "second.log"
-        self._second = second.SecondLog(start, self._apart[SECOND], self.directory / "pg_wal", out)
+        self._second = second.SecondLog(start, self.apart[SECOND], self.directory / "pg_wal", out)
 
     def pids(self) -> list[int]:
         """Also those that write the second copy of the log."""
