@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from dsbench.archive import Archive
 from dsbench.cli import papers
 from dsbench.problem import Problem
 from fixtures.program import Program
+from fixtures.waiting import until
 
 ITEMS = [item for paper in papers.papers().values() for item in paper.items]
 
@@ -86,6 +91,24 @@ def test_what_was_cut_is_made_anew_and_another_size_is_refused(dsbench: Program,
     refused = dsbench("papers", "000", "procedure", "--small", "--out", "other")
     assert refused.returncode == 2
     assert "has other files" in refused.stderr
+
+
+def test_ctrl_c_lets_the_command_end_and_says_how_to_go_on(tmp_path: Path) -> None:
+    line = "run mock: --scales 1 --cycles 1 --duration 600 --threads 1 --workload select --out runs"
+    program = (
+        "from dataclasses import replace; from pathlib import Path; from dsbench.cli import papers\n"
+        f"item = replace(papers.find('000', 'procedure'), make=({line!r},))\n"
+        "papers._make(item, 'small', Path('here'))"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as making:
+        assert until(lambda: list(tmp_path.glob("here/runs/*/run.json")) or making.poll() is not None, 120)
+        making.send_signal(signal.SIGINT)
+        _, said = making.communicate(timeout=120)
+    assert making.returncode == 130, said
+    assert "go on with: dsbench papers 000 procedure --small --out here" in said
+    (archive,) = tmp_path.glob("here/runs/*/")
+    assert Archive.open(archive).run.status == "cut-short", "it was not killed: its archive is sealed"
+    assert json.loads((tmp_path / "here/papers.json").read_text())["done"] == []
 
 
 @pytest.mark.parametrize(

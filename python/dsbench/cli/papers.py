@@ -16,11 +16,13 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 from textwrap import fill
-from typing import Annotated, Any, Final, Literal
+from typing import IO, Annotated, Any, Final, Literal
 
 import typer
 
+from dsbench.cli import errors
 from dsbench.measure.events import format_time
+from dsbench.measure.interrupts import Stop, listening
 from dsbench.problem import Problem
 
 EPILOG = (
@@ -33,6 +35,8 @@ SIZES: Final[tuple[Size, Size]] = ("full", "small")
 _RECORD: Final = "papers.json"
 """In a folder of an item: which of its commands are done."""
 _LOG: Final = "output.txt"
+_LOOK_S: Final = 0.1
+"""How often the wish to stop is looked for."""
 _WHERE: Final = "dsbench papers lists them"
 
 
@@ -379,14 +383,40 @@ def _run(line: str, folder: Path, item: Item, size: Size, *, shown: bool = False
         _put_aside(folder / words[words.index("--out") + 1])
     sys.stdout.flush()
     own = [sys.executable, "-m", "dsbench", *arguments]
-    if shown:
-        code = subprocess.run(own, cwd=folder, check=False).returncode
-    else:
-        with (folder / (file or _LOG)).open("w" if file else "a", encoding="utf-8") as output:
-            code = subprocess.run(own, cwd=folder, stdout=output, check=False).returncode
+    again = f"dsbench papers {item.paper} {item.id} --{size} --out {shlex.quote(str(folder))}"
+    with listening() as stop:
+        if shown:
+            code = _wait(own, folder, stop)
+        else:
+            with (folder / (file or _LOG)).open("w" if file else "a", encoding="utf-8") as output:
+                code = _wait(own, folder, stop, output)
+    if stop.signal is not None:
+        errors.tell("stopped; what was made stays", f"go on with: {again}")
+        sys.exit(128 + stop.signal)
     if code not in (0, 3, 4) or (code and words[0] not in ("ab", "trend")):
-        again = f"dsbench papers {item.paper} {item.id} --{size} --out {shlex.quote(str(folder))}"
         raise Problem(f"dsbench {line}: it ended with {code}", f"see {folder / _LOG}; what was made stays: {again}")
+
+
+def _wait(command: list[str], folder: Path, stop: Stop, output: IO[str] | None = None) -> int:
+    """Its exit code. A signal is passed on: the command ends its servers and seals its archive before this ends."""
+    with subprocess.Popen(command, cwd=folder, stdout=output, start_new_session=True) as child:
+        told = False
+        try:
+            while (code := _look(child)) is None:
+                if stop.signal is not None and not told:
+                    child.send_signal(stop.signal)
+                    told = True
+        except BaseException:  # Somebody asked a second time.
+            child.terminate()
+            raise
+    return code
+
+
+def _look(child: subprocess.Popen[bytes]) -> int | None:
+    try:
+        return child.wait(_LOOK_S)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def _put_aside(made: Path) -> None:

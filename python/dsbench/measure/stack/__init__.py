@@ -34,7 +34,7 @@ def data_directory(engine: str, queries: Queries, target: spec.Target) -> Path |
 
 def find_apart(directory: Path | None) -> dict[str, Path]:
     """Where parts of the data below ``directory`` lie elsewhere, by its links; none where it is closed to us."""
-    found = {}
+    found: dict[str, Path] = {}
     if directory is not None:
         for name, pattern in (("log", "pg_wal"), ("tablespace", "pg_tblspc/*")):
             with contextlib.suppress(OSError):

@@ -138,9 +138,9 @@ def _say_stages(comparison: Comparison) -> str:
         return f"{labels[1]} is faster than {labels[0]} in {of} and slower in {slower}{rest}."
     first = [found for at in columns if (found := _find_fastest(comparison, at)) is not None]
     won = {label: first.count(side) for side, label in enumerate(labels) if side in first}
-    said = [f"{label} in {count}" for label, count in sorted(won.items(), key=lambda one: -one[1])]
-    alike = f"in {first.count(_ALIKE)} the two fastest differ by less than {FASTER - 1:.0%}" if _ALIKE in first else ""
-    words = "; ".join(part for part in (_join(said) if said else "", alike) if part)
+    said = [f"{label} in {count}" for label, count in sorted(won.items(), key=lambda one: one[1], reverse=True)]
+    tied = f"in {first.count(_ALIKE)} the two fastest differ by less than {FASTER - 1:.0%}" if _ALIKE in first else ""
+    words = "; ".join(part for part in (_join(said) if said else "", tied) if part)
     return f"Fastest of {len(labels)} in {len(first)} stages: {words}."
 
 
