@@ -94,16 +94,16 @@ def test_what_was_cut_is_made_anew_and_another_size_is_refused(dsbench: Program,
 
 
 def test_ctrl_c_lets_the_command_end_and_says_how_to_go_on(tmp_path: Path) -> None:
-    line = "run mock: --scales 1 --cycles 1 --duration 600 --threads 1 --workload select --out runs"
+    line = "run mock: --scales 1 --cycles 1 --duration 300 --threads 1 --workload select --out runs"
     program = (
         "from dataclasses import replace; from pathlib import Path; from dsbench.cli import papers\n"
         f"item = replace(papers.find('000', 'procedure'), make=({line!r},))\n"
         "papers._make(item, 'small', Path('here'))"
     )
     with subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as making:
-        assert until(lambda: list(tmp_path.glob("here/runs/*/run.json")) or making.poll() is not None, 120)
+        assert until(lambda: list(tmp_path.glob("here/runs/*/run.json")) or making.poll() is not None, 600)
         making.send_signal(signal.SIGINT)
-        _, said = making.communicate(timeout=120)
+        _, said = making.communicate(timeout=600)
     assert making.returncode == 130, said
     assert "go on with: dsbench papers 000 procedure --small --out here" in said
     (archive,) = tmp_path.glob("here/runs/*/")
