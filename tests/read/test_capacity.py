@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dsbench.read.stats.capacity import SHORT, Capacity, Search, Step, estimate, lowest, next_step
+from dsbench.read.subjects.load import _missed
 from dsbench.spec.objective import Objective, objectives
 
 MU, LIMIT_S, ALLOWED = 1000.0, 0.02, 0.01
@@ -141,6 +142,15 @@ def test_an_objective_is_read(text: str, known: Objective) -> None:
 def test_what_is_no_objective_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"cannot read|twice"):
         objectives(text)
+
+
+def test_starts_that_were_never_made_fall_to_all_kinds_by_their_shares() -> None:
+    """Of 100 starts a second for 10 s 300 were never made; those of the last second may yet have kept the objective."""
+    none = {"rolled_back": 0, "failed": 0, "retries": 0}
+    # The starts are counted with the first kind, whatever they would have been.
+    counts = {"buy": {**none, "committed": 525, "missed": 300}, "look": {**none, "committed": 175, "missed": 0}}
+    found = [_missed(Objective("", 0.1, 1_000_000_000, kind), counts, None, 100.0) for kind in ("", "buy", "look")]
+    assert found == [(900, 200), (675, 150), (225, 50)]
 
 
 def test_an_objective_in_words() -> None:

@@ -35,15 +35,18 @@ def correlated(rng: np.random.Generator, cycles: int, count: int, correlation: f
 @pytest.mark.parametrize(("cycles", "count", "correlation"), [(3, 1000, 0.9), (5, 1000, 0.9), (10, 600, 0.9), (5, 800, 0)])
 def test_they_hold_the_quantile_as_often_as_they_promise(cycles: int, count: int, correlation: float) -> None:
     rng, rounds = np.random.default_rng(20261124), 200
-    held = dict.fromkeys(NORMAL, 0)
+    held, told = dict.fromkeys(NORMAL, 0), dict.fromkeys(NORMAL, 0)
     for _ in range(rounds):
         # Times with a heavy tail: a Pareto distribution of an infinite variance would have the same shares.
         found = curve(1e6 * np.exp(1.5 * correlated(rng, cycles, count, correlation)))
         for quantile, normal in NORMAL.items():
             within = hist.quantile_interval(found, quantile)
             truth = 1e6 * np.exp(1.5 * normal)
-            held[quantile] += not isfinite(within.low) or within.low <= truth <= within.high
-    assert min(held.values()) >= 0.93 * rounds
+            if isfinite(within.low):
+                told[quantile] += 1
+                held[quantile] += within.low <= truth <= within.high
+    assert min(told.values()) >= 0.3 * rounds, "what has no interval holds nothing"
+    assert all(held[quantile] >= 0.93 * told[quantile] for quantile in NORMAL)
 
 
 def test_too_little_has_no_interval() -> None:

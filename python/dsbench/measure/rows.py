@@ -21,7 +21,7 @@ Key = Mapping[str, Any]
 """scale, stage, cycle, node and threads: the first columns of most tables."""
 
 
-_ONCE = ("missed", "remote", "cpu_ns")
+_ONCE = ("missed", "remote", "cpu_ns", "moves")
 """Counters that a client has once, not for each kind."""
 DETAILS = (
     "groups", "monitors", "machine", "programs", "nodes", "errors", "sums", "seconds", "buckets", "statements",

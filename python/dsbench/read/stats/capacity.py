@@ -6,7 +6,7 @@ exponential times has an exponential tail, P(W > t) = C exp(-(c mu - x) t) (Klei
 
 Misses come in clusters, those of one congestion, so that counts scatter more than binomial ones. They are taken for
 negative binomial with variance phi times the mean, phi estimated with the rest; the interval is that of the profile
-likelihood. Decision 033 has the simulation of what it promises.
+likelihood. Decision 032 has the simulation of what it promises.
 """
 
 from __future__ import annotations

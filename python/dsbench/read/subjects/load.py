@@ -175,7 +175,8 @@ def _missed(
     """How many transactions of the objective's kind were due, and how many of them missed it.
 
     A start that was due and never made misses it, but for those that may have been waiting at the end for as long as
-    the objective allows. A transaction that failed for good misses it as well.
+    the objective allows. Which kind it would have been nobody knows: each kind has its share. A transaction that failed
+    for good misses it as well.
     """
     chosen = [one for kind, one in counts.items() if objective.kind in ("", kind)]
     total = {name: sum(one[name] for one in chosen) for name in _COUNTED}
@@ -184,8 +185,9 @@ def _missed(
     if objective.of_failures:
         return done + total["failed"], total["failed"]
     everything = sum(one["committed"] for one in counts.values()) or 1
-    waiting = demanded * objective.limit_ns / 1e9 * total["committed"] / everything
-    never = max(total["missed"] - waiting, 0.0)
+    waiting = demanded * objective.limit_ns / 1e9
+    unmade = sum(one["missed"] for one in counts.values())
+    never = max(unmade - waiting, 0.0) * total["committed"] / everything
     late = 0 if times is None else int(times.counts[times.low_ns > objective.limit_ns].sum())
     return done + failed + never, late + failed + never
 
