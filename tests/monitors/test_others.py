@@ -152,14 +152,15 @@ def test_the_servers_own_process_is_found_above_its_sessions() -> None:
 
 
 def test_arguments_are_never_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen, read_bytes = set(), Path.read_bytes
+    seen, opened = set(), open
 
-    def noted(path: Path) -> bytes:
-        seen.add(path.name)
-        return read_bytes(path)
+    def noted(path: Path | str, *how: Any, **more: Any) -> Any:
+        seen.add(Path(path).name)
+        return opened(path, *how, **more)
 
-    monkeypatch.setattr(Path, "read_bytes", noted)
-    assert look(KNOWN, machine(tmp_path / "one", (0, 0), BEFORE)) is not None
+    there = machine(tmp_path / "one", (0, 0), BEFORE)
+    monkeypatch.setattr("builtins.open", noted)
+    assert look(KNOWN, there) is not None
     assert seen == {"stat", "io", *proc.RESOURCES}
 
 
