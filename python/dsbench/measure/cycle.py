@@ -21,6 +21,7 @@ from dsbench.measure.loaders import Bench, CoreError, CycleLoad, CycleResult, Ph
 from dsbench.measure.loaders.loader import Loader, Wanted
 from dsbench.measure.loaders.results import Course, Part, merge_whole, missed
 from dsbench.measure.monitors import RUN, Known, Monitor, Sampler, between, look, with_sessions
+from dsbench.measure.monitors.counted import StatementCounts
 from dsbench.measure.monitors.host import Host, describe_changes, read_host
 from dsbench.measure.opening import WRONG, during, explain_cycle, is_lost, is_session_lost, name_loss
 from dsbench.measure.plan import Planned, several_loads
@@ -137,6 +138,8 @@ class _Measured:
     samples: list[dict[str, object]]
     sessions: list[dict[str, object]]
     """Rows of the table ``samples`` without their key."""
+    statements: list[dict[str, object]]
+    """The same of ``server_statements``."""
     machine: Used | None
     """What this machine did; ``None`` where it does not tell."""
     load: CycleLoad
@@ -235,6 +238,7 @@ def _measure_once(setting: Setting, wanted: Wanted) -> _Measured:
     try:
         cycle.connect(30 + cycle.load.threads * spec.connections * 0.2, setting.watch("connect", number))
         known = with_nodes(setting.known, setting.load.pids())
+        _take_statements(setting)
         sampler.first()
         sessions.first()
         before, host = look(known), _read_host(setting)
@@ -255,6 +259,7 @@ def _measure_once(setting: Setting, wanted: Wanted) -> _Measured:
         raise
     seen = sessions.stop()
     samples = sampler.stop()
+    statements = _take_statements(setting)
     parts = cycle.collect()
     for note in sampler.notes:
         setting.journal.warn("monitor", note, "the figures of this monitor are missing; the rates are not touched")
@@ -262,11 +267,15 @@ def _measure_once(setting: Setting, wanted: Wanted) -> _Measured:
         setting.journal.warn("samples", sessions.failure, "the rates are not touched; --samples 0 looks at no session")
     machine = with_sessions(between(before, after, known), samples) if before and after else None
     changes = tuple(describe_changes(host, host_after, max(now_ns() - start, 1)))
-    measured = _Measured(parts, samples, seen, machine, cycle.load, changes)
+    measured = _Measured(parts, samples, seen, statements, machine, cycle.load, changes)
     if not all(part.why for part in parts):
         whole = measured.whole
         watching.end(whole.total("committed"), whole.total("failed"), longest_ns(cycle.load, whole) / 1e9)
     return measured
+
+
+def _take_statements(setting: Setting) -> list[dict[str, object]]:
+    return [row for one in setting.monitors if isinstance(one, StatementCounts) for row in one.take()]
 
 
 def _read_host(setting: Setting) -> Host:
@@ -378,6 +387,7 @@ def _write(setting: Setting, key: dict[str, Any], measured: _Measured, level: in
             writer.rows("monitors", f"{name}_{node}", [{**key, "node": node, **row} for row in rows])
         key_of_cycle = {name: key[name] for name in ("scale", "stage", "cycle")}
         writer.rows("samples", name, [{**key_of_cycle, **row} for row in measured.sessions])
+        writer.rows("server_statements", name, [{**key_of_cycle, **row} for row in measured.statements])
         for node, use in used.items():
             if use is not None:
                 write_use(writer, f"{name}_{node}", {**key, "node": node}, use)

@@ -27,11 +27,13 @@ from dsbench.measure.kernel import possible_kinds
 from dsbench.measure.loaders import Bench, CoreError, Stopped, Target
 from dsbench.measure.loaders.loader import Loader
 from dsbench.measure.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
+from dsbench.measure.monitors.counted import StatementCounts
 from dsbench.measure.monitors.energy import Meter, Rapl, is_installed
 from dsbench.measure.nodes.remote import Joining, choose_loader
 from dsbench.measure.opening import during, explain_errors, open_target
 from dsbench.measure.place import owner_alive
 from dsbench.measure.plan import Planned, can_go_on, planned
+from dsbench.measure.plans import ask_plans, has_plans
 from dsbench.measure.scale import Counts, Scale
 from dsbench.measure.stopping import Enough, choose_scale
 from dsbench.measure.surroundings import Probes, Snapshots
@@ -215,7 +217,12 @@ class _Run:
         journal.note(kinds=bench.kinds, call=bench.call, stages=stages)
         if cycles:
             journal.segment(scale, done + 1)
-        snapshots = Snapshots(journal, self.statistics, scale, len(journal.record.segments))
+        dialect = self.target.dialect.name
+        snapshots = Snapshots(
+            journal, self.statistics, scale, len(journal.record.segments),
+            # Behind a pooler a question may change a session of the load.
+            lambda: ask_plans(dialect, bench.prepared()) if has_plans(dialect) and not self.target.pooled else [],
+        )  # fmt: skip
         setting = Setting(
             spec, self.target, journal, bench, self.load, self.monitors, self.known, self.stop, moment, snapshots,
             self.probes, self.perf,
@@ -267,6 +274,8 @@ class _Run:
         self.monitors = monitors_for(
             name, folders, queries, self.known, self.load.pids, port=TargetSpec(url=self._url()).port
         )
+        if (counted := StatementCounts.of(name, queries, private=self.server is not None)) is not None:
+            self.monitors += (counted,)
         if self.known.server and (rapl := Rapl.readable()):
             self.monitors += (rapl,)
         if self.meter is not None:

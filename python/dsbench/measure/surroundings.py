@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -28,6 +28,7 @@ from dsbench.measure.monitors import (
     between,
     look,
 )  # fmt: skip
+from dsbench.measure.plans import Plan, describe_change
 from dsbench.measure.stack import Described, Switch
 from dsbench.read.stats.machine import noticed
 from dsbench.servers.storage.volume import StorageError
@@ -138,13 +139,19 @@ class Probes:
 
 
 class Snapshots:
-    """Writes the statistics of one scale into the archive; ``statistics`` is ``None`` where the engine has none."""
+    """Writes the statistics of one scale, and the plans of its statements, into the archive."""
 
-    def __init__(self, journal: Journal, statistics: Statistics | None, scale: int, segment: int) -> None:
+    def __init__(
+        self, journal: Journal, statistics: Statistics | None, scale: int, segment: int,
+        plans: Callable[[], list[Plan]] = list,
+    ) -> None:  # fmt: skip
+        """``statistics`` is ``None`` where the engine has none; ``plans`` asks for those of the statements."""
         self._journal = journal
         self._statistics = statistics
         self._scale = scale
         self._segment = segment
+        self._ask_plans = plans
+        self._before: dict[str, list[Plan]] = {}
         self._begun: set[str] = set()
 
     def before(self, stage: str) -> None:
@@ -152,10 +159,32 @@ class Snapshots:
         if stage not in self._begun:
             self._begun.add(stage)
             self._take("before", stage)
+            self._before[stage] = self._take_plans("before", stage)
 
     def after(self, stage: str) -> None:
         """Called after the last cycle of ``stage``, before another stage, or the check, reads whatever there is."""
         self._take("after", stage)
+        before = {one.statement: one for one in self._before.get(stage, ())}
+        for one in self._take_plans("after", stage):
+            old = before.get(one.statement, one)
+            if old.text and one.text and old.fingerprint != one.fingerprint:
+                words = f"the plan of {one.statement!r} changed during the cycles: {describe_change(old, one)}"
+                remedy = "the cycles before and after are not alike: gather statistics before the load, and repeat"
+                self._journal.warn("plan", words, remedy, self._scale)
+
+    def _take_plans(self, moment: str, stage: str) -> list[Plan]:
+        try:
+            found = self._ask_plans()
+        except Exception as error:  # no session more, no right: the run does not fail for it
+            words = f"the plans of the statements cannot be read: {error}"
+            self._journal.warn("plans", words, "see whether the login may have one session more")
+            self._ask_plans = list
+            return []
+        key = {"scale": self._scale, "stage": stage, "segment": self._segment, "moment": moment}
+        rows = [{**key, "number": one.number, "statement": one.statement, "fingerprint": one.fingerprint,
+                 "plan": one.text, "problem": one.problem} for one in found]  # fmt: skip
+        self._journal.writer.rows("plans", f"scale-{self._scale:05d}_{self._segment:03d}_{stage}_{moment}", rows)
+        return found
 
     def _take(self, moment: str, stage: str) -> None:
         if self._statistics is None:

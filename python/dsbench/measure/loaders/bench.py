@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dsbench import _core
 from dsbench.measure import drivers
@@ -55,6 +55,21 @@ class StatementName:
     text: str
 
 
+class Prepared:
+    """A session like those of the load, on which the statements of the workload are prepared."""
+
+    def __init__(self, core: _core.Prepared) -> None:
+        self._core = core
+        self.statements: Sequence[tuple[str, Sequence[str]]] = core.statements()
+        """Text, and the types of its parameters: number, text, time."""
+
+    def fetch(self, sql: str) -> list[Mapping[str, str | None]]:
+        """Rows of a query by column name, all text."""
+        with errors():
+            columns, rows = self._core.fetch(sql)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
 @dataclass(frozen=True)
 class PhaseResult:
     """What a phase took, the conditions where it was a check, its pieces where they were timed."""
@@ -77,7 +92,7 @@ class Bench:
         tables are there, and nothing is done but the load.
         """  # fmt: skip
         self._target = target
-        self._asked = {
+        self._asked: dict[str, Any] = {
             "workload": workload, "scale": scale, "call": call, "settings": dict(settings or {}), "clients": clients
         }  # fmt: skip
         with errors():
@@ -164,6 +179,14 @@ class Bench:
             done = _wait(self._core.phase(name), watch)
         self.cleaned = self.cleaned or name == "clean"
         return done
+
+    def prepared(self) -> Prepared:
+        """Opens a session with the statements of the workload; in place of procedures, those that do the same."""
+        core = self._core
+        with errors():
+            if core.call() == "procedure":
+                core = _core.Bench(self._target._core, **{**self._asked, "call": "statements"})
+            return Prepared(core.prepared())
 
     @property
     def rehearses(self) -> bool:

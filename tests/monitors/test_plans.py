@@ -1,0 +1,119 @@
+"""Plans of statements and what servers count of them, by what made-up servers answer, and on a real SQLite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import dsbench
+from dsbench.measure.monitors.counted import StatementCounts
+from dsbench.measure.plans import Plan, Row, ask_plans, describe_change
+
+
+class Server:
+    """Answers a question by the first pattern that it matches; an exception is raised."""
+
+    def __init__(self, *answers: tuple[str, list[Row] | Exception], statements: Sequence[tuple[str, Sequence[str]]] = ()):
+        self.answers, self.statements, self.asked = answers, statements, list[str]()
+
+    def fetch(self, sql: str) -> list[Row]:
+        self.asked.append(sql)
+        found = next(answer for pattern, answer in self.answers if re.search(pattern, sql))
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+NONE: list[Row] = []
+
+
+def test_postgres_tells_the_plan_for_any_value_without_values() -> None:
+    explained: list[Row] = [{"QUERY PLAN": "Index Scan using a on t"}, {"QUERY PLAN": "  Index Cond: (x = $1)"},
+                            {"QUERY PLAN": "  Filter: (name = 'Jane'::text)"}]  # fmt: skip
+    server = Server(("^EXPLAIN", explained), (".", NONE), statements=[("SELECT 1 FROM t WHERE x = $1", ["number"])])
+    (plan,) = ask_plans("postgres", server)
+    assert plan.text == "Index Scan using a on t\n  Index Cond: (x = ?)\n  Filter: (name = ?::text)"
+    assert plan.statement == "SELECT ? FROM t WHERE x = ?"
+    assert "EXPLAIN (COSTS OFF) EXECUTE dsbench_plan(NULL)" in server.asked
+    assert server.asked[-1] == "DEALLOCATE dsbench_plan"
+
+
+def test_postgres_is_told_the_types_where_it_cannot_know_them() -> None:
+    server = Server(
+        (r"^PREPARE dsbench_plan AS", ValueError("text = integer")), ("^EXPLAIN", [{"QUERY PLAN": "Result"}]), (".", NONE),
+        statements=[("SELECT $1, $2", ["number", "text"])],
+    )  # fmt: skip
+    assert [one.text for one in ask_plans("postgres", server)] == ["Result"]
+    assert "PREPARE dsbench_plan (bigint, text) AS SELECT $1, $2" in server.asked
+
+
+def test_a_statement_without_a_plan_says_why() -> None:
+    server = Server(("^PREPARE", ValueError("it is 'secret'")), (".", NONE), statements=[("CALL p(?)", ["number"])])
+    assert ask_plans("mysql", server) == [Plan(1, "CALL p(?)", "", "it is ?")]
+
+
+def test_mysql_gets_a_value_for_each_parameter() -> None:
+    row: Row = {"id": "1", "select_type": "SIMPLE", "table": "t", "type": "ref", "key": "k", "ref": "const",
+                "rows": "17", "Extra": None}  # fmt: skip
+    statements = [("SELECT x FROM t WHERE a = ? AND b = 'it''s'", ["text"])]
+    server = Server(("^EXECUTE", [row]), (".", NONE), statements=statements)
+    assert [one.text for one in ask_plans("mysql", server)] == ["1 | SIMPLE | t | ref | k | const | -"]
+    assert server.asked[:2] == [
+        "PREPARE dsbench_plan FROM 'EXPLAIN SELECT x FROM t WHERE a = ? AND b = ''it''''s'''", "SET @dsbench_0 = 'a'",
+    ]  # fmt: skip
+
+
+def test_costs_and_values_change_no_fingerprint_and_a_change_is_told_by_its_first_line() -> None:
+    old, same = Plan(1, "s", "Index Scan using a on t\n  Index Cond: (x = ?)"), Plan(1, "s", "Index Scan using a on t")
+    new = Plan(1, "s", "Seq Scan on t\n  Filter: (x = ?)")
+    assert old.fingerprint == Plan(7, "other", old.text).fingerprint != new.fingerprint
+    assert describe_change(old, new) == "Seq Scan on t instead of Index Scan using a on t"
+    assert describe_change(old, same) == "nothing more instead of Index Cond: (x = ?)"
+
+
+def test_what_a_cycle_ran_is_the_difference_of_two_readings() -> None:
+    def counted(calls: int, ms: float) -> list[Row]:
+        return [{"query": "SELECT x FROM t WHERE a = $1", "calls": str(calls), "ms": str(ms), "rows": str(calls), "hit": "9",
+                 "read": "1"}]  # fmt: skip
+
+    server = Server(
+        ("shared_preload_libraries", [{"libraries": "pg_stat_statements"}]),
+        ("pg_extension", [{"place": "public", "version": "1.10"}]), (".", counted(10, 1.0)),
+    )  # fmt: skip
+    monitor = StatementCounts.of("postgres", server)
+    assert monitor is not None
+    assert monitor.sample() == []
+    server.answers = ((".", counted(25, 4.0)),)
+    monitor.sample()
+    (row,) = monitor.take()
+    assert (row["statement"], row["calls"], row["time_ns"], row["rows"]) == ("SELECT x FROM t WHERE a = ?", 15, 3_000_000, 15)
+    assert monitor.take() == []
+
+
+def test_nothing_is_made_in_a_server_of_others() -> None:
+    def loaded() -> Server:
+        return Server(("shared_preload", [{"libraries": "pg_stat_statements"}]), (".", NONE))
+
+    foreign, private = loaded(), loaded()
+    assert StatementCounts.of("postgres", foreign) is None
+    assert not [sql for sql in foreign.asked if sql.startswith("CREATE")]
+    StatementCounts.of("postgres", private, private=True)
+    assert [sql for sql in private.asked if sql.startswith("CREATE")]
+
+
+def test_a_server_that_does_not_count_is_not_asked() -> None:
+    assert StatementCounts.of("postgres", Server((".", [{"libraries": ""}]))) is None
+    assert StatementCounts.of("mysql", Server((".", [{"on": "0"}]))) is None
+    assert StatementCounts.of("mysql", Server((".", ValueError("no right")))) is None
+    assert StatementCounts.of("sqlite", Server((".", NONE))) is None
+
+
+def test_a_run_has_the_plans_before_and_after_its_cycles(tmp_path: Path) -> None:
+    archive = dsbench.run(
+        "private:sqlite", workload="select", scales=(1,), cycles=1, duration=0.2, threads=1, out=tmp_path
+    )
+    rows = archive.table("plans").to_pylist()
+    assert {row["moment"] for row in rows} == {"before", "after"}
+    assert {row["plan"] for row in rows} == {"SEARCH account USING INTEGER PRIMARY KEY (rowid=?)"}
+    assert not [one for one in archive.run.warnings if one.code in ("plan", "plans")]
