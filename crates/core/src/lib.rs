@@ -14,4 +14,4 @@ pub mod record;
 
 pub use contract::{engine, error, lexer, sql, stage, value, workload};
 pub use load::{calibrate, carrier, fill, generator, legs, limit, pacer, pairs, placement, seats, terminals, threads};
-pub use record::{course, histogram, recorder, trace};
+pub use record::{board, course, histogram, recorder, trace};

@@ -141,47 +141,32 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome, remote: Option<&st
     Ok(dict)
 }
 
-/// A list of (group, kind, measure, low/high/count triples) of the merged histograms.
+/// A list of (group, kind, measure, low/high/count triples) of the histograms.
 fn histograms<'py>(py: Python<'py>, outcome: &CycleOutcome) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
-    let groups = outcome.clients.iter().map(|client| client.group + 1).max().unwrap_or(0);
     let kinds = outcome.clients.first().map_or(0, |client| client.recorder.tallies().len());
-    for (group, kind) in (0..groups).flat_map(|group| (0..kinds).map(move |kind| (group, kind))) {
-        let clients = || outcome.clients.iter().filter(move |client| client.group == group);
-        let tallies = || clients().map(move |client| &client.recorder.tallies()[kind]);
-        let residence = merged(tallies().map(|tally| &tally.residence));
-        list.append((group, kind, "residence", triples(py, &residence)))?;
-        if tallies().any(|tally| tally.response.is_some()) {
-            let response = merged(tallies().filter_map(|tally| tally.response.as_ref()));
-            list.append((group, kind, "response", triples(py, &response)))?;
+    for (group, kind) in (0..outcome.times.len()).flat_map(|group| (0..kinds).map(move |kind| (group, kind))) {
+        let Some(times) = &outcome.times[group] else { continue };
+        list.append((group, kind, "residence", triples(py, times.residence(kind))))?;
+        if let Some(response) = times.response(kind) {
+            list.append((group, kind, "response", triples(py, response)))?;
         }
     }
     Ok(list)
 }
 
-/// A list of (group, statement, failed, retried, sum, least and greatest time in ns, low/high/count triples), merged over
+/// A list of (group, statement, failed, retried, sum, least and greatest time in ns, low/high/count triples), over all
 /// clients; empty unless statements were timed.
 fn statements<'py>(py: Python<'py>, outcome: &CycleOutcome) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
-    let groups = outcome.clients.iter().map(|client| client.group + 1).max().unwrap_or(0);
-    let count = outcome.clients.first().map_or(0, |client| client.recorder.statement_tallies().len());
-    for (group, number) in (0..groups).flat_map(|group| (0..count).map(move |number| (group, number))) {
-        let clients = || outcome.clients.iter().filter(move |client| client.group == group);
-        let tallies = || clients().map(move |client| &client.recorder.statement_tallies()[number]);
-        let times = merged(tallies().map(|tally| &tally.times));
-        let failed: u64 = tallies().map(|tally| tally.failed).sum();
-        let retried: u64 = tallies().map(|tally| tally.retried).sum();
-        let spans = (times.sum(), times.min(), times.max());
-        list.append((group, number, failed, retried, spans.0, spans.1, spans.2, triples(py, &times)))?;
+    for (group, times) in outcome.times.iter().enumerate() {
+        for (number, of_one) in times.iter().flat_map(|board| board.statements()).enumerate() {
+            let times = &of_one.times;
+            let (sum, min, max) = (times.sum(), times.min(), times.max());
+            list.append((group, number, of_one.failed(), of_one.retried(), sum, min, max, triples(py, times)))?;
+        }
     }
     Ok(list)
-}
-
-fn merged<'a>(parts: impl Iterator<Item = &'a Histogram>) -> Histogram {
-    parts.fold(Histogram::default(), |mut all, part| {
-        all.merge(part);
-        all
-    })
 }
 
 fn triples<'py>(py: Python<'py>, histogram: &Histogram) -> Bound<'py, PyBytes> {
@@ -191,7 +176,7 @@ fn triples<'py>(py: Python<'py>, histogram: &Histogram) -> Bound<'py, PyBytes> {
 /// The histogram of residence times, 64 bits each in ns, that another client told: low, high and count of each bucket.
 #[pyfunction]
 pub fn buckets<'py>(py: Python<'py>, times_ns: &[u8]) -> Bound<'py, PyBytes> {
-    let mut histogram = Histogram::default();
+    let histogram = Histogram::default();
     let words = times_ns.chunks_exact(8).filter_map(|word| word.try_into().ok());
     words.for_each(|word| histogram.record(u64::from_le_bytes(word)));
     triples(py, &histogram)

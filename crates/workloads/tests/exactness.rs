@@ -6,8 +6,8 @@ mod counting;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use dsbench_core::board::Board;
 use dsbench_core::clock::{Clock, FakeClock, Monotonic, Nanos};
-use dsbench_core::course::Course;
 use dsbench_core::engine::{Engine, Isolation, Prepare, Session};
 use dsbench_core::error::ErrorKind;
 use dsbench_core::generator::{Conduct, Runner};
@@ -68,7 +68,7 @@ fn run<T>(
     let mock = Mock::on_clock(script, Arc::clone(&clock));
     let mut client = workload(name, &mock).client(ClientId::alone(0), 7);
     let (conduct, stop) = (conduct(), AtomicBool::new(false));
-    let mut recorder = Recorder::new(1, true, Course::new(1), None);
+    let mut recorder = Recorder::new(1, Board::new(1, true, 0), None);
     let seats = vec![Seat::new(client.as_mut(), 0)];
     let mut runner = Runner::connect(&conduct, &mock, seats, clock.as_ref(), &stop, &()).unwrap();
     let limit = |start| {
@@ -78,7 +78,7 @@ fn run<T>(
     };
     if warm_up {
         let limit = limit(clock.now());
-        let mut unused = Recorder::new(1, true, Course::new(1), None);
+        let mut unused = Recorder::new(1, Board::new(1, true, 0), None);
         runner.run(clock.now(), 0, &limit, &mut ClosedLoop, &mut unused).unwrap();
     }
     let said = watched(&mut || {

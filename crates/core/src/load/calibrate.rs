@@ -4,8 +4,8 @@
 use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
 
+use crate::board::Board;
 use crate::clock::{sleep_precisely, Clock, Monotonic, Nanos};
-use crate::course::Course;
 use crate::engine::Messages;
 use crate::histogram::Histogram;
 use crate::random::Stream;
@@ -43,7 +43,7 @@ pub fn recording_ns(clock: &impl Clock, transactions: u32) -> f64 {
     let times: Vec<Nanos> =
         (0..TIMES).map(|n| (Stream::new(1, 0, n as u64).exponential(0.9) * 1e5) as Nanos + 10_000).collect();
     let count = transactions.max(1);
-    let mut recorder = Recorder::new(1, false, Course::new(1), None);
+    let mut recorder = Recorder::new(1, Board::new(1, false, 0), None);
     recorder.window(0, Nanos::MAX);
     let began = clock.now();
     let mut started = 0;
@@ -71,7 +71,7 @@ pub fn wake_lateness(wakes: u32, pause: Nanos) -> Histogram {
     let measure = move || {
         sleep_precisely();
         let stop = AtomicBool::new(false);
-        let mut lateness = Histogram::default();
+        let lateness = Histogram::default();
         for _ in 0..wakes {
             let at = Monotonic.now() + pause;
             Monotonic.sleep_until(at, &stop);

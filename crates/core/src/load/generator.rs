@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::patience::Patience;
 use super::sleeping::SLICE;
+use crate::carrier;
 use crate::clock::{Clock, Nanos};
 use crate::engine::{Connection, Engine, Interrupt, Messages, Pooled, Prepare, Session};
 use crate::error::{Error, ErrorKind, Result};
@@ -163,12 +164,16 @@ impl<'a, C: Clock> Runner<'a, C> {
         self.follower.as_ref().map_or((self.placed, 0), Follower::placed)
     }
 
-    /// Looks where the server is, and when to look again.
+    /// Looks where the server is, goes there, and says when to look again.
     #[cold]
-    fn look(&mut self, now: Nanos) {
+    fn look(&mut self, now: Nanos, recorder: &mut Recorder) {
         if let (Some(follower), Some(connection)) = (&mut self.follower, self.connections.first_mut()) {
             follower.look(connection.as_mut());
             self.look_at = now + follower.every();
+        }
+        // Clients of a thread count together, so where it is another one it counts with those.
+        if let Some(berth) = carrier::berth() {
+            recorder.go_on_at(berth);
         }
     }
 
@@ -254,7 +259,7 @@ impl<'a, C: Clock> Runner<'a, C> {
                 return self.aborted.take_if(|_| self.conduct.exit_on_abort).map_or(Ok(0), Err);
             }
             if ended >= self.look_at {
-                self.look(ended);
+                self.look(ended, recorder);
             }
             number += 1;
             let next = self.seats[turn.seat].draw_next().kind;

@@ -1,13 +1,13 @@
 //! The course of a cycle, second by second, in flat memory.
 //!
-//! Each client writes the second under way into one of its four slots; the collector empties
-//! a slot one second after its second has ended, by atomic exchange. So the load path takes no lock,
-//! every transaction is counted exactly once, and memory does not grow with the duration.
+//! Each thread of the operating system writes the second under way into one of its four slots, whatever client it runs;
+//! the collector empties a slot one second after its second has ended, by atomic exchange. So the load path takes no
+//! lock, every transaction is counted exactly once, and memory does not grow with the duration.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::Arc;
 
 use crate::clock::Nanos;
+use crate::histogram::add;
 use crate::workload::KindId;
 
 const SECOND: Nanos = 1_000_000_000;
@@ -43,7 +43,7 @@ impl Slot {
     }
 }
 
-/// One client's share of the course, written by its thread and emptied by the collector.
+/// One thread's share of the course, written by it and emptied by the collector.
 #[derive(Debug)]
 pub struct Course {
     slots: Box<[Slot]>,
@@ -52,10 +52,10 @@ pub struct Course {
 }
 
 impl Course {
-    /// For a client whose workload has `kinds` kinds of transactions.
-    pub fn new(kinds: usize) -> Arc<Self> {
+    /// For clients whose workload has `kinds` kinds of transactions.
+    pub fn new(kinds: usize) -> Self {
         let slots = (0..kinds * SLOTS).map(|_| Slot::new()).collect();
-        Arc::new(Self { slots, committed: AtomicU64::new(0), failed: AtomicU64::new(0) })
+        Self { slots, committed: AtomicU64::new(0), failed: AtomicU64::new(0) }
     }
 
     fn slot(&self, kind: usize, second: u64) -> &Slot {
@@ -71,14 +71,14 @@ impl Course {
             slot.max.fetch_max(residence, Ordering::Relaxed);
         }
         // Only this thread writes: a store is enough and costs no locked bus cycle.
-        self.committed.store(self.committed.load(Ordering::Relaxed) + u64::from(committed), Ordering::Relaxed);
+        add(&self.committed, u64::from(committed));
     }
 
     /// An attempt of `kind` failed `at` ns after the cycle's start.
     #[inline]
     pub fn failed(&self, kind: KindId, at: Nanos) {
         self.slot(kind.into(), at / SECOND).failed.fetch_add(1, Ordering::Relaxed);
-        self.failed.store(self.failed.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        add(&self.failed, 1);
     }
 
     /// (committed, failed attempts) so far, for the progress display.
@@ -146,10 +146,10 @@ impl Found {
     }
 }
 
-/// Empties the slots of all clients for `second`, for one kind.
-pub fn collect(courses: &[Arc<Course>], kind: KindId, second: u32) -> Found {
+/// Empties the slots of all threads for `second`, for one kind.
+pub fn collect<'a>(courses: impl IntoIterator<Item = &'a Course>, kind: KindId, second: u32) -> Found {
     let mut found = Found::default();
-    courses.iter().for_each(|course| found.empty(course.slot(kind.into(), second.into())));
+    courses.into_iter().for_each(|course| found.empty(course.slot(kind.into(), second.into())));
     found
 }
 

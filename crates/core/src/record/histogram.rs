@@ -7,6 +7,7 @@
 //! the last bucket and still in the exact maximum.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::clock::Nanos;
 use crate::record::zeroed::Zeroed;
@@ -40,58 +41,29 @@ pub fn bounds(index: usize) -> (Nanos, Nanos) {
     (low, low + (1 << shift) - 1)
 }
 
-/// Counts of times by bucket, with exact count, sum, minimum and maximum.
-pub struct Histogram {
-    counts: Zeroed,
+/// Exact count, sum, least and greatest of times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
     count: u64,
     sum: u64,
     min: Nanos,
     max: Nanos,
 }
 
-impl Default for Histogram {
+impl Default for Span {
     fn default() -> Self {
-        Self { counts: Zeroed::new(BUCKETS), count: 0, sum: 0, min: Nanos::MAX, max: 0 }
+        Self { count: 0, sum: 0, min: Nanos::MAX, max: 0 }
     }
 }
 
-impl Clone for Histogram {
-    fn clone(&self) -> Self {
-        let mut copy = Self::default();
-        copy.merge(self);
-        copy
-    }
-}
-
-impl fmt::Debug for Histogram {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} values from {} to {} ns", self.count, self.min(), self.max)
-    }
-}
-
-impl Histogram {
-    /// Counts one value; allocates nothing.
+impl Span {
+    /// Takes one value in.
     #[inline]
     pub fn record(&mut self, value: Nanos) {
-        self.counts[bucket_of(value)] += 1;
         self.count += 1;
         self.sum += value;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-    }
-
-    /// Adds the counts of `other`: merging is associative, and merged equals pooled.
-    pub fn merge(&mut self, other: &Histogram) {
-        for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
-            // A page of the sum that has no counts is not written to.
-            if *theirs > 0 {
-                *mine += theirs;
-            }
-        }
-        self.count += other.count;
-        self.sum += other.sum;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
     }
 
     /// Number of values.
@@ -99,12 +71,12 @@ impl Histogram {
         self.count
     }
 
-    /// Sum of the values, exact.
+    /// Sum of the values.
     pub fn sum(&self) -> u64 {
         self.sum
     }
 
-    /// Smallest value, exact; 0 when empty.
+    /// Smallest value; 0 when empty.
     pub fn min(&self) -> Nanos {
         if self.count == 0 {
             0
@@ -113,24 +85,123 @@ impl Histogram {
         }
     }
 
-    /// Largest value, exact; 0 when empty.
+    /// Largest value; 0 when empty.
     pub fn max(&self) -> Nanos {
         self.max
+    }
+}
+
+/// Counts of times by bucket, with exact count, sum, minimum and maximum.
+///
+/// One thread writes at a time, and others may read meanwhile: each number is loaded and stored, which costs no locked
+/// bus cycle. What two threads write at once may be lost.
+pub struct Histogram {
+    counts: Zeroed,
+    count: AtomicU64,
+    sum: AtomicU64,
+    min: AtomicU64,
+    max: AtomicU64,
+}
+
+/// Adds to a number that nobody else writes to.
+#[inline]
+pub(crate) fn add(number: &AtomicU64, by: u64) {
+    number.store(number.load(Ordering::Relaxed) + by, Ordering::Relaxed);
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        let zero = || AtomicU64::new(0);
+        Self { counts: Zeroed::new(BUCKETS), count: zero(), sum: zero(), min: AtomicU64::new(Nanos::MAX), max: zero() }
+    }
+}
+
+impl Clone for Histogram {
+    fn clone(&self) -> Self {
+        let copy = Self::default();
+        copy.merge(self);
+        copy
+    }
+}
+
+impl fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} values from {} to {} ns", self.count(), self.min(), self.max())
+    }
+}
+
+impl Histogram {
+    /// Counts one value; allocates nothing.
+    #[inline]
+    pub fn record(&self, value: Nanos) {
+        add(&self.counts[bucket_of(value)], 1);
+        add(&self.count, 1);
+        add(&self.sum, value);
+        self.reach(value, value);
+    }
+
+    #[inline]
+    fn reach(&self, min: Nanos, max: Nanos) {
+        // They seldom change: a load keeps the line as it is.
+        if min < self.min.load(Ordering::Relaxed) {
+            self.min.store(min, Ordering::Relaxed);
+        }
+        if max > self.max.load(Ordering::Relaxed) {
+            self.max.store(max, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds the counts of `other`: merging is associative, and merged equals pooled.
+    pub fn merge(&self, other: &Histogram) {
+        for (mine, theirs) in self.counts.iter().zip(other.counts.iter()) {
+            let theirs = theirs.load(Ordering::Relaxed);
+            // A page of the sum that has no counts is not written to.
+            if theirs > 0 {
+                add(mine, theirs);
+            }
+        }
+        add(&self.count, other.count());
+        add(&self.sum, other.sum());
+        self.reach(other.min.load(Ordering::Relaxed), other.max());
+    }
+
+    /// Number of values.
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Sum of the values, exact.
+    pub fn sum(&self) -> u64 {
+        self.sum.load(Ordering::Relaxed)
+    }
+
+    /// Smallest value, exact; 0 when empty.
+    pub fn min(&self) -> Nanos {
+        match self.count() {
+            0 => 0,
+            _ => self.min.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Largest value, exact; 0 when empty.
+    pub fn max(&self) -> Nanos {
+        self.max.load(Ordering::Relaxed)
     }
 
     /// Quantile `q` (0–1): middle of the bucket that holds the ⌈q·n⌉-th smallest value, kept
     /// within minimum and maximum. Within 0.05 % of the true value; 0 when empty.
     pub fn quantile(&self, q: f64) -> Nanos {
-        let rank = ((q * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
-        if rank == self.count {
-            return self.max;
+        let all = self.count();
+        let rank = ((q * all as f64).ceil() as u64).clamp(1, all.max(1));
+        if rank == all {
+            return self.max();
         }
         let mut seen = 0;
         for (index, count) in self.counts.iter().enumerate() {
-            seen += count;
+            seen += count.load(Ordering::Relaxed);
             if seen >= rank {
                 let (low, high) = bounds(index);
-                return (low + (high - low) / 2).clamp(self.min(), self.max);
+                return (low + (high - low) / 2).clamp(self.min(), self.max());
             }
         }
         0
@@ -139,12 +210,12 @@ impl Histogram {
     /// The buckets that are not empty: (lowest value, highest value, count), rising. The outermost
     /// are cut at the exact minimum and maximum.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, Nanos, u64)> + '_ {
-        let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        filled.map(|(index, count)| {
+        let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed)).enumerate();
+        counts.filter(|(_, count)| *count > 0).map(|(index, count)| {
             let (low, high) = bounds(index);
             // A value beyond the range counts in the last bucket, whose end then is the maximum.
-            let high = if index + 1 == BUCKETS { self.max } else { high.min(self.max) };
-            (low.max(self.min), high, *count)
+            let high = if index + 1 == BUCKETS { self.max() } else { high.min(self.max()) };
+            (low.max(self.min()), high, count)
         })
     }
 }
@@ -171,7 +242,7 @@ mod tests {
     fn quantiles_are_within_a_tenth_of_a_percent_from_1_us_to_1_h() {
         let (low, high) = (1e3_f64, 3.6e12_f64);
         let mut values = Vec::new();
-        let mut histogram = Histogram::default();
+        let histogram = Histogram::default();
         for number in 0..200_000 {
             // Log-uniform: every magnitude is as likely as any other.
             let value = (low.ln() + Stream::new(3, 0, number).unit() * (high / low).ln()).exp() as Nanos;
@@ -192,10 +263,10 @@ mod tests {
 
     #[test]
     fn merged_equals_pooled() {
-        let (mut a, mut b, mut pooled) = (Histogram::default(), Histogram::default(), Histogram::default());
+        let (a, b, pooled) = (Histogram::default(), Histogram::default(), Histogram::default());
         for number in 0..5000 {
             let value = Stream::new(9, 9, number).below(1 << 40);
-            if number % 3 == 0 { &mut a } else { &mut b }.record(value);
+            if number % 3 == 0 { &a } else { &b }.record(value);
             pooled.record(value);
         }
         a.merge(&b);
@@ -205,7 +276,7 @@ mod tests {
 
     #[test]
     fn extremes_are_exact_and_beyond_the_range_nothing_is_lost() {
-        let mut histogram = Histogram::default();
+        let histogram = Histogram::default();
         assert_eq!((histogram.quantile(0.5), histogram.min(), histogram.max()), (0, 0, 0));
         for value in [0, 5, 20_000_000_000_000] {
             histogram.record(value);

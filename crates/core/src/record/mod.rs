@@ -1,5 +1,6 @@
 //! What is kept of transactions: counters, histograms, the course by second, the trace.
 
+pub mod board;
 pub mod course;
 pub mod histogram;
 pub mod recorder;

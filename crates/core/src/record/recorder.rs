@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::board::Board;
 use crate::clock::Nanos;
-use crate::course::Course;
 use crate::engine::Messages;
 use crate::error::{Code, Error, ErrorKind};
-use crate::histogram::Histogram;
+use crate::histogram::Span;
 use crate::trace::{Trace, TraceRecord};
 use crate::workload::{KindId, StatementTime};
 
@@ -44,7 +44,7 @@ pub struct Sample {
     pub outcome: Outcome,
 }
 
-/// Counters and histograms of one kind. Times in ns.
+/// Counters of one kind. Times in ns; their histograms are on the [`Board`] of the thread.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// M_inj: committed, and ended within the demanded duration.
@@ -74,20 +74,9 @@ pub struct Tally {
     /// End of the last counted transaction, from the cycle's start.
     pub last_end: Nanos,
     /// Residence times r_injm of the counted: first attempt's start to the end.
-    pub residence: Histogram,
+    pub residence: Span,
     /// Response times of the counted, from the intended start; kept in the open loop only.
-    pub response: Option<Histogram>,
-}
-
-/// What is kept of one statement, where statements are timed.
-#[derive(Debug, Default)]
-pub struct StatementTally {
-    /// Times of its executions without an error, in ns.
-    pub times: Histogram,
-    /// How often it ended its transaction.
-    pub failed: u64,
-    /// How often it failed in an attempt after which another one came.
-    pub retried: u64,
+    pub response: Option<Span>,
 }
 
 /// Failed attempts of one class: kind of transaction, kind of error and native code.
@@ -105,7 +94,10 @@ pub struct ErrorClass {
     pub example: Option<Box<str>>,
 }
 
+/// Classes of a client at most, and those for which it has room from the start: the first error of each is kept with its
+/// words, which allocates.
 const CLASSES: usize = 64;
+const CLASSES_AT_FIRST: usize = 4;
 
 /// Records the transactions of one client in one cycle.
 #[derive(Debug)]
@@ -114,21 +106,21 @@ pub struct Recorder {
     end: Nanos,
     tallies: Vec<Tally>,
     classes: Vec<ErrorClass>,
-    course: Arc<Course>,
+    board: Arc<Board>,
+    /// Those of the carriers between which the client may move.
+    boards: Arc<[Arc<Board>]>,
     trace: Option<Trace>,
-    /// Empty unless statements are timed.
-    statements: Vec<StatementTally>,
     /// Whether the course has response times.
     responds: bool,
 }
 
 impl Recorder {
-    /// For a workload with `kinds` kinds; `open_loop` keeps response times too.
-    pub fn new(kinds: usize, open_loop: bool, course: Arc<Course>, trace: Option<Trace>) -> Self {
-        let tally = || Tally { response: open_loop.then(Histogram::default), ..Tally::default() };
+    /// For a workload with `kinds` kinds and a client that begins on the thread that has `board`.
+    pub fn new(kinds: usize, board: Arc<Board>, trace: Option<Trace>) -> Self {
+        let tally = || Tally { response: board.is_open().then(Span::default), ..Tally::default() };
         let tallies = (0..kinds).map(|_| tally()).collect();
-        let classes = Vec::with_capacity(CLASSES);
-        Self { start: 0, end: 0, tallies, classes, course, trace, statements: Vec::new(), responds: false }
+        let (classes, boards) = (Vec::with_capacity(CLASSES_AT_FIRST), Arc::default());
+        Self { start: 0, end: 0, tallies, classes, board, boards, trace, responds: false }
     }
 
     /// The same; where `responds` the seconds of its course have response times, from the intended start.
@@ -136,16 +128,22 @@ impl Recorder {
         Self { responds, ..self }
     }
 
-    /// The same, which keeps the times of so many statements.
-    pub fn timing(mut self, statements: usize) -> Self {
-        self.statements.resize_with(statements, StatementTally::default);
-        self
+    /// The same, of a client that may move between carriers with these boards.
+    pub fn moving(self, boards: &Arc<[Arc<Board>]>) -> Self {
+        Self { boards: Arc::clone(boards), ..self }
+    }
+
+    /// The client goes on at this carrier.
+    pub fn go_on_at(&mut self, berth: usize) {
+        if let Some(board) = self.boards.get(berth) {
+            self.board = Arc::clone(board);
+        }
     }
 
     /// Whether it keeps times of statements.
     #[inline]
     pub fn times_statements(&self) -> bool {
-        !self.statements.is_empty()
+        !self.board.statements().is_empty()
     }
 
     /// Records the statements of an attempt that ended at `at`; `again`: it failed, and another one follows.
@@ -154,11 +152,8 @@ impl Recorder {
             return;
         }
         for one in timed {
-            let Some(tally) = self.statements.get_mut(usize::from(one.statement)) else { continue };
-            match (one.failed, again) {
-                (false, _) => tally.times.record(one.took),
-                (true, true) => tally.retried += 1,
-                (true, false) => tally.failed += 1,
+            if let Some(tally) = self.board.statements().get(usize::from(one.statement)) {
+                tally.record(one.failed, again, one.took);
             }
         }
     }
@@ -211,15 +206,18 @@ impl Recorder {
         tally.first_start.get_or_insert(sample.started.saturating_sub(self.start));
         let ended = sample.ended - self.start;
         tally.last_end = ended;
+        let kind = usize::from(sample.kind);
         tally.residence.record(residence);
+        self.board.residence(kind).record(residence);
         let response = sample.ended - sample.intended;
-        if let Some(histogram) = &mut tally.response {
+        if let (Some(span), Some(histogram)) = (&mut tally.response, self.board.response(kind)) {
+            span.record(response);
             histogram.record(response);
         }
         // An end exactly at the deadline belongs to the last second.
         let committed = sample.outcome == Outcome::Committed;
         let shown = if self.responds { response } else { residence };
-        self.course.ended(sample.kind, ended.min(self.end - self.start - 1), shown, committed);
+        self.board.course.ended(sample.kind, ended.min(self.end - self.start - 1), shown, committed);
     }
 
     /// Records an attempt that failed at `at`, whether it will be retried or not.
@@ -228,7 +226,7 @@ impl Recorder {
             return;
         }
         self.tallies[usize::from(kind)].failed += 1;
-        self.course.failed(kind, at.min(self.end - 1) - self.start);
+        self.board.course.failed(kind, at.min(self.end - 1) - self.start);
         let full = self.classes.len() >= CLASSES;
         let same = |class: &&mut ErrorClass| {
             (class.transaction, class.kind) == (kind, error.kind) && (full || class.code == error.code)
@@ -265,9 +263,9 @@ impl Recorder {
         &self.classes
     }
 
-    /// What was kept of each statement.
-    pub fn statement_tallies(&self) -> &[StatementTally] {
-        &self.statements
+    /// Where its times are kept.
+    pub fn board(&self) -> &Board {
+        &self.board
     }
 
     /// Hands over what is left of the trace.
@@ -285,21 +283,21 @@ mod tests {
     #[test]
     fn the_course_of_a_load_that_changes_has_response_times() {
         for (responds, expected) in [(false, 1_000_000), (true, 31_000_000)] {
-            let course = Course::new(1);
-            let mut recorder = Recorder::new(1, true, Arc::clone(&course), None).responding(responds);
+            let board = Board::new(1, true, 0);
+            let mut recorder = Recorder::new(1, Arc::clone(&board), None).responding(responds);
             recorder.window(0, 1_000_000_000);
             let (intended, started, ended) = (10_000_000, 40_000_000, 41_000_000);
             let (retries, rows, messages) = (0, 0, Messages::default());
             let outcome = Outcome::Committed;
             recorder.record(&Sample { kind: 0, intended, started, ended, retries, rows, messages, outcome });
-            let second = crate::course::collect(&[course], 0, 0).second(0, 0);
+            let second = crate::course::collect([&board.course], 0, 0).second(0, 0);
             assert_eq!((second.count, second.max_ns), (1, expected));
         }
     }
 
     #[test]
     fn retries_count_in_the_window_of_failures_and_the_first_start_is_that_of_a_counted_transaction() {
-        let mut recorder = Recorder::new(1, false, Course::new(1), None);
+        let mut recorder = Recorder::new(1, Board::new(1, false, 0), None);
         recorder.window(1000, 2000);
         for at in [500, 1500, 2500] {
             recorder.attempt_failed(0, &Error::new(ErrorKind::Deadlock, "commit"), at);
@@ -322,5 +320,22 @@ mod tests {
         let tally = &recorder.tallies()[0];
         assert_eq!((tally.failed, tally.retries, tally.first_start), (1, 1, Some(300)));
         assert_eq!(tally.messages, Messages { sent: 6, received: 4 });
+    }
+
+    #[test]
+    fn a_client_that_moves_counts_on_the_board_of_its_thread() {
+        let boards: Arc<[Arc<Board>]> = [Board::new(1, false, 0), Board::new(1, false, 0)].into();
+        let mut recorder = Recorder::new(1, Arc::clone(&boards[0]), None).moving(&boards);
+        recorder.window(0, 1000);
+        let (retries, rows, messages, outcome) = (0, 0, Messages::default(), Outcome::Committed);
+        for (ended, berth) in [(100, 1), (250, 1), (300, 0)] {
+            let started = ended - 50;
+            recorder.record(&Sample { kind: 0, intended: started, started, ended, retries, rows, messages, outcome });
+            recorder.go_on_at(berth);
+        }
+        assert_eq!(boards.iter().map(|board| board.residence(0).count()).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!((recorder.tallies()[0].residence.count(), recorder.tallies()[0].residence.sum()), (3, 150));
+        boards[0].merge(&boards[1]);
+        assert_eq!((boards[0].residence(0).count(), boards[0].residence(0).max()), (3, 50));
     }
 }

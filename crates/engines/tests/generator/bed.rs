@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
+use dsbench_core::board::Board;
 use dsbench_core::clock::{Clock, FakeClock, Nanos};
-use dsbench_core::course::Course;
 use dsbench_core::engine::{Connection, Isolation, Prepare, Session, Statement, StatementId};
 use dsbench_core::error::Result;
 use dsbench_core::generator::{Conduct, Runner};
@@ -115,7 +115,7 @@ impl Trial {
     pub fn paced(mut self, pacer: &mut dyn Pacer, open_loop: bool) -> Found {
         let clock = Arc::new(FakeClock::default());
         let mock = Mock::on_clock(self.script, Arc::clone(&clock));
-        let mut recorder = Recorder::new(1, open_loop, Course::new(1), None);
+        let mut recorder = Recorder::new(1, Board::new(1, open_loop, 0), None);
         let until = self.until.unwrap_or(Until::Time(self.duration));
         let seats = vec![Seat::new(&mut self.client, 0)];
         let connected = Runner::connect(&self.conduct, &mock, seats, clock.as_ref(), &self.stop, &());

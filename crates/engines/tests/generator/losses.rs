@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
+use dsbench_core::board::Board;
 use dsbench_core::clock::{Clock, FakeClock, Nanos};
-use dsbench_core::course::Course;
 use dsbench_core::engine::Interrupt;
 use dsbench_core::error::{Error, ErrorKind};
 use dsbench_core::generator::{Interrupts, Runner};
@@ -170,7 +170,7 @@ fn a_commit_lost_is_unknown_when_another_client_ends_the_cycle_meanwhile() {
     let mut trial = lost_in_commit(When::At(10));
     let clock = Arc::new(FakeClock::default());
     let mock = Mock::on_clock(trial.script, Arc::clone(&clock));
-    let mut recorder = Recorder::new(1, false, Course::new(1), None);
+    let mut recorder = Recorder::new(1, Board::new(1, false, 0), None);
     let seats = vec![Seat::new(&mut trial.client, 0)];
     let given = Given(&clock, &trial.stop);
     let mut runner = Runner::connect(&trial.conduct, &mock, seats, given, &trial.stop, &()).unwrap();
@@ -254,7 +254,7 @@ fn a_wish_to_stop_is_heard_while_connecting() {
 
 #[test]
 fn errors_keep_their_code_and_one_example() {
-    let mut recorder = Recorder::new(2, false, Course::new(2), None);
+    let mut recorder = Recorder::new(2, Board::new(2, false, 0), None);
     recorder.window(0, 10);
     for _ in 0..3 {
         recorder.attempt_failed(0, &Error::with(ErrorKind::Statement, "execute", "disk full").code(b"53100"), 5);

@@ -38,7 +38,8 @@ fn the_open_loop_shows_a_stall_in_the_response_times_as_theory_gives_it() {
     let response = tally.response.as_ref().unwrap();
     assert_eq!((response.max(), response.sum()), (2001 * MS, responses.iter().sum::<u64>()));
     for q in [0.1, 0.5, 0.68, 0.87, 0.95, 0.99, 0.997, 0.999] {
-        for (histogram, truth) in [(response, &responses), (&tally.residence, &services)] {
+        let board = found.recorder.board();
+        for (histogram, truth) in [(board.response(0).unwrap(), &responses), (board.residence(0), &services)] {
             let (seen, truth) = (histogram.quantile(q) as f64, quantile(truth, q));
             assert!((seen / truth - 1.0).abs() <= 0.0005, "q {q}: {seen} against {truth}");
         }

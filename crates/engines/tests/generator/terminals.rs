@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
+use dsbench_core::board::Board;
 use dsbench_core::clock::{Clock, FakeClock, Nanos};
-use dsbench_core::course::Course;
 use dsbench_core::engine::{Connection, Isolation, Prepare, Session, Statement, StatementId};
 use dsbench_core::error::Result;
 use dsbench_core::generator::{Conduct, Runner};
@@ -124,7 +124,7 @@ fn run(count: u64, latency: Nanos, ramp_up: Nanos, duration: Nanos) -> Found {
     });
     let seats = seats.collect();
     let stop = AtomicBool::new(false);
-    let mut recorder = Recorder::new(5, true, Course::new(5), None);
+    let mut recorder = Recorder::new(5, Board::new(5, true, 0), None);
     let mut runner = Runner::connect(&conduct, &mock, seats, clock.as_ref(), &stop, &()).unwrap();
     let (start, limit) = (clock.now() + ramp_up, Limit::new(Until::Time(duration), 1));
     limit.begin(start);

@@ -124,6 +124,13 @@ pub fn goes_to(cpu: usize) -> bool {
     Carrier::current().is_none_or(|carrier| carrier.cpus.contains(&Some(cpu)))
 }
 
+/// Number of the carrier on which the client runs; nothing where it has its thread to itself.
+// Not inlined: see `carried`.
+#[inline(never)]
+pub fn berth() -> Option<usize> {
+    Carrier::current().map(|carrier| carrier.berth)
+}
+
 /// Pauses the client that runs; its carrier goes on with others.
 pub fn pause(duration: Duration) {
     pause_until(Monotonic.now().saturating_add(duration.as_nanos() as Nanos));

@@ -1,13 +1,13 @@
 //! A cycle: threads with their clients, all connected before the clock starts, one common start.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use crate::board::Board;
 use crate::carrier;
 use crate::clock::{Monotonic, Nanos};
-use crate::course::{Course, Second};
+use crate::course::Second;
 use crate::engine::Interrupt;
 use crate::error::{Error, ErrorKind, Result};
 use crate::generator::Interrupts;
@@ -38,7 +38,7 @@ const MILLISECOND: Nanos = 1_000_000;
 pub struct ClientOutcome {
     /// Number of its group.
     pub group: usize,
-    /// Its counters and histograms.
+    /// Its counters.
     pub recorder: Recorder,
     /// Starts that were due and not made.
     pub missed: u64,
@@ -57,6 +57,8 @@ pub struct ClientOutcome {
 pub struct CycleOutcome {
     /// One entry per thread, in order.
     pub clients: Vec<ClientOutcome>,
+    /// The times of each group over its clients, where it has any.
+    pub times: Vec<Option<Arc<Board>>>,
     /// The course of each group, by second and kind.
     pub seconds: Vec<(usize, Second)>,
     /// The error that ended the cycle early, if any.
@@ -89,13 +91,14 @@ struct Shared {
     start: Mutex<Option<Nanos>>,
     started: Condvar,
     handles: Vec<Handles>,
-    courses: Vec<Arc<Course>>,
+    /// Of each group: where the threads that run its clients count.
+    boards: Vec<Boards>,
     /// The seconds that were collected so far, each over all groups and kinds.
     seconds: Mutex<Vec<Second>>,
     /// Of each group.
     limits: Vec<Limit>,
-    /// Where the courses of each group stand.
-    members: Vec<Range<usize>>,
+    /// Groups that have no client on this node.
+    empty: Vec<usize>,
     /// Number of the group that a group follows, where it does.
     leaders: Vec<Option<usize>>,
     /// Of each group that keeps step with one of a higher number: the pairs of their clients.
@@ -104,14 +107,51 @@ struct Shared {
     cpus: Arc<[usize]>,
 }
 
+/// Where the clients of a group count, by thread of the operating system.
+#[derive(Default)]
+struct Boards {
+    /// Of each carrier; nothing where none of its clients is carried.
+    carried: Arc<[Arc<Board>]>,
+    /// Of each client that has a thread to itself, with its index.
+    alone: Vec<(usize, Arc<Board>)>,
+}
+
+impl Boards {
+    fn all(&self) -> impl Iterator<Item = &Arc<Board>> {
+        self.carried.iter().chain(self.alone.iter().map(|(_, board)| board))
+    }
+
+    /// All of them added up, once no client writes any more.
+    fn sum(&self) -> Option<Arc<Board>> {
+        let mut all = self.all();
+        let first = all.next()?;
+        all.for_each(|board| first.merge(board));
+        Some(Arc::clone(first))
+    }
+
+    /// Of each group of `plan`.
+    fn of(plan: &LoadPlan, bundles: &Bundles) -> Vec<Self> {
+        let kinds = plan.workload.kinds().len();
+        let statements = if plan.statements { plan.workload.statements().len() } else { 0 };
+        let mut groups: Vec<Self> = Vec::new();
+        for (number, group) in plan.groups.iter().enumerate() {
+            let board = || Board::new(kinds, !group.has_no_schedule(), statements);
+            let of_group = |index: &&usize| plan.seat(**index).0 == number;
+            let carried = bundles.shared.iter().flatten().any(|index| of_group(&index));
+            let alone = bundles.single.iter().chain(&bundles.alone).filter(of_group);
+            groups.push(Self {
+                carried: bundles.shared.iter().filter(|_| carried).map(|_| board()).collect(),
+                alone: alone.map(|index| (*index, board())).collect(),
+            });
+        }
+        groups
+    }
+}
+
 impl Shared {
-    fn new(plan: &LoadPlan) -> Self {
-        let (threads, kinds) = (plan.threads(), plan.workload.kinds().len());
-        let mut first = 0;
-        let members = plan.groups.iter().map(|group| {
-            first += group.threads;
-            first - group.threads..first
-        });
+    fn new(plan: &LoadPlan, bundles: &Bundles) -> Self {
+        let threads = plan.threads();
+        let empty = plan.groups.iter().enumerate().filter(|(_, group)| group.threads == 0);
         Self {
             stop: AtomicBool::new(false),
             ready: AtomicUsize::new(0),
@@ -122,10 +162,10 @@ impl Shared {
             start: Mutex::new(None),
             started: Condvar::new(),
             handles: (0..threads).map(|_| Handles::default()).collect(),
-            courses: (0..threads).map(|_| Course::new(kinds)).collect(),
+            boards: Boards::of(plan, bundles),
             seconds: Mutex::default(),
             limits: plan.groups.iter().map(|group| Limit::new(group.until, group.threads)).collect(),
-            members: members.collect(),
+            empty: empty.map(|(number, _)| number).collect(),
             leaders: plan.groups.iter().map(Group::leader).collect(),
             pairs: plan.groups.iter().map(|group| (0..group.threads).map(|_| Pair::default()).collect()).collect(),
             cpus: if plan.placement == Placement::Free { Vec::new() } else { placement::cpus() }.into(),
@@ -135,8 +175,7 @@ impl Shared {
     /// The clock starts at `at`. A group that has no client on this node is over at once.
     fn begin(&self, at: Nanos) {
         self.limits.iter().for_each(|limit| limit.begin(at));
-        let empty = self.members.iter().enumerate().filter(|(_, members)| members.is_empty());
-        empty.for_each(|(number, _)| self.group_ended(number, at));
+        self.empty.iter().for_each(|number| self.group_ended(*number, at));
     }
 
     /// The pair of client `within` of group `number`, which keeps step with group `other`, and which half it is.
@@ -224,10 +263,11 @@ impl Cycle {
         plan.refuse()?;
         let plan = &plan.with_times();
         let trace = plan.trace.as_deref().map(TraceWriter::create).transpose()?;
-        let shared = Arc::new(Shared::new(plan));
+        let bundles = plan.bundles();
+        let shared = Arc::new(Shared::new(plan, &bundles));
         let collector = collecting(&shared, plan.workload.kinds().len(), plan.last_second());
         let mut cycle = Self { carriers: Vec::new(), collector, shared, trace };
-        if let Err(error) = cycle.spawn_all(plan) {
+        if let Err(error) = cycle.spawn_all(plan, bundles) {
             cycle.shared.fail(error);
             // Clients that have no thread never end.
             let begun: usize = cycle.carriers.iter().map(|thread| thread.clients).sum();
@@ -236,8 +276,8 @@ impl Cycle {
         Ok(cycle)
     }
 
-    fn spawn_all(&mut self, plan: &LoadPlan) -> Result<()> {
-        let Bundles { shared, single, alone } = plan.bundles();
+    fn spawn_all(&mut self, plan: &LoadPlan, bundles: Bundles) -> Result<()> {
+        let Bundles { shared, single, alone } = bundles;
         let cpus = Arc::clone(&self.shared.cpus);
         let cpu_of = |number: usize| (!cpus.is_empty()).then(|| cpus[number % cpus.len()]);
         let stay = |number: usize| cpu_of(number).filter(|_| plan.placement == Placement::Pinned);
@@ -257,7 +297,7 @@ impl Cycle {
                 let run = move |plan: &LoadPlan, shared: &Arc<Shared>, crew| {
                     run_carrier(&of_thread, (berth, cpu), plan, shared, crew)
                 };
-                if let Err(error) = self.start_thread(plan, threads, true, run) {
+                if let Err(error) = self.start_thread(plan, threads, Some(berth), run) {
                     // Those that run must not wait for clients that never come.
                     fleet.leave(waiting);
                     return Err(error);
@@ -269,36 +309,39 @@ impl Cycle {
     }
 
     fn spawn_alone(&mut self, plan: &LoadPlan, index: usize, cpu: Option<usize>) -> Result<()> {
-        self.start_thread(plan, vec![index], false, move |plan, shared, client| run_alone(plan, shared, client, cpu))
+        self.start_thread(plan, vec![index], None, move |plan, shared, client| run_alone(plan, shared, client, cpu))
     }
 
     fn start_thread(
         &mut self,
         plan: &LoadPlan,
         threads: Vec<usize>,
-        together: bool,
+        berth: Option<usize>,
         run: impl FnOnce(&LoadPlan, &Arc<Shared>, Crew) -> Carried + Send + 'static,
     ) -> Result<()> {
         let (first, clients) = (threads[0], threads.len());
-        let crew: Crew = threads.into_iter().map(|index| (index, self.recorder(plan, index))).collect();
+        let crew: Crew = threads.into_iter().map(|index| (index, self.recorder(plan, index, berth))).collect();
         let (plan, shared) = (plan.clone(), Arc::clone(&self.shared));
         let builder = std::thread::Builder::new().name(format!("client-{first}")).stack_size(STACK_BYTES);
         let spawned = builder.spawn(move || run(&plan, &shared, crew));
         let handle =
             spawned.map_err(|e| Error::with(ErrorKind::Setup, "start thread", format!("client {first}: {e}")))?;
-        self.carriers.push(OsThread { handle, clients, together });
+        self.carriers.push(OsThread { handle, clients, together: berth.is_some() });
         Ok(())
     }
 
-    fn recorder(&self, plan: &LoadPlan, index: usize) -> Recorder {
+    /// The recorder of client `index`, which begins at carrier `berth` or has a thread to itself.
+    fn recorder(&self, plan: &LoadPlan, index: usize, berth: Option<usize>) -> Recorder {
         let trace = self.trace.as_ref().map(|writer| writer.client(index as u64));
-        let group = &plan.groups[plan.seat(index).0];
-        let open_loop = !group.has_no_schedule();
-        let statements = if plan.statements { plan.workload.statements().len() } else { 0 };
-        let course = Arc::clone(&self.shared.courses[index]);
-        Recorder::new(plan.workload.kinds().len(), open_loop, course, trace)
-            .timing(statements)
-            .responding(!group.legs.is_empty())
+        let number = plan.seat(index).0;
+        let Boards { carried, alone } = &self.shared.boards[number];
+        let board = match berth {
+            Some(berth) => &carried[berth],
+            None => &alone[alone.partition_point(|(other, _)| *other < index)].1,
+        };
+        Recorder::new(plan.workload.kinds().len(), Arc::clone(board), trace)
+            .moving(carried)
+            .responding(!plan.groups[number].legs.is_empty())
     }
 
     /// Clients that are connected and wait for the start.
@@ -320,7 +363,7 @@ impl Cycle {
 
     /// (committed, failed attempts) so far.
     pub fn totals(&self) -> (u64, u64) {
-        let totals = self.shared.courses.iter().map(|course| course.totals());
+        let totals = self.shared.boards.iter().flat_map(Boards::all).map(|board| board.course.totals());
         totals.fold((0, 0), |(a, b), (c, d)| (a + c, b + d))
     }
 
@@ -363,7 +406,8 @@ impl Cycle {
         let seconds = self.collector.join().map_err(|_| Error::new(ErrorKind::Setup, "collect seconds"))?;
         let untraced = self.trace.map_or(Ok(0), TraceWriter::finish)?;
         let failure = lock(&self.shared.failure).take();
-        Ok(CycleOutcome { clients, seconds, failure, untraced })
+        let times = self.shared.boards.iter().map(Boards::sum).collect();
+        Ok(CycleOutcome { clients, times, seconds, failure, untraced })
     }
 }
 

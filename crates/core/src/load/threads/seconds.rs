@@ -53,9 +53,9 @@ fn wait_for_second(shared: &Shared, start: Nanos, second: u64, last: Option<u64>
 
 fn drain(shared: &Shared, kinds: usize, second: u64, into: &mut Vec<(usize, Second)>) {
     let mut all = Found::default();
-    for (group, members) in shared.members.iter().enumerate() {
+    for (group, boards) in shared.boards.iter().enumerate() {
         for kind in 0..kinds {
-            let found = collect(&shared.courses[members.clone()], kind as KindId, second as u32);
+            let found = collect(boards.all().map(|board| &board.course), kind as KindId, second as u32);
             into.push((group, found.second(second as u32, kind as KindId)));
             all.add(&found);
         }
