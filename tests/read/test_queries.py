@@ -79,6 +79,36 @@ def test_a_stream_that_lacks_a_query_voids_throughput() -> None:
     assert found.runs[0].power > 0
 
 
+def cold(first_s: float, again_s: float, later_s: float, kinds: tuple[str, ...] = QUERIES) -> list[dict[str, Any]]:
+    times = [(kind, took) for kind in kinds for took in (first_s, again_s, later_s)]
+    return [row("cold", kind, 0, took, cycle=5 + at) for at, (kind, took) in enumerate(times)]
+
+
+def test_the_first_of_three_times_is_cold_and_the_less_of_the_others_hot() -> None:
+    twice = [*cold(4, 1.5, 1), *({**one, "cycle": one["cycle"] + 66} for one in cold(9, 2, 3))]
+    found = decide([*alone("power1", TIMES), *together("throughput1", 14), *reversed(twice)], 0.5)
+    assert found is not None
+    known = found.temperatures
+    assert known is not None
+    assert (known.queries[0].cold_s, known.queries[0].hot_s) == ((4.0, 9.0), (1.0, 2.0))
+    # Geometric means of 4 and 9, of 1 and 2.
+    assert (known.cold_s, known.hot_s) == (pytest.approx(6.0), pytest.approx(sqrt(2)))
+    assert (known.power_cold, known.power_hot) == (pytest.approx(300.0), pytest.approx(1800 / sqrt(2)))
+    assert known.queries[0].ratio == pytest.approx(6 / sqrt(2))
+    assert all(isnan(end) for end in known.queries[0].interval), "of two restarts there is none"
+    assert found.runs[0].power == decide(alone("power1", TIMES), 0.5).runs[0].power  # type: ignore[union-attr]
+
+
+def test_a_query_without_an_end_is_not_in_the_power_of_cold_queries() -> None:
+    asked = [{**one, "committed": 0} if (one["kind"], one["cycle"]) == ("Q3", 11) else one for one in cold(4, 2, 1)]
+    found = decide([*alone("power1", TIMES), *asked], 1)
+    assert found is not None
+    assert found.temperatures is not None
+    assert isnan(found.temperatures.power_cold)
+    assert len(found.temperatures.queries) == 21
+    assert found.temperatures.cold_s == pytest.approx(4.0)
+
+
 def test_very_short_queries_count_as_a_thousandth_of_the_longest() -> None:
     times = {**dict.fromkeys(QUERIES, 10.0), **dict.fromkeys(REFRESHES, 0.001)}
     short = {**times, "Q1": 0.000_001}

@@ -70,6 +70,26 @@ def test_a_query_that_takes_too_long_has_a_class_of_its_own_and_voids_the_power(
     assert isnan(decision.runs[0].throughput)
 
 
+def test_cold_queries_find_a_server_that_was_restarted_and_the_same_rows(tmp_path: Path) -> None:
+    asked = build({"target": {"url": "private:sqlite", "settings": QUIET["private:sqlite"]}, "workload": "tpch",
+                   "scales": (1,), "seed": 7, "workload_settings": {**SIZE, "cold": "1", "streams": "1"}})  # fmt: skip
+    outcome = execute(asked, tmp_path, Silent())
+    assert (outcome.status, outcome.void_scales) == ("complete", ())
+    archive = Archive.open(outcome.archive)
+    rows = [row for row in archive.table("cycles").to_pylist() if row["stage"] == "cold"]
+    order = [14, 2, 9, 20, 6, 17, 18, 8, 21, 13, 3, 22, 16, 4, 11, 15, 1, 10, 19, 5, 7, 12]
+    by_cycle = [row["kind"] for row in sorted(rows, key=lambda row: row["cycle"]) if row["committed"]]
+    assert by_cycle == [f"Q{query}" for query in order for _ in range(3)]
+    first = min(row["cycle"] for row in rows)
+    restarts = [row["cycle"] for row in archive.table("phases").to_pylist() if row["phase"] == "restart"]
+    assert sorted(restarts) == [first + 3 * at for at in range(22)]
+    details = {condition.name: condition.detail for condition in archive.run.checks[1]}
+    assert details["answers of cold"] == "66 of 66 are those of DuckDB"
+    known = evaluate(archive).queries[1].temperatures
+    assert known is not None
+    assert known.whole
+
+
 def test_published_answers_are_rounded_and_their_faults_are_found() -> None:
     text = "\no_year              |mkt_share   \n                1995|0.03\n                1996|0.04\n"
     assert differ("Q8", [["1995", "0.034435890"], ["1996", "0.041485521"]], read_published(text), rounded=True) == ""
@@ -86,6 +106,9 @@ def test_what_cannot_be_is_refused_in_one_sentence(called: Program, tmp_path: Pa
     assert "use hundredths" in refused("--set", "size=0.015")
     assert "scale factor 1, not 0.01" in refused("--set", "size=0.01", "--set", "answers=published")
     assert "use a number from 0 to 86400" in refused("--set", "size=0.01", "--set", "timeout=soon")
+    words = called("run", f"sqlite:///{tmp_path / 'own.db'}", "--workload", "tpch", "--set", "size=0.01", "--set", "cold=1")
+    assert words.returncode == 2
+    assert "--set cold: its queries find a server that was just started, and dsbench did not start" in words.stderr
     assert "--keep: the stages of tpch need a database" in refused("--set", "size=0.01", "--keep")
 
 

@@ -20,6 +20,8 @@ struct Record<'a> {
     clients: Vec<Option<u64>>,
     timed: bool,
     transactions: Option<u64>,
+    cycles: u64,
+    cold_each: u64,
 }
 
 impl<'a> Record<'a> {
@@ -27,9 +29,14 @@ impl<'a> Record<'a> {
         let (work, parts, repeated, cleaned) = match &stage.work {
             Work::Build => ("build", 0, false, false),
             Work::Load { repeated, cleaned, .. } => ("load", 0, *repeated, *cleaned),
+            Work::Cold { .. } => ("load", 0, false, false),
             Work::Statements { parts } => ("work", *parts, false, false),
             Work::Check => ("check", 0, false, false),
             Work::Drop => ("drop", 0, false, false),
+        };
+        let (cycles, cold_each) = match stage.work {
+            Work::Cold { cycles, each, .. } => (cycles, each),
+            _ => (0, 0),
         };
         let groups = groups_of(stage);
         let fixed = |group: &GroupPlan| match group.until {
@@ -45,13 +52,15 @@ impl<'a> Record<'a> {
             clients: groups.iter().map(|group| group.clients).collect(),
             timed: groups.iter().all(|group| matches!(group.until, None | Some(Until::Time(_)))),
             transactions: groups.iter().find_map(fixed),
+            cycles,
+            cold_each,
         }
     }
 }
 
 fn groups_of(stage: &Stage) -> &[GroupPlan] {
     match &stage.work {
-        Work::Load { groups, .. } => groups,
+        Work::Load { groups, .. } | Work::Cold { groups, .. } => groups,
         _ => &[],
     }
 }

@@ -287,17 +287,17 @@ _TABLES: Final = (
         (
             _SCALE,
             _STAGE,
-            Column("cycle", "uint32", "Cycle that a clean came before; 0 for what concerns the whole scale."),
+            Column("cycle", "uint32", "Cycle after a clean or a restart; 0 for what concerns the whole scale."),
             Column(
                 "phase", "string", "create or, of a database that grows, reset; populate, primary_key, foreign_key, "
-                "reuse, clean, check or drop; of a stage of statements its name, and a row for each piece that was "
-                "timed by itself.",
+                "reuse, clean, restart, check or drop; of a stage of statements its name, and a row for each piece "
+                "that was timed by itself.",
             ),
             Column("duration_ns", "uint64", "How long it took.", "ns"),
             Column("rows", "uint64", "Rows that populate wrote, or that statements went through.", "rows"),
             Column(
                 "size_bytes", "uint64", "Size of the database, measured after foreign_key, reuse and a stage of "
-                "statements.", "bytes",
+                "statements; of restart what the page cache had of the server's files before.", "bytes",
             ),
         ),
     ),

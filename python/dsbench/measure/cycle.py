@@ -46,6 +46,19 @@ _LATE_NS = 5_000_000
 
 
 @dataclass(frozen=True)
+class Restarted:
+    """A server that was started again, and what its files had in the page cache before."""
+
+    known: Known
+    monitors: tuple[Monitor, ...]
+    duration_ns: int
+    held: int | None
+    """Bytes; ``None`` where the system does not tell."""
+    stayed: str
+    """What did not leave the page cache, in words; empty where next to nothing stayed."""
+
+
+@dataclass(frozen=True)
 class Setting:
     """What all cycles of a scale share."""
 
@@ -62,6 +75,8 @@ class Setting:
     probes: Probes
     perf: tuple[str, ...] = ()
     """What perf is to watch in a cycle more."""
+    restart: Callable[[], Restarted] | None = None
+    """Restarts the server, where the run has one of its own."""
 
     def narrow(self, cycle: Planned) -> Setting:
         """The same for one cycle: with its number of threads, where the run takes several, and its stage."""
@@ -168,7 +183,7 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = 
     reads_only = bool(workloads.find(setting.spec.workload, setting.spec.workload_settings).reads)
     if cycle.stage.cleaned and not (reads_only and setting.bench.cleaned):
         _clean(setting, scale, cycle, recorded)
-    if recorded:
+    if recorded and not cycle.stage.cold_each:  # What a server counts begins anew with it.
         setting.snapshots.before(cycle.stage.name)
     trace = journal.writer.path / "trace.bin" if setting.spec.trace and recorded else None
     seed = seed_of(setting.spec.seed, scale, number)

@@ -18,6 +18,8 @@ class Planned:
     stage: Stage
     threads: int | None
     """Of each node; ``None`` where the stage's groups say it."""
+    cold: bool = False
+    """Whether the server is restarted before it, and its files leave the page cache."""
     rate: float | None = None
     """Demanded starts per second; ``None``: as the run says."""
     duration: float | None = None
@@ -32,10 +34,11 @@ def planned(stages: Sequence[Stage], spec: RunSpec, done: int = 0) -> tuple[Plan
     Where one load follows another on the same database none of them can be left out: all are run again, with
     numbers that go on.
     """
-    wanted: list[tuple[Stage, int | None]] = []
+    wanted: list[tuple[Stage, int | None, bool]] = []
     for stage in (one for one in stages if one.work == "load"):
         each = [n for n in spec.thread_numbers for _ in range(spec.largest)] if stage.repeated else [None]
-        wanted += [(stage, threads) for threads in each]
+        wanted += [(stage, threads, False) for threads in (() if stage.cycles else each)]
+        wanted += [(stage, None, at % stage.cold_each == 0) for at in range(stage.cycles)]
     if can_go_on(stages):
         return tuple(Planned(n, *cycle) for n, cycle in enumerate(wanted, start=1) if n > done)
     return tuple(Planned(done + n, *cycle) for n, cycle in enumerate(wanted, start=1))

@@ -10,8 +10,10 @@ import datetime
 import itertools
 import platform
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Final
 
@@ -19,12 +21,12 @@ from dsbench import servers
 from dsbench.archive import Archive, ArchiveError, Writer
 from dsbench.measure import calibration, keeping, place, stack, surroundings
 from dsbench.measure.ahead import refuse_full
-from dsbench.measure.cycle import ABORTED, Setting
+from dsbench.measure.cycle import ABORTED, Restarted, Setting
 from dsbench.measure.events import Moment, Observer
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import Journal, RunError, now
 from dsbench.measure.kernel import possible_kinds
-from dsbench.measure.loaders import Bench, CoreError, Stopped, Target
+from dsbench.measure.loaders import Bench, CoreError, Stopped, Target, now_ns
 from dsbench.measure.loaders.loader import Loader
 from dsbench.measure.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
 from dsbench.measure.monitors.counted import StatementCounts
@@ -72,6 +74,7 @@ def execute(
         spec = keeping.claim_target(spec, target)
         base = keeping.choose_base(spec, target, server)
         bench = _open_bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
+        _refuse_cold(bench, server)
         words = keeping.rehearse(spec, target, bench)
         load = choose_loader(spec, joining or Joining())
         writer = Writer.create(out, _name_archive(spec, target))
@@ -225,7 +228,7 @@ class _Run:
         )  # fmt: skip
         setting = Setting(
             spec, self.target, journal, bench, self.load, self.monitors, self.known, self.stop, moment, snapshots,
-            self.probes, self.perf,
+            self.probes, self.perf, self._restart if self.server is not None else None,
         )
         running = Scale(setting, scale, cycles, self.base, known)
         if not (running.run() if cycles else running.check(*self._find_unchecked(bench, scale))):
@@ -271,21 +274,44 @@ class _Run:
         described = stack.describe(name, directory, queries, self._url(), apart)
         pids = self.server.pids() if self.server else []
         self.known = surroundings.known_processes(self.target, pids, described.server_pid, folders)
-        self.monitors = monitors_for(
-            name, folders, queries, self.known, self.load.pids, port=TargetSpec(url=self._url()).port
-        )
-        if (counted := StatementCounts.of(name, queries, private=self.server is not None)) is not None:
-            self.monitors += (counted,)
-        if self.known.server and (rapl := Rapl.readable()):
-            self.monitors += (rapl,)
         if self.meter is not None:
             self.meter.start()
-            self.monitors += (self.meter,)
+        self.monitors = self._watch(self.known, folders)
+        surroundings.note_system(self.spec, self.target, self.server, self.journal, described)
+
+    def _watch(self, known: Known, folders: Sequence[Path]) -> tuple[Monitor, ...]:
+        """The monitors of the processes ``known``, whose data lie in ``folders``."""
+        name, queries = self.target.dialect.name, self.target
+        monitors = monitors_for(name, folders, queries, known, self.load.pids, port=TargetSpec(url=self._url()).port)
+        if (counted := StatementCounts.of(name, queries, private=self.server is not None)) is not None:
+            monitors += (counted,)
+        if known.server and (rapl := Rapl.readable()):
+            monitors += (rapl,)
+        if self.meter is not None:
+            monitors += (self.meter,)
         # The files of a database without a server may lie in a folder among others.
         own = folders if self.server or name in _DIRECTORIES else []
         if self.target.dialect.keeps_data and not self.spec.existing:
-            self.monitors += (Sizes(self.target.size_bytes, own, self.known),)
-        surroundings.note_system(self.spec, self.target, self.server, self.journal, described)
+            monitors += (Sizes(self.target.size_bytes, own, known),)
+        return monitors
+
+    def _restart(self) -> Restarted:
+        """Starts the private server again, with its files out of the page cache."""
+        assert self.server is not None
+        began = now_ns()
+        with explain_errors("restart"):
+            gone = self.server.restart()
+        took = now_ns() - began
+        with suppress(CoreError):  # The first query notices that the session has ended, the next opens another.
+            self.target.state()
+        self.target.hold()
+        known, folders = self.known, [self.server.directory, *self.server.apart.values()]
+        if pids := self.server.pids():
+            known = surroundings.known_processes(self.target, pids, None, folders)
+        left = f"{gone.left / 2**20:,.1f} MiB of {gone.held / 2**20:,.1f} MiB of the server's files"
+        stayed = f"{left} did not leave the page cache: the times told as cold are not" if gone.stays else ""
+        held = int(gone.held) if isfinite(gone.held) else None
+        return Restarted(known, self._watch(known, folders), took, held, stayed)
 
     def _url(self) -> str:
         return self.server.url if self.server else self.spec.target.url
@@ -333,6 +359,15 @@ def _refuse_meter(spec: RunSpec) -> None:
     if spec.power and not is_installed(spec.power):
         remedy = "name a program that prints watts, a line for each reading, and its words; there is no shell"
         raise SpecError("--power", f"no program {spec.power.split()[0][:60]!r} is here", remedy)
+
+
+def _refuse_cold(bench: Bench, server: servers.Server | None) -> None:
+    """``RunError`` where a stage wants a server that is started again, and the run has none."""
+    wanted = next((stage.name for stage in bench.stages if stage.cold_each), "")
+    if wanted and (server is None or not server.restarts):
+        whose = "dsbench did not start this one" if server is None else f"{server.version} is in the process of dsbench"
+        words = f"--set {wanted}: its queries find a server that was just started, and {whose}"
+        raise RunError(words, f"use a private server, such as private:postgresql, or leave {wanted} out", usage=True)
 
 
 def _refuse_pooled(spec: RunSpec, pooled: str) -> None:

@@ -12,7 +12,7 @@ import psutil
 from dsbench.archive import LOCAL, Archive
 from dsbench.archive.record import Segment
 from dsbench.measure.capacity import place_rates
-from dsbench.measure.cycle import Setting, run_cycle
+from dsbench.measure.cycle import Restarted, Setting, run_cycle
 from dsbench.measure.journal import RunError
 from dsbench.measure.keeping import Base
 from dsbench.measure.kernel import watch_kernel
@@ -36,6 +36,7 @@ class Scale:
         self._known = known
         self._counts = Counts(len(setting.bench.kinds), base.counted)
         self._conditions: list[Condition] = []
+        self._restarted: Restarted | None = None
 
     def run(self) -> bool:
         """Runs all stages; whether every check held."""
@@ -138,7 +139,7 @@ class Scale:
             cycle = replace(wanted, stage=setting.bench.load(stage.name))
             if self._known.reached(cycle):
                 continue
-            parts = run_cycle(trials.set_up(cycle), self._scale, cycle)
+            parts = run_cycle(self._refresh(trials.set_up(cycle), cycle), self._scale, cycle)
             last, ran = cycle.number, cycle
             self._counts.add((self._scale, last), parts)
             self._known.add(cycle, parts)
@@ -149,6 +150,20 @@ class Scale:
             setting.probes.measure(self._scale, stage.name, last, "after")
             if ran is not None and stage.repeated:
                 watch_kernel(trials.set_up(ran), self._scale, ran, self._count_trial)
+
+    def _refresh(self, setting: Setting, cycle: Planned) -> Setting:
+        """The setting of a cycle: with the processes of a server that was restarted for it, or for one before."""
+        if cycle.cold and setting.restart is not None:
+            with setting.during("restart", cycle.number):
+                self._restarted = began = setting.restart()
+            key = {"scale": self._scale, "stage": cycle.stage.name, "cycle": cycle.number, "phase": "restart"}
+            row = {**key, "duration_ns": began.duration_ns, "size_bytes": began.held}
+            setting.journal.writer.rows("phases", f"scale-{self._scale:05d}_cycle-{cycle.number:05d}_restart", [row])
+            if began.stayed:
+                remedy = "a folder in memory cannot be let go: name one on a disk, ?directory=FOLDER"
+                setting.journal.warn("cold", began.stayed, remedy, self._scale)
+        again = self._restarted
+        return replace(setting, known=again.known, monitors=again.monitors) if again else setting
 
     def _count_trial(self, parts: Sequence[Part]) -> None:
         self._counts.add((self._scale, 0), parts)

@@ -163,6 +163,8 @@ class Snapshots:
 
     def after(self, stage: str) -> None:
         """Called after the last cycle of ``stage``, before another stage, or the check, reads whatever there is."""
+        if stage not in self._begun:
+            return
         self._take("after", stage)
         before = {one.statement: one for one in self._before.get(stage, ())}
         for one in self._take_plans("after", stage):

@@ -18,6 +18,7 @@ from typing import Self
 from dsbench.servers import limits
 from dsbench.servers.errors import ServerError, storage_notes
 from dsbench.servers.folder import Folder, above, is_kept
+from dsbench.servers.pages import LetGo, let_go
 from dsbench.servers.process import Log, Process, called, free_port, run, unprivileged
 from dsbench.servers.settings import elsewhere
 
@@ -40,6 +41,8 @@ class Server(ABC):
     """What an engine connects to. It may hold a password: write and show it redacted only."""
     directory: Path
     """Where the data lies."""
+    restarts = True
+    """Whether ``restart`` leaves nothing in its caches."""
     notes: list[str]
     """What whoever reads the figures must know about this server."""
     apart: dict[str, Path]
@@ -90,6 +93,16 @@ class Server(ABC):
     def log_tail(self, lines: int = 40) -> list[str]:
         """The last lines of what the server logged since its start; empty when it keeps no log."""
         return self._log.tail(lines)
+
+    def restart(self) -> LetGo:
+        """Stops the server in order, has its files leave the page cache, and starts it again at the same ``url``.
+
+        One without a process of its own has nothing to stop. Raises ``ServerError``.
+        """
+        return self._let_go()
+
+    def _let_go(self) -> LetGo:
+        return let_go(folder.path for folder in self._folders)
 
     def killed(self) -> str:
         """Why the system ended processes of the server, in words; empty where it has not."""
@@ -146,6 +159,7 @@ class OwnProcess(Server):
         self._user = unprivileged(above(base), account)
         self._env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | dict(env)
         self._process: Process | None = None
+        self._launched: tuple[str | None, int] = (None, 0)
         super().__init__(base, name)
         self.notes += group.notes if group is not None else []
 
@@ -173,6 +187,7 @@ class OwnProcess(Server):
         for _ in range(1 if named else _STARTS):
             port = int(named) if named else free_port()
             if self._serves(host, port):
+                self._launched = (host, port)
                 return port
         raise ServerError(f"{host}:{port} is taken by another program", f"leave {self.PORT} out: any is free")
 
@@ -202,6 +217,20 @@ class OwnProcess(Server):
                 tail = "\n".join([*self.log_tail(20), *([killed] if (killed := self.killed()) else [])])
                 raise ServerError(f"{self.version} {why}:\n{tail}", "see its settings, and the memory and space here")
             time.sleep(0.02)
+
+    def restart(self) -> LetGo:
+        """As that of every server. Its process is another one then."""
+        assert self._process is not None
+        self._process.stop(STOP_PATIENCE_S, *self.ENDING[1:])
+        self._rest()
+        gone = self._let_go()
+        host, port = self._launched
+        if not self._serves(host, port):
+            raise ServerError(f"{host}:{port} was taken by another program meanwhile", "repeat the run")
+        return gone
+
+    def _rest(self) -> None:
+        """Done between the end of the server and its start on the same data."""
 
     def _confine(self) -> None:
         """Makes the group of the server's processes. Raises ``ServerError``."""

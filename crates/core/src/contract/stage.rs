@@ -123,6 +123,15 @@ pub enum Work {
         /// Whether the database is cleaned before each cycle.
         cleaned: bool,
     },
+    /// A load in as many cycles as the workload asks for, some of which find a server that was just restarted.
+    Cold {
+        /// The groups that make the load of each cycle.
+        groups: Vec<GroupPlan>,
+        /// How many cycles.
+        cycles: u64,
+        /// Before the first of each so many the server is restarted, and its files leave the page cache.
+        each: u64,
+    },
     /// Statements that are timed, on this many connections at once: see
     /// [`Workload::work`](crate::workload::Workload::work).
     Statements {

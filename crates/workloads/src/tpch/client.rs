@@ -10,7 +10,7 @@ use dsbench_core::locking::lock;
 use dsbench_core::value::{Type, Value};
 use dsbench_core::workload::{Answer, Client, ClientId, Drawn, End, KindId, Shape};
 
-use super::market::{Market, QUALIFY, STAGES};
+use super::market::{Market, ASKS, COLD, QUALIFY, STAGES};
 use super::parameters::{default, draw, ORDERS, QUERIES};
 use super::rows::{Form, Kept, Table};
 
@@ -28,6 +28,8 @@ pub enum Work {
     Refreshes,
     /// The queries with their default parameters, in the order of their numbers.
     Qualify,
+    /// One query with its default parameters: each in turn, [`ASKS`] clients one after another.
+    Cold,
 }
 
 /// The statements of refreshes.
@@ -68,7 +70,7 @@ impl TpchClient {
     pub fn new(market: Arc<Market>, who: ClientId, seed: u64) -> Self {
         let (work, run) = (who.role / 2, u64::from(who.role % 2));
         let of = |one: Work| work == one as u8;
-        let (power, queries, qualify) = (of(Work::Power), of(Work::Queries), of(Work::Qualify));
+        let (power, queries, qualify, cold) = (of(Work::Power), of(Work::Queries), of(Work::Qualify), of(Work::Cold));
         let stream = if queries { who.id % (ORDERS.len() as u64 - 1) + 1 } else { 0 };
         let first = market.first_set(run);
         let asked = ORDERS[stream as usize].iter().map(|query| (query - 1, 0));
@@ -76,17 +78,25 @@ impl TpchClient {
         let list = match (power, queries) {
             (true, _) => [(RF1, first)].into_iter().chain(asked).chain([(RF2, first)]).collect(),
             (_, true) => asked.collect(),
+            _ if cold => {
+                let begun = market.cold_begun.fetch_add(1, Ordering::SeqCst);
+                vec![(ORDERS[0][(begun / ASKS) as usize % QUERIES] - 1, 0)]
+            }
             _ if qualify => (0..QUERIES as u16).map(|query| (query as KindId, 0)).collect(),
             _ => (1..=market.streams).flat_map(|at| pair(first + at)).collect(),
         };
-        let stage = if qualify { QUALIFY } else { STAGES[run as usize * 2 + usize::from(!power)] };
+        let stage = match (qualify, cold) {
+            (true, _) => QUALIFY,
+            (_, true) => COLD,
+            _ => STAGES[run as usize * 2 + usize::from(!power)],
+        };
         Self {
             market,
             seed,
             stage,
             run,
             stream,
-            refreshing: !queries && !qualify,
+            refreshing: !queries && !qualify && !cold,
             list,
             at: 0,
             text: String::new(),
@@ -216,7 +226,7 @@ impl Client for TpchClient {
         let text = |second: bool| {
             let plain = form == Form::Real && !second;
             let parameters = match self.stage {
-                QUALIFY => default(query, plain),
+                QUALIFY | COLD => default(query, plain),
                 _ => draw(self.seed, self.run, self.stream, query, self.market.hundredths, plain),
             };
             self.market.text(query, &parameters, second).unwrap_or_default()

@@ -52,6 +52,13 @@ const SETTINGS: &[Setting] = &[
         help: "seconds after which a query is ended, which voids the power of that run; 0: never",
     },
     Setting {
+        name: "cold",
+        values: Values::Whole { least: 0, most: 100 },
+        default: "0",
+        help: "after the tests, so many times: before each query a private server is restarted and its files leave the page \
+               cache; the query is asked three times, cold and then hot",
+    },
+    Setting {
         name: "answers",
         values: Values::Words(&["checked", "unchecked", "published"]),
         default: "checked",

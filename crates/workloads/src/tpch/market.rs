@@ -22,6 +22,10 @@ const FILES: &[(&str, &str)] = sql_files!();
 pub const STAGES: [&str; 4] = ["power1", "throughput1", "power2", "throughput2"];
 /// The stage before them that asks the queries with their default parameters.
 pub const QUALIFY: &str = "qualify";
+/// The stage after them that asks each query when the server was just restarted, and again.
+pub const COLD: &str = "cold";
+/// How often that stage asks a query, one time after another: the first finds the server cold, the others hot.
+pub const ASKS: u64 = 3;
 
 /// Scale factors in hundredths from which on the next number of streams is asked for (clause 5.3.4), from 2 on.
 const STREAMS: [u64; 10] = [100, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000];
@@ -48,6 +52,10 @@ pub struct Market {
     pub checked: bool,
     /// Whether the queries are asked with their default parameters, too.
     pub published: bool,
+    /// How often all queries are asked on a server that was just restarted.
+    pub cold: u64,
+    /// Cycles of that stage that have begun.
+    pub cold_begun: AtomicU64,
     refreshes: OnceLock<Vec<Refresh>>,
     /// Refreshes that have begun to commit, and that are committed.
     pub begun: AtomicU64,
@@ -104,6 +112,8 @@ impl Market {
             timeout,
             checked: value("answers") != "unchecked",
             published,
+            cold: value("cold").parse().unwrap_or(0),
+            cold_begun: AtomicU64::new(0),
             refreshes: OnceLock::new(),
             begun: AtomicU64::new(0),
             done: AtomicU64::new(0),

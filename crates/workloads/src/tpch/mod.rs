@@ -20,7 +20,7 @@ use crate::entry::names_of;
 use crate::steps::{numbers, run};
 use crate::Options;
 use client::{TpchClient, Work as Task};
-use market::{Market, QUALIFY, STAGES};
+use market::{Market, ASKS, COLD, QUALIFY, STAGES};
 use rows::{pool, Table};
 
 struct Tpch {
@@ -76,6 +76,11 @@ impl Workload for Tpch {
                 }
             };
             stages.push(load(*name, groups));
+        }
+        if self.market.cold > 0 {
+            let groups = vec![group("query", Task::Cold as u8 * 2, 0..22, 1, 1)];
+            let cycles = self.market.cold * 22 * ASKS;
+            stages.push(Stage::new(COLD, Work::Cold { groups, cycles, each: ASKS }));
         }
         stages.extend([Stage::new("check", Work::Check), Stage::new("drop", Work::Drop)]);
         stages

@@ -33,6 +33,10 @@ class Stage:
     """Of each group, on all nodes together; ``None``: as many as the run has threads, on each node."""
     timed: bool = True
     """Whether every group ends by time."""
+    cycles: int = 0
+    """How many the workload itself asks for; 0 where it leaves them to the run."""
+    cold_each: int = 0
+    """Before the first of each so many cycles the server is restarted, and its files leave the page cache."""
     transactions: int | None = None
     """Of a cycle that takes a fixed number of them, an even share by each client."""
 

@@ -23,7 +23,10 @@ NO_RESULT: Final = "TPC-H-like: no figure is a result in the sense of the TPC"
 _FIGURES: Final = (
     ("Power@Size-like", "power"), ("Throughput@Size-like", "throughput"), ("QphH@Size-like", "qphh"),
     ("geometric mean [s]", "geometric_s"), ("sum [s]", "sum_s"),
+    ("22 queries cold [1/h]", "power_cold"), ("22 queries hot [1/h]", "power_hot"),
 )  # fmt: skip
+_APART: Final = ("power_cold", "power_hot")
+"""Figures of a stage that few runs have."""
 _LESS: Final = frozenset({"geometric_s", "sum_s"})
 """Figures of which less is better."""
 _ACROSS: Final = 12
@@ -48,6 +51,12 @@ class Queries:
     def kinds(self) -> list[str]:
         """The queries that any side has."""
         return list(dict.fromkeys(kind for times in self.times for kind in times))
+
+    @property
+    def heads(self) -> list[tuple[str, str]]:
+        """Title and name of the figures that any side has."""
+        known = {name for side in self.figures for name, value in side.items() if isfinite(value)}
+        return [(title, name) for title, name in _FIGURES if name in known or name not in _APART]
 
     def relative(self, side: int, kind: str) -> Interval | None:
         """How many times as fast as its base a side is; ``None`` where one of them has no time."""
@@ -99,13 +108,18 @@ def read_queries(comparison: Comparison) -> list[Queries]:
         if sum(map(bool, decisions)) < 2:
             continue
         figures = tuple(
-            {name: _together([getattr(one.reported, name) for one in some]) for _, name in _FIGURES} if some else {}
+            {name: _together([_figure(one, name) for one in some]) for _, name in _FIGURES} if some else {}
             for some in decisions
         )
         factor = next(one.factor for some in decisions for one in some)
         times = tuple(map(_times, decisions))
         found.append(Queries(scale, figures, times, comparison.stages.bases, factor))
     return found
+
+
+def _figure(decision: Decision, name: str) -> float:
+    """Of the run that counts, or of the stage that asks each query cold and hot."""
+    return float(getattr(decision.reported if hasattr(decision.reported, name) else decision.temperatures, name, nan))
 
 
 def _sound(evaluation: Evaluation) -> Mapping[int, Decision]:
@@ -120,7 +134,7 @@ def tell_queries(found: Sequence[Queries], names: Sequence[str], *, brief: bool)
     yield Sentence(f"{NO_RESULT}.", "note")
     for one in found:
         at_scale = f"scale factor {one.factor:g}"
-        rows: list[list[Any]] = [[title, *(side.get(name) for side in one.figures)] for title, name in _FIGURES]
+        rows: list[list[Any]] = [[title, *(side.get(name) for side in one.figures)] for title, name in one.heads]
         columns = [Column(name, digits=4) for name in names]
         yield Table(f"Figures, {at_scale}", [Column("", left=True), *columns], rows)
         bases = " and ".join(names[base] for base in dict.fromkeys(one.bases))
@@ -145,7 +159,7 @@ def _tabulate(title: str, one: Queries, names: Sequence[str]) -> Table:
     sides = range(len(names))
     figures = [
         [head, *(_ratio(Interval(one.relative_figure(side, name), nan, nan, LEVEL)) for side in sides)]
-        for head, name in _FIGURES
+        for head, name in one.heads
     ]
     rows = [[kind, *(_ratio(one.relative(side, kind)) for side in sides)] for kind in one.kinds]
     return Table(title, [Column("query", left=True), *(Column(name) for name in names)], [*figures, *rows])

@@ -65,11 +65,87 @@ class Query:
     @property
     def interval_s(self) -> tuple[float, float]:
         """Of ``mean_s`` at 95 %, by Student's t over the logarithms; nan with fewer than three times."""
-        logs = np.log([time for time in (*self.power_s, *self.streams_s) if time > 0])
-        if logs.size < 3:
-            return nan, nan
-        half = student(LEVEL, logs.size - 1) * float(logs.std(ddof=1)) / sqrt(logs.size)
-        return exp(float(logs.mean()) - half), exp(float(logs.mean()) + half)
+        return _interval((*self.power_s, *self.streams_s))
+
+
+ASKS: Final = 3
+"""How often the stage ``cold`` asks a query after a restart, one time after another."""
+
+
+@dataclass(frozen=True)
+class Cold:
+    """Times of a query whose first finds a server that was just started, with its files out of the page cache."""
+
+    kind: str
+    cold_s: tuple[float, ...]
+    """By restart."""
+    hot_s: tuple[float, ...]
+    """The less of both times that follow, by restart: ClickBench's rule."""
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long it takes cold: the quotient of the geometric means."""
+        return _geometric(self.cold_s) / _geometric(self.hot_s)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of ``ratio`` at 95 %, by Student's t over the logarithms by restart; nan with fewer than three."""
+        return _interval([cold / hot for cold, hot in zip(self.cold_s, self.hot_s, strict=True)])
+
+
+@dataclass(frozen=True)
+class Temperatures:
+    """All queries cold and hot."""
+
+    queries: tuple[Cold, ...]
+    factor: float
+
+    @property
+    def cold_s(self) -> float:
+        """Geometric mean over queries and restarts."""
+        return _geometric(time for query in self.queries for time in query.cold_s)
+
+    @property
+    def hot_s(self) -> float:
+        """The same when they are asked again."""
+        return _geometric(time for query in self.queries for time in query.hot_s)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every query has an end each time."""
+        return len({len(query.cold_s) for query in self.queries}) == 1 and len(self.queries) == len(QUERIES)
+
+    def power(self, time_s: float) -> float:
+        """3600 SF / ``time_s``: the formula of the power test over the 22 queries alone; nan where one is missing."""
+        return 3600 * self.factor / time_s if self.whole else nan
+
+    @property
+    def power_cold(self) -> float:
+        return self.power(self.cold_s)
+
+    @property
+    def power_hot(self) -> float:
+        return self.power(self.hot_s)
+
+
+def read_temperatures(rows: Iterable[Mapping[str, Any]], factor: float) -> Temperatures | None:
+    """Out of the rows of the table ``cycles`` of one scale; ``None`` without a stage ``cold``.
+
+    Its cycles are numbered on: of each ``ASKS`` of a query the first came after a restart. A restart counts where all
+    of them have an end.
+    """
+    by_kind: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in sorted((row for row in rows if row["stage"] == "cold"), key=lambda row: row["cycle"]):
+        by_kind[row["kind"]].append(row)
+    queries = []
+    for kind in (kind for kind in QUERIES if kind in by_kind):
+        asked = by_kind[kind]
+        rounds = [asked[at : at + ASKS] for at in range(0, len(asked), ASKS)]
+        times = [[row["residence_ns"] / 1e9 for row in one] for one in rounds
+                 if len(one) == ASKS and all(row["committed"] for row in one)]  # fmt: skip
+        if times:
+            queries.append(Cold(kind, tuple(one[0] for one in times), tuple(min(one[1:]) for one in times)))
+    return Temperatures(tuple(queries), factor) if queries else None
 
 
 @dataclass(frozen=True)
@@ -81,11 +157,22 @@ class Decision:
     streams: int
     runs: tuple[Run, ...]
     queries: tuple[Query, ...]
+    temperatures: Temperatures | None = None
+    """Cold and hot, where a stage asked for that."""
 
     @property
     def reported(self) -> Run:
         """The run with the lower composite figure; the first one whose figure is void."""
         return min(self.runs, key=lambda run: run.qphh if run.qphh == run.qphh else -inf)
+
+
+def _interval(values: Iterable[float]) -> tuple[float, float]:
+    """Of their geometric mean at 95 %, by Student's t over the logarithms; nan with fewer than three."""
+    logs = np.log([value for value in values if value > 0])
+    if logs.size < 3:
+        return nan, nan
+    half = student(LEVEL, logs.size - 1) * float(logs.std(ddof=1)) / sqrt(logs.size)
+    return exp(float(logs.mean()) - half), exp(float(logs.mean()) + half)
 
 
 def _geometric(times: Iterable[float]) -> float:
@@ -110,7 +197,8 @@ def throughput(streams: int, elapsed_s: float, factor: float) -> float:
 def decide(rows: Iterable[Mapping[str, Any]], factor: float) -> Decision | None:
     """Out of the rows of the table ``cycles`` of one scale; ``None`` before a first power test."""
     tests: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows:
+    every = list(rows)
+    for row in every:
         tests[row["stage"]].append(row)
     runs, times = [], defaultdict[str, tuple[list[float], list[float]]](lambda: ([], []))
     streams = len({row["thread"] for row in tests.get("throughput1", ()) if row["group"] == "query"})
@@ -140,4 +228,4 @@ def decide(rows: Iterable[Mapping[str, Any]], factor: float) -> Decision | None:
     if not runs:
         return None
     found = (Query(kind, *map(tuple, times[kind])) for kind in (*QUERIES, *REFRESHES) if kind in times)
-    return Decision(factor, streams, tuple(runs), tuple(found))
+    return Decision(factor, streams, tuple(runs), tuple(found), read_temperatures(every, factor))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from math import isfinite
+from collections.abc import Callable, Iterator, Sequence
+from math import exp, isfinite, log
+from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 from dsbench.read.blocks import Block, Column, Sentence, Table
-from dsbench.read.stats.queries import QUERIES, REFRESHES, Decision, Run, decide
+from dsbench.read.stats.queries import QUERIES, REFRESHES, Decision, Run, Temperatures, decide
 from dsbench.read.subject import Measure, Subject
 
 if TYPE_CHECKING:
@@ -70,10 +71,55 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             count = len(query.power_s) + len(query.streams_s)
             times.append((scale, query.kind, *power, *streams, count, query.mean_s, *query.interval_s))
     yield Table("Times of the queries", _TIMES, times)
+    yield from _tell_temperatures(evaluation)
     yield Sentence(
         "The interval is that of the geometric mean of all times, by Student's t over their logarithms: parameters "
         "differ from one to the next, and streams run beside each other.", "note",
     )  # fmt: skip
+
+
+_TEMPERATURES: Final = (
+    Column("scale"), Column("query", left=True), Column("cold", "ms", 1e3), Column("hot", "ms", 1e3),
+    Column("cold / hot", digits=3), Column("95 % from", digits=3), Column("to", digits=3), Column("restarts"),
+)  # fmt: skip
+
+
+def _tell_temperatures(evaluation: Evaluation) -> Iterator[Block]:
+    rows: list[tuple[object, ...]] = []
+    for scale, one in evaluation.queries.items():
+        known = one.temperatures
+        if known is None:
+            continue
+        if isfinite(known.power_cold):
+            words = f"the power of the 22 queries is {known.power_cold:,.4g}/h cold and {known.power_hot:,.4g}/h hot"
+            times = f"a query takes {known.cold_s / known.hot_s:.3g} times as long cold"
+            yield Sentence(f"scale {scale}: {words}: {times}.", "lead")
+        rows += ((scale, query.kind, _mean(query.cold_s), _mean(query.hot_s), query.ratio, *query.interval,
+                  len(query.cold_s)) for query in known.queries)  # fmt: skip
+    if not rows:
+        return
+    yield Table("Cold and hot", _TEMPERATURES, rows)
+    restarts = [row for row in evaluation.rows.whole.tables["phases"].to_pylist() if row["phase"] == "restart"]
+    took = sum(row["duration_ns"] for row in restarts) / 1e9 / max(len(restarts), 1)
+    held = max((row["size_bytes"] or 0 for row in restarts), default=0)
+    yield Sentence(
+        f"Cold: before a query the server was stopped and started again ({took:.2g} s on average), and its files left "
+        f"the page cache, which had up to {held / 2**20:,.4g} MiB of them. What the storage and a host of this machine "
+        "keep was not let go. Hot: the less of the two times that the query was asked again. Parameters are the "
+        "default ones, and refreshes are not in it.", "note",
+    )  # fmt: skip
+
+
+def _mean(times: Sequence[float]) -> float:
+    return exp(fmean(map(log, times)))
+
+
+def _temperature(figure: Callable[[Temperatures], float]) -> Callable[[Evaluation], dict[int, float]]:
+    def read(part: Evaluation) -> dict[int, float]:
+        known = {x: figure(one.temperatures) for x, one in part.queries.items() if one.temperatures is not None}
+        return {x: value for x, value in known.items() if isfinite(value)}
+
+    return read
 
 
 def _of_run(figure: Callable[[Run], float]) -> Callable[[Evaluation], dict[int, float]]:
@@ -104,6 +150,10 @@ SUBJECT: Final = Subject(
         Measure("qphh", "1/h", "composite of power and throughput, TPC-H-like", _of_run(lambda run: run.qphh)),
         Measure("query-time", "s", f"geometric mean of the {len(QUERIES)} queries in the power test that counts",
                 _of_run(lambda run: run.geometric_s if run.finished == len(QUERIES) else float("nan")), more=False),
+        Measure("power-cold", "1/h", "power of the 22 queries, each on a server that was just started, TPC-H-like",
+                _temperature(lambda known: known.power_cold)),
+        Measure("power-hot", "1/h", "power of the 22 queries, each asked again, TPC-H-like",
+                _temperature(lambda known: known.power_hot)),
         *(Measure(kind.lower(), "s", f"mean time of {kind}, in all tests or in a stage", _time_of(kind), more=False)
           for kind in (*QUERIES, *REFRESHES)),
     ),

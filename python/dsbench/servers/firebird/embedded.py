@@ -46,6 +46,9 @@ _LOCK = threading.Lock()
 class Embedded(Server):
     """A folder that holds the database ``run.fdb``."""
 
+    restarts = False
+    # Its cache of pages is one for all sessions of this process, and lives as long as one of them.
+
     def __init__(self, engine: Engine, base: Path, settings: Mapping[str, str]) -> None:
         self.version = engine.name
         self._checked = instance.checked(settings, known_settings(engine.root), self.version)

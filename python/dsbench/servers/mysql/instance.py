@@ -24,6 +24,8 @@ from dsbench.spec.target import parameters_joined
 _ARENAS = "MALLOC_ARENA_MAX"
 _LOGS = ("ib_logfile*", "#innodb_redo")
 """What an installer makes of InnoDB's log."""
+_WARM = "ib_buffer_pool"
+"""The file in which a server that stops notes what its buffer pool holds."""
 _READY = re.compile(r"ready for connections", re.IGNORECASE)
 
 
@@ -45,10 +47,17 @@ class Instance(OwnProcess):
         self._binaries = find(product, target)
         self.version = f"{product.name} {self._binaries.version}"
         self._host = network_host(self._settings.get("bind_address", ""))
+        self._password = secrets.token_urlsafe(24)
         # Another language would change what the programs say.
         env = {"LC_ALL": "C"} | self._allocator(group)
         super().__init__(base, "my", "mysql", ("MYSQL", "MARIADB", "LANG"), env, group)
         self._note(target)
+
+    def _rest(self) -> None:
+        """Takes away the list of pages that the server would read again when it starts, and names its login anew."""
+        (self.directory / _WARM).unlink(missing_ok=True)
+        if self._host:
+            self._write_accounts(self._password)
 
     def _allocator(self, group: Group | None) -> dict[str, str]:
         """MyRocks under a limit of its memory: one arena of glibc.
@@ -72,7 +81,7 @@ class Instance(OwnProcess):
         return self._given_away(root / "data")
 
     def _start(self) -> None:
-        host, password = self._host, secrets.token_urlsafe(24)
+        host, password = self._host, self._password
         self._check()
         if not self._taken_up:
             self._initialise()

@@ -16,6 +16,7 @@ from dsbench import spec
 from dsbench.servers import templates
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
+from dsbench.servers.pages import LetGo
 from dsbench.servers.postgresql import instance, second
 from dsbench.servers.postgresql.binaries import Binaries
 from dsbench.servers.process import Process, network_host, run
@@ -111,6 +112,15 @@ class Instance(OwnProcess):
 
         out = self.directory.parent / "second.log"
         self._second = second.SecondLog(start, self.apart[SECOND], self.directory / "pg_wal", out)
+
+    def restart(self) -> LetGo:
+        """As that of every server, without a second copy of the log: that begins before the server it copies."""
+        if self._second is not None:
+            raise ServerError(f"a server with {SECOND} is not started again", f"leave {SECOND} out")
+        gone = super().restart()
+        assert self._process is not None
+        self._memory = SharedMemory.held(self._process.pid, self.pids())
+        return gone
 
     def pids(self) -> list[int]:
         """Also those that write the second copy of the log."""
