@@ -81,7 +81,10 @@ def test_a_stream_that_lacks_a_query_voids_throughput() -> None:
 
 def cold(first_s: float, again_s: float, later_s: float, kinds: tuple[str, ...] = QUERIES) -> list[dict[str, Any]]:
     times = [(kind, took) for kind in kinds for took in (first_s, again_s, later_s)]
-    return [row("cold", kind, 0, took, cycle=5 + at) for at, (kind, took) in enumerate(times)]
+    asked = [row("cold", kind, 0, took, cycle=5 + at, failed=0) for at, (kind, took) in enumerate(times)]
+    others = [{**one, "kind": kind, "committed": 0, "residence_ns": 0} for one in asked for kind in ("Q1", "Q22")
+              if kind != one["kind"]]  # fmt: skip
+    return asked + others
 
 
 def test_the_first_of_three_times_is_cold_and_the_less_of_the_others_hot() -> None:
@@ -100,7 +103,7 @@ def test_the_first_of_three_times_is_cold_and_the_less_of_the_others_hot() -> No
 
 
 def test_a_query_without_an_end_is_not_in_the_power_of_cold_queries() -> None:
-    asked = [{**one, "committed": 0} if (one["kind"], one["cycle"]) == ("Q3", 11) else one for one in cold(4, 2, 1)]
+    asked = [{**one, "committed": 0, "failed": 1} if (one["kind"], one["cycle"]) == ("Q3", 11) else one for one in cold(4, 2, 1)]
     found = decide([*alone("power1", TIMES), *asked], 1)
     assert found is not None
     assert found.temperatures is not None

@@ -31,7 +31,7 @@ def test_a_server_that_is_started_again_keeps_its_data_and_its_address(url: str)
         assert not before & set(server.pids())
         if url in ("private:mariadb", "private:mysql"):
             (loaded,) = target.fetch("SHOW STATUS LIKE 'Innodb_buffer_pool_load_status'")
-            assert "not started" in str(list(loaded.values())), "the buffer pool is not filled from a list of pages"
+            assert "Cannot open" in (loaded["Value"] or ""), "there is no list of pages to fill the buffer pool from"
 
 
 def test_an_engine_in_this_process_does_not_call_itself_restarted() -> None:

@@ -135,7 +135,9 @@ def read_temperatures(rows: Iterable[Mapping[str, Any]], factor: float) -> Tempe
     of them have an end.
     """
     by_kind: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in sorted((row for row in rows if row["stage"] == "cold"), key=lambda row: row["cycle"]):
+    # Of each cycle there is a row for every query; one was asked.
+    asked_now = (row for row in rows if row["stage"] == "cold" and (row["committed"] or row["failed"]))
+    for row in sorted(asked_now, key=lambda row: row["cycle"]):
         by_kind[row["kind"]].append(row)
     queries = []
     for kind in (kind for kind in QUERIES if kind in by_kind):
