@@ -19,7 +19,7 @@ import pytest
 from dsbench.archive import TABLES, Archive
 from dsbench.library import query
 from dsbench.read.commons.audit import audit
-from dsbench.read.commons.entry import About, Entry, EntryError, prepare, verify, write
+from dsbench.read.commons.entry import About, Entry, EntryError, Package, prepare, verify, write
 
 ARCHIVES = Path(__file__).parents[1] / "data/archives"
 SOUND = sorted(path for path in ARCHIVES.glob("*.zip") if path.stem != "cut")
@@ -424,6 +424,54 @@ def _renamed_kind(copy: Copy) -> None:
             row["kind"] = "fast"
 
 
+def _older(copy: Copy) -> None:
+    """Called an archive of format 1, without what that has not, but for what a run says of itself."""
+    if copy.run["format"] == 1:
+        raise _Absent
+    copy.run["format"] = 1
+    copy.tables |= {"groups": [], "machine": []}
+
+
+def _other_machine(copy: Copy) -> None:
+    """One of twice the CPUs, wherever the run describes it."""
+    if not copy.tables["machine"]:
+        raise _Absent
+    copy.run["cpus"] *= 2
+
+
+def _crowded(copy: Copy) -> None:
+    """More sessions were seen than the load had."""
+    cycle = {name: copy.busiest[name] for name in ("scale", "stage", "cycle")}
+    row = dict.fromkeys(copy.schemas["samples"].names, "") | cycle | {"second": 0, "sessions": 10**6, "looks": 20}
+    copy.tables["samples"].append(row)
+
+
+def _open_loop(copy: Copy) -> None:
+    """Called an open loop, of fewer starts than transactions."""
+    if not copy.tables["groups"]:
+        raise _Absent
+    for row in copy.tables["groups"]:
+        row |= {"pacing": "poisson", "rate_per_s": 1.0}
+
+
+def _searched(copy: Copy) -> None:
+    """Called the result of a search, whose steps follow from nothing."""
+    if not copy.tables["groups"]:
+        raise _Absent
+    copy.run["spec"] |= {"objective": "p99=20ms", "peak": False}
+    for row in copy.tables["groups"]:
+        row |= {"pacing": "poisson", "rate_per_s": 1e6}
+
+
+def _graduated(copy: Copy) -> None:
+    """Called a graduated load, of which only the highest level is there."""
+    if not copy.tables["groups"]:
+        raise _Absent
+    copy.run["spec"]["graduated"] = True
+    for row in copy.tables["groups"]:
+        row |= {"level": 100.0, "rate_per_s": 1e6, "pacing": "poisson"}
+
+
 class _Absent(Exception):
     """There is nothing of that in this archive."""
 
@@ -510,6 +558,13 @@ DOCTORS: dict[str, Callable[[Copy], None]] = {
     "a bucket of its own": _row("buckets", low_ns=2**30 + 1, high_ns=2**30 + 9),
     "a workload called by another name": lambda copy: copy.run["spec"].update(workload="select"),
     "endless counts": _row("cycles", committed=2**62),
+    "called an older format": _older,
+    "described as a larger machine": _other_machine,
+    "more sessions than the load has": _crowded,
+    "called an open loop": _open_loop,
+    "called a search": _searched,
+    "called a graduated load": _graduated,
+    "a workload that nobody knows": lambda copy: copy.run["spec"].update(workload="tpcx"),
 }
 """What somebody did to an archive. All digests and figures of its entry are made again afterwards: nothing but the
 archive itself can say that it is not true."""
@@ -576,6 +631,8 @@ LIES: dict[str, Callable[[dict[str, Any]], None]] = {
     "a rate without end": lambda entry: entry["figures"]["rate"].update(value=float("inf")),
     "a truth for a number": lambda entry: entry["figures"]["rate"].update(scale=True),
     "a password": lambda entry: entry["about"].update(notes="password=tiger"),
+    "letters that turn the text around": lambda entry: entry["about"].update(by="\u202egnp.exe"),
+    "letters that nobody sees": lambda entry: entry["system"].update(cpu=entry["system"]["cpu"] + "\u200b"),
     "no price": lambda entry: entry["about"].update(price={"per_hour": -1}),
 }
 
@@ -629,6 +686,39 @@ def test_an_entry_is_two_files_and_no_link(commons: Path, tmp_path: Path) -> Non
             verify(folder)
     finally:
         more.unlink()
+
+
+def test_an_archive_of_an_entry_holds_nothing_else(tmp_path: Path) -> None:
+    package = prepare(ARCHIVES / "sqlite-threads.zip", About())
+    made = io.BytesIO(package.archive)
+    with zipfile.ZipFile(made, "a") as file:
+        file.writestr(f"{file.namelist()[0].split('/')[0]}/report.html", "<script>")
+    digest = hashlib.sha256(made.getvalue()).hexdigest()
+    told = {"sha256": digest, "id": f"{package.entry.id[:-10]}{digest[:10]}"}
+    forged = write(Package(package.entry.model_copy(update=told), made.getvalue(), {}), tmp_path)
+    with pytest.raises(EntryError, match=r"archive\.zip holds 'report\.html'"):
+        verify(forged)
+
+
+def test_what_a_run_does_before_its_cycles_is_no_contradiction(bases: dict[str, Copy], tmp_path: Path) -> None:
+    """A trial of places leaves transactions in the database which no table has; not as many as another cycle would."""
+    changed = copy.deepcopy(bases["pg"])
+    scale, check = changed.run["segments"][0]["scale"], None
+    for one in changed.run["checks"][str(scale)]:
+        if found := re.match(r"history (\d+), committed", one["detail"]):
+            check, count = one, int(found[1])
+    assert check is not None
+    path = tmp_path / "tried.zip"
+
+    def rules(beside: int) -> set[str]:
+        check["detail"] = f"history {count + beside}, committed {count + beside}"
+        path.write_bytes(changed.packed())
+        return {wrong.rule for wrong in audit(Archive(path))}
+
+    assert "kept rows" in rules(150)
+    changed.run["placement_tried"] = {"free_tps": [100.0] * 4, "follow_tps": [100.0] * 4, "why": ""}
+    assert "kept rows" not in rules(150)
+    assert "kept rows" in rules(10**6)
 
 
 def test_what_is_hidden_is_nowhere(tmp_path: Path) -> None:

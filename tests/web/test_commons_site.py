@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from dsbench.read.commons.entry import About, Package, Price, prepare, write
 from dsbench.read.commons.site import build, check, renew
@@ -64,10 +66,21 @@ def test_from_a_run_to_a_site_by_four_commands(tmp_path: Path) -> None:
     entry = json.loads((Path(published.stdout.strip()) / "entry.json").read_text())
     assert entry["about"] == {"by": "Ada", "machine": "", "notes": "", "price": {"per_hour": 0.1, "currency": "USD"}}
 
-    checked = dsbench("commons", "check", str(folder))
-    assert (checked.returncode, checked.stderr) == (0, "1 of 1 entry holds\n")
-    built = dsbench("commons", "build", str(folder), "--out", str(tmp_path / "site"))
-    assert built.stdout == f"{tmp_path / 'site' / 'index.html'}\n"
+    # As the workflow does it, in a clean clone.
+    clone = tmp_path / "clone"
+    me = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    for words in (("init", "-q"), ("add", "."), (*me, "commit", "-qm", "Add a result"), ("clone", "-q", ".", str(clone))):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    workflow = yaml.safe_load((clone / ".github/workflows/results.yml").read_text())
+    assert set(workflow["jobs"]) == {"check", "deploy"}
+    lines = [step.get("run", "") for step in workflow["jobs"]["check"]["steps"]]
+    checked, built = (
+        subprocess.run([sys.executable, "-m", *shlex.split(line)], cwd=clone, capture_output=True, text=True, check=True)
+        for line in lines if line.startswith("dsbench ")
+    )  # fmt: skip
+    assert checked.stderr == "1 of 1 entry holds\n"
+    assert built.stdout == "site/index.html\n"
+    assert (clone / "site/index.html").is_file()
 
     entry["figures"]["rate"]["value"] *= 2
     (Path(published.stdout.strip()) / "entry.json").write_text(json.dumps(entry))
@@ -183,7 +196,7 @@ def test_ranking_entry_comparison_and_versions_in_a_browser(site: Path, browser:
     assert page.locator(".ranking tbody tr").count() == 1
     assert "per minute" in page.locator(".ranking .figure").inner_text().lower() \
         or "NOPM" in page.locator(".ranking .figure").inner_text()
-    page.get_by_label("Ranked by").select_option("price")
+    page.get_by_label("Ranked by").select_option("price EUR")
     assert "per EUR" in page.locator(".ranking .figure").inner_text()
     page.get_by_label("Search").fill("no such machine")
     assert "Nothing matches." in page.locator(".ranking").inner_text()
@@ -260,3 +273,62 @@ def test_entries_whose_intervals_overlap_share_a_place(commons: Path, browser: A
     page.goto(path.as_uri())
     places = page.locator(".ranking tbody tr td:nth-child(2)").all_inner_texts()
     assert places == ["1 (tied)", "1 (tied)", "–", "3"]
+
+
+def test_money_of_two_currencies_is_not_ranked_together_and_less_energy_comes_first(
+    commons: Path, browser: Any, tmp_path: Path
+) -> None:
+    """Four made-up entries; power is measured for three of them, of which two overlap."""
+    from dsbench.read.commons.entry import read_entry
+    from dsbench.read.commons.site import render
+
+    base = read_entry(next(iter((commons / "entries").glob("*sqlite-tpcb*"))))
+    made = []
+    for number, (currency, rate, joules) in enumerate(
+        (("EUR", (100, 95, 105), 0.5), ("USD", (98, 92, 99), 0.49), ("EUR", (80, 79, 81), 0.2), ("EUR", (90, 89, 91), None))
+    ):
+        value, low, high = rate
+        energy = {"joules": joules, "watts": 50.0, "by": "a meter"} if joules else None
+        figures = {**base.figures, "rate": {**base.figures["rate"], "value": value, "low": low, "high": high}}
+        about = base.about.model_copy(update={"price": Price(per_hour=1.0, currency=currency)})
+        told = {"figures": {**figures, "energy": energy}, "id": f"{base.id[:-1]}{number}", "about": about}
+        made.append(base.model_copy(update=told))
+    path = tmp_path / "index.html"
+    path.write_text(render("made", made))
+    page = browser.new_page()
+    seen = Seen(page)
+    page.goto(path.as_uri())
+    ranked = page.get_by_label("Ranked by")
+    rows = page.locator(".ranking tbody tr")
+    ranked.select_option("price USD")
+    assert rows.count() == 1
+    ranked.select_option("price EUR")
+    assert page.locator(".ranking tbody td:nth-child(2)").all_inner_texts() == ["1", "2", "3"]
+    ranked.select_option("energy")
+    assert page.locator(".ranking tbody td:nth-child(2)").all_inner_texts() == ["1", "2 (tied)", "2 (tied)"]
+    assert page.locator(".ranking tbody strong").all_inner_texts() == ["0.2 J", "0.49 J", "0.5 J"]
+    page.goto(f"{path.as_uri()}#entry={made[0].id}")
+    assert "0.5 J per transaction, 50 W, by a meter" in page.locator("dl").first.inner_text()
+    page.goto(f"{path.as_uri()}#ranking")
+    page.get_by_label("Durable only").check()
+    assert rows.count() == 3
+    assert seen.well()
+
+
+@pytest.mark.parametrize(("name", "changed"), [
+    ("objective", {"objective": "p99=20ms"}), ("another", {"objective": "p99=1s"}), ("cycles", {"cycles": 99}),
+    ("load", {"load": "0s:100, 9s:end"}), ("scales", {"scales": (1, 3)}),
+])  # fmt: skip
+def test_what_was_measured_otherwise_is_in_another_group(name: str, changed: dict[str, Any]) -> None:
+    from dsbench.archive import Archive
+    from dsbench.read.commons.entry import Entry, describe, describe_group
+
+    def group(archive: Archive) -> str:
+        told = describe(archive)
+        return describe_group(Entry(id=f"20260101-x-y-{'0' * 10}", sha256="0" * 64, **told))
+
+    archive = Archive.open(STORED / "sqlite-tpcb.zip")
+    plain = group(archive)
+    other = Archive.open(STORED / "sqlite-tpcb.zip")
+    other.__dict__["run"] = archive.run.model_copy(update={"spec": archive.run.spec.changed(**changed)})
+    assert group(other) != plain, name

@@ -14,19 +14,14 @@ from dsbench.measure.cycle import Setting, run_cycle
 from dsbench.measure.loaders.results import Part, merge_whole
 from dsbench.measure.plan import Planned
 from dsbench.read.rows import RunRows
-from dsbench.read.stats.capacity import SHORT, Search, next_step
-from dsbench.read.subjects.load import Load, read_loads
-from dsbench.spec.objective import SEARCH_DURATIONS
+from dsbench.read.stats.capacity import SHORT, next_step
+from dsbench.read.subjects.load import Load, read_loads, search_of
 from dsbench.spec.run import GRADES, TRIALS
 
-PRECISION: Final = 5.0
-"""Per cent."""
 _BEGIN: Final = 0.6
 """The first rate, relatively to that of the closed loop."""
 _IDLE: Final = 1e-6
 """Starts per second of the lowest level: none within a cycle."""
-_BETWEEN_S: Final = 1.0
-"""What connecting and cleaning take for each cycle, about."""
 
 
 def place_rates(
@@ -46,10 +41,7 @@ def search_capacity(
     """
     spec, journal = setting.spec, setting.journal
     wanted = [(one.allowed, one.limit_ns / 1e9) for one in spec.objectives]
-    search = Search(
-        spec.duration, (spec.precision or PRECISION) / 100, spec.most_cycles, SEARCH_DURATIONS * spec.duration,
-        spec.ramp_up + _BETWEEN_S,
-    )  # fmt: skip
+    search = search_of(spec)
     planned, start = iter(cycles), 0.0
     load = _read(setting, scale)
     while True:

@@ -19,6 +19,7 @@ from dsbench.measure.loaders.results import Part, merge_whole
 from dsbench.measure.plan import Planned
 from dsbench.spec import RunSpec
 from dsbench.spec.clients import OWN
+from dsbench.spec.run import TURN_RAMP_UP_S, turn_s
 
 TRY: Final = "try"
 FREE, FOLLOW = "free", "follow"
@@ -34,11 +35,6 @@ _NEGLIGIBLE: Final = 0.05
 """Gain, as a logarithm, that is not worth another turn where it is clear that there is not more."""
 _SHORTEST_S: Final = 2.0
 """Cycles below this have no trial: it would take longer than they do, or be too short to show anything."""
-_TURN_S: Final = (0.25, 1.0)
-_SHARE: Final = 1 / 16
-"""Of a cycle, for each turn, within the bounds before: the first eight take half a cycle."""
-_RAMP_UP_S: Final = 0.1
-"""Of each turn: clients look for their server ten milliseconds after they began, and again."""
 
 
 def place_clients(setting: Setting, scale: int, cycle: Planned, count: Callable[[Sequence[Part]], None]) -> Setting:
@@ -81,8 +77,7 @@ def _try(
 ) -> PlacementTried:
     """Makes the turns, at the largest number of threads: with more clients than CPUs a placement can do most harm."""
     spec = setting.spec
-    shortest, longest = _TURN_S
-    short = {"duration": min(max(spec.duration * _SHARE, shortest), longest), "ramp_up": _RAMP_UP_S, "trace": False}
+    short = {"duration": turn_s(spec.duration), "ramp_up": TURN_RAMP_UP_S, "trace": False}
     threads = max(spec.thread_numbers) if cycle.threads is not None else None
     turn = replace(cycle, number=0, threads=threads, stage=replace(cycle.stage, cleaned=False), duration=None)
     rates: dict[str, list[float]] = {FREE: [], FOLLOW: []}

@@ -37,6 +37,12 @@ GRADES = (100, 90, 80, 70, 60, 50, 40, 30, 20, 10, 0)
 TRIALS = 3
 """Closed loops before a graduated load, of which the first is left out."""
 
+_TURN_S = (0.25, 1.0)
+_TURN_SHARE = 1 / 16
+"""Of a cycle, for each turn of a trial of places, within the bounds before: the first eight take half a cycle."""
+TURN_RAMP_UP_S = 0.1
+"""Of each turn: clients look for their server ten milliseconds after they began, and again."""
+
 _UNITS = " or ".join(dict.fromkeys(workloads.find(name).unit.name for name in workloads.names()))
 _LEVELS = ", ".join(f"{name}: {level}" for name in workloads.names() if (level := workloads.find(name).isolation))
 _SMALL = ", ".join(name for name in workloads.names() if workloads.find(name).quick_scales == (1,))
@@ -504,6 +510,12 @@ class RunSpec(Frozen):
             data[name] = redact_values(data[name])
         data["power"] = redact_words(data["power"])
         return data
+
+
+def turn_s(duration: float) -> float:
+    """How long each turn of a trial of places lasts, beside cycles of ``duration`` seconds."""
+    shortest, longest = _TURN_S
+    return min(max(duration * _TURN_SHARE, shortest), longest)
 
 
 def terminals_of(spec: Mapping[str, Any], scale: int, per_unit: int | None) -> int | None:

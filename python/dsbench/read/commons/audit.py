@@ -8,12 +8,12 @@ afterwards has to change all of them, and none of these rules needs the machine.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +21,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.archive import Archive, ArchiveError
+from dsbench.archive.asked import Asked
+from dsbench.archive.columns import LOCAL
 from dsbench.read.rows import RunRows
+from dsbench.read.stats.capacity import Judged, Step, lowest, next_step
+from dsbench.read.subjects.load import Tried, read_loads, search_of
+from dsbench.spec.run import GRADES, TURN_RAMP_UP_S, turn_s
 from dsbench.workloads import find, names
 
 Key = tuple[Any, ...]
@@ -42,10 +47,18 @@ _BUSY: Final = 0.6
 """Share of its time that a client in the closed loop spends in transactions at least; it was never less than 0.85."""
 _SMALL: Final = 2**23
 """Bytes of a database that may be anything but its rows."""
+_EMPTY: Final = 2**25
+"""Bytes that the files of a product may have without a row: InnoDB makes them before they are needed."""
 _LESS: Final = 0.6
 """Share of a size that the same rows have at least, however they were loaded."""
 _FEW: Final = 24
 """Counts of which one is odd in any run, and not all can be divided by three."""
+_UNEVEN: Final = 3.0
+"""How many times the rate of a trial its ramp-up may have had."""
+_GRADED: Final = 2e-3
+"""What rates that are rounded to four digits are off, relatively."""
+_SIGMAS: Final = 8
+"""Standard deviations by which no count of a Poisson process lies off."""
 _MOST: Final = 2**53
 """Nobody counts so far, and doubles count no further."""
 
@@ -97,6 +110,20 @@ class Rows:
         return longest
 
     @cached_property
+    def whole(self) -> dict[Key, int]:
+        """By cycle, what ended."""
+        found: dict[Key, int] = {}
+        for key, values in self.ended.items():
+            found[key[:3]] = found.get(key[:3], 0) + values[0] + values[1]
+        return found
+
+    @cached_property
+    def decided(self) -> bool:
+        """Whether the run decided itself how many cycles there are, and how long."""
+        spec = self.run.spec
+        return spec.precision is not None or spec.peak or spec.shortest is not None or bool(spec.objective)
+
+    @cached_property
     def begun(self) -> dict[Key, int]:
         """By cycle and group, when its measured time began, in nanoseconds since the start of the cycle: with the first
         transaction where no time was demanded, else 0."""
@@ -136,9 +163,12 @@ def _checks(run: Rows) -> Iterator[str]:
 
 def _kept_rows(run: Rows) -> Iterator[str]:
     """What the check counted in the database is what the clients counted."""
-    kept = run.add_up("cycles", ("scale", "cycle"), "committed", "early_commits", "late_commits", "unknown")
-    spec, first = run.run.spec, {}
-    warmed = any(until != "time" for until in run.tables["groups"]["until"].to_pylist())
+    counted = ("committed", "early_commits", "late_commits", "unknown")
+    kept = run.add_up("cycles", ("scale", "cycle"), *counted)
+    # Of scripts some write no history.
+    writing = pc.is_in(pc.field("kind"), pa.array(_WRITING)) if run.run.spec.workload == "scripted" else None
+    written = run.add_up("cycles", ("scale", "cycle"), *counted, of=writing)
+    first: dict[int, int] = {}
     for segment in run.run.segments:
         first[segment.scale] = segment.first_cycle
     for scale, conditions in run.run.checks.items():
@@ -148,13 +178,31 @@ def _kept_rows(run: Rows) -> Iterator[str]:
                 continue
             if found[1] != found[2] and one.holds:
                 yield f"scale {scale}: the check says that {found[1]} rows are {found[2]}"
-            mine = [values for key, values in kept.items() if key[0] == scale and key[1] >= first.get(scale, 1)]
-            least = sum(sum(values[:3]) for values in mine)
-            most = least + sum(values[3] for values in mine)
-            # What others did before, and cycles that no table has: of a ramp-up or warm-up, and the one beside perf.
-            beside = run.run.reused or spec.perf != "none" or (spec.model_extra or {}).get("find_ramp_up") or warmed
-            if not least <= int(found[2]) <= (_MOST if beside else most):
+            here = [key for key in kept if key[0] == scale and key[1] >= first.get(scale, 1)]
+            least = sum(sum(written.get(key, (0, 0, 0, 0))[:3]) for key in here)
+            most = sum(sum(kept[key]) for key in here)
+            if not least <= int(found[2]) <= most + _beside(run, scale):
                 yield f"scale {scale}: the check found {int(found[2]):,} transactions, the cycles have {least:,}"
+
+
+_WRITING: Final = ("tpcb-like", "simple-update")
+"""Scripts of pgbench that write a row of history for each transaction."""
+
+
+def _beside(run: Rows, scale: int) -> float:
+    """Transactions at most that the database of ``scale`` has and no table: what others did before, and cycles that no
+    rate counts, of a ramp-up or warm-up, before a search for a rate, of a trial of places, and the one beside perf."""
+    spec, extra = run.run.spec, run.run.spec.model_extra or {}
+    warmed = any(until != "time" for until in run.tables["groups"]["until"].to_pylist())
+    found = extra.get("find_ramp_up") or spec.objective or spec.graduated
+    if run.run.reused or spec.perf != "none" or found or warmed or run.run.resumed:
+        return inf
+    tried = run.run.placement_tried
+    if tried is None or scale != run.run.segments[0].scale:
+        return 0
+    best = max((ended * 1e9 / run.longest[key] for key, ended in run.whole.items() if key[0] == scale), default=0.0)
+    rates = (*tried.free_tps, *tried.follow_tps) or (best,)  # A first turn in which no client could follow.
+    return _UNEVEN * sum(rates) * (turn_s(spec.duration) + TURN_RAMP_UP_S) + _ENOUGH
 
 
 _SUMMED: Final = {"payments": "payment", "order_statuses": "order_status", "delivery_transactions": "delivery"}
@@ -185,27 +233,25 @@ def _ladder(run: Rows) -> Iterator[str]:
     for other in sorted({row["scale"] for row in run.tables["phases"].to_pylist()} - here):
         yield f"scale {other} was built, and has no cycle"
     repeated = {stage.name for stage in run.run.stages if stage.work == "load" and stage.repeated}
-    decided = spec.precision is not None or spec.peak or spec.shortest is not None
     for scale in sorted(here):
         numbers = sorted(key[2] for key in run.finished if key[0] == scale)
         if lacking := set(range(1, numbers[-1] + 1)) - set(numbers):
             yield f"scale {scale}, cycle {min(lacking)} is missing"
         for stage in sorted(repeated):
             there = sum(key[:2] == (scale, stage) for key in run.finished)
-            wanted = spec.cycles * len(spec.thread_numbers)
-            if not decided and there != wanted:
+            wanted = spec.cycles * len(spec.thread_numbers) * (len(GRADES) if spec.graduated else 1)
+            if not run.decided and there != wanted:
                 yield f"scale {scale}: {wanted} cycles were asked for, and there are {there}"
 
 
 def _settings_of_load(run: Rows) -> Iterator[str]:
     spec, stages = run.run.spec, {stage.name for stage in run.run.stages if stage.repeated}
-    decided = spec.precision is not None or spec.peak or spec.shortest is not None
     groups = run.tables["groups"].to_pylist()
     for row in groups:
         key = (row["scale"], row["stage"], row["cycle"])
         timed = row["until"] == "time" and row["stage"] in (stages or {"load"}) and len(run.run.stages) <= 5
         asked = round(spec.duration * 1e9)
-        if timed and not decided and row["stage"] == "load" and abs(row["duration_ns"] - asked) > _LATE_NS:
+        if timed and not run.decided and row["stage"] == "load" and abs(row["duration_ns"] - asked) > _LATE_NS:
             yield f"{_where(key)} lasted {row['duration_ns'] / 1e9:g} s, and {spec.duration:g} s were asked for"
         # Where another group ends it, it may not have done anything by then.
         least = 0 if row["until"] == "group" else 1
@@ -219,6 +265,81 @@ def _settings_of_load(run: Rows) -> Iterator[str]:
     if load and not spec.peak and spec.terminals is None and spec.pace == "none" and len(run.run.stages) <= 5 \
             and {row["group"] for row in load} == {"all"} and numbers - set(spec.thread_numbers):  # fmt: skip
         yield f"{max(numbers - set(spec.thread_numbers))} threads made load, and nobody asked for them"
+
+
+def _paced(run: Rows) -> Iterator[str]:
+    """In an open loop no more ends than is due: what the demanded rate comes to over the cycle and its ramp-up."""
+    ended: dict[Key, int] = {}
+    for key, values in run.ended.items():
+        ended[*key[:3], key[5]] = ended.get((*key[:3], key[5]), 0) + values[0] + values[1]
+    legs = run.run.spec.legs
+    for row in run.tables["groups"].to_pylist():
+        if row["pacing"] not in ("poisson", "constant") or row["rows_per_s"] is not None:
+            continue
+        key = (row["scale"], row["stage"], row["cycle"], row["group"])
+        due = sum(leg.due(leg.duration_s) for leg in legs) if legs else 0.0
+        if row["rate_per_s"] and not legs:
+            due = row["rate_per_s"] * (row["duration_ns"] + (row["ramp_up_ns"] or 0)) / 1e9
+        most = due + _SIGMAS * due**0.5 + _SIGMAS
+        if due and ended.get(key, 0) > most:
+            yield f"{_where(key)}: {ended[key]:,} transactions ended of {due:,.0f} that were due"
+
+
+def _graded(run: Rows) -> Iterator[str]:
+    """A graduated load has each of its levels, at that share of the first one's rate."""
+    spec = run.run.spec
+    rows = [row for row in run.tables["groups"].to_pylist() if row["level"] is not None]
+    if rows and not spec.graduated:
+        yield "nobody asked for the levels that its load has"
+    if not spec.graduated:
+        return
+    for scale in sorted({key[0] for key in run.finished}):
+        found: dict[float, list[float]] = {}
+        cycles: dict[float, set[int]] = {}
+        for row in (row for row in rows if row["scale"] == scale):
+            found.setdefault(row["level"], []).append(row["rate_per_s"])
+            cycles.setdefault(row["level"], set()).add(row["cycle"])
+        full = next(iter(found.get(GRADES[0], ())), 0.0)
+        for level in GRADES:
+            if (there := len(cycles.get(level, ()))) != spec.cycles:
+                yield f"scale {scale}: {spec.cycles} cycles at {level} % were asked for, and there are {there}"
+            off = [rate for rate in found[level] if level and abs(rate - full * level / 100) > _GRADED * full]
+            if off:
+                yield f"scale {scale}: {off[0]:g} starts per second are not {level} % of {full:g}"
+        order = [level for level, _ in sorted(cycles.items(), key=lambda one: min(one[1]))]
+        if order != sorted(order, reverse=True):
+            yield f"scale {scale}: its levels are not in their order"
+
+
+def _search(run: Rows) -> Iterator[str]:
+    """Each step of a search for a rate is the one that follows from those before it, and the last one ends it."""
+    spec = run.run.spec
+    if not spec.objective:
+        return
+    wanted = [(one.allowed, one.limit_ns / 1e9) for one in spec.objectives]
+    search = search_of(spec)
+    for scale, load in read_loads(run.tables, spec.objectives, spec.duration).items():
+        for at, one in enumerate(load.tried):
+            steps = [[before.steps[number] for before in load.tried[:at]] for number in range(len(wanted))]
+            step = next_step(steps, wanted, search, one.demanded)
+            if step is None:
+                yield from _end_of_search(scale, load.tried[at:], steps, wanted, spec)
+                break
+            if abs(one.demanded - step.rate) > _GRADED * step.rate or abs(one.seconds - step.seconds) > 1e-2:
+                words = f"{one.demanded:,.6g}/s for {one.seconds:g} s, and {step.rate:,.6g}/s for {step.seconds:.4g} s"
+                yield f"scale {scale}, cycle {one.cycle}: its search went on with {words} follow from the steps before"
+                break
+
+
+def _end_of_search(
+    scale: int, rest: Sequence[Tried], steps: Sequence[Sequence[Step]], wanted: Sequence[Judged], spec: Asked
+) -> Iterator[str]:
+    found = lowest(steps, wanted)
+    rates = {one.demanded for one in rest}
+    if found is None or any(abs(rate - found[1].rate) > _GRADED * found[1].rate for rate in rates):
+        yield f"scale {scale}: its search was over, and it went on with {min(rates):,.6g}/s"
+    elif not spec.graduated and len(rest) != spec.cycles:
+        yield f"scale {scale}: {spec.cycles} cycles at the rate it found were asked for, and there are {len(rest)}"
 
 
 def _clients(run: Rows) -> Iterator[str]:
@@ -359,17 +480,28 @@ def _buckets(run: Rows) -> Iterator[str]:
     # 2,048 buckets of a nanosecond, then twice as wide with each doubling; the least and the greatest time end them.
     width = np.int64(1) << np.maximum(np.frexp(np.maximum(low, 1).astype(np.float64))[1] - 11, 0)
     begin = low - low % width
-    extremes = _extremes(run)
+    ends = _ends(run)
     for row in rows.filter(pa.array((low != begin) | (high != begin + width - 1))).to_pylist():
         key = tuple(row[name] for name in _KIND)
         width_here = 1 << max(row["low_ns"].bit_length() - 11, 0)
         begins = row["low_ns"] - row["low_ns"] % width_here
-        least, most = extremes.get(key, (row["low_ns"], row["high_ns"]))
-        if row["low_ns"] not in (begins, least) or row["high_ns"] not in (begins + width_here - 1, most):
+        least, most = ends.get(key, ({row["low_ns"]}, {row["high_ns"]}))
+        if row["low_ns"] not in {begins, *least} or row["high_ns"] not in {begins + width_here - 1, *most}:
             yield f"{_where(key)}: no histogram of dsbench has a bucket from {row['low_ns']} to {row['high_ns']} ns"
     common = int(np.gcd.reduce(rows["count"].to_numpy()))
     if rows.num_rows >= _FEW and common > 1:
         yield f"all counts of its histograms can be divided by {common}"
+
+
+def _ends(run: Rows) -> dict[Key, tuple[set[int], set[int]]]:
+    """By kind the least and the greatest times of its clients: there the histogram of a client begins and ends."""
+    found: dict[Key, tuple[set[int], set[int]]] = {}
+    some = run.tables["cycles"].filter(pc.field("last_end_ns") > 0)
+    for row in some.select([*_KIND, "residence_min_ns", "residence_max_ns"]).to_pylist():
+        least, most = found.setdefault(tuple(row[key] for key in _KIND), (set(), set()))
+        least.add(row["residence_min_ns"])
+        most.add(row["residence_max_ns"])
+    return found
 
 
 def _extremes(run: Rows) -> dict[Key, tuple[int, int]]:
@@ -487,9 +619,7 @@ def _servers(run: Rows) -> Iterator[str]:
         seen.setdefault(key, {})[row["metric"]] = row["value_min"], row["value_max"]
     if (lacking := run.finished - seen.keys()) and run.run.engine != "firebird":  # There it needs rights.
         yield f"{_where(min(lacking))}: nothing says what its server counted"
-    ended: dict[Key, int] = {}
-    for key, values in run.ended.items():
-        ended[key[:3]] = ended.get(key[:3], 0) + values[0] + values[1]
+    ended = run.whole
     for key, count in ended.items():
         # PostgreSQL tells others what it counted once in a second.
         late = run.run.engine == "postgres" and run.longest.get(key, 0) < 2 * 10**9
@@ -559,6 +689,8 @@ def _machines(run: Rows) -> Iterator[str]:
     for row in rows:
         key = (row["scale"], row["stage"], row["cycle"])
         span = row["span_ns"]
+        if row["node"] == LOCAL and row["cpus"] and run.run.cpus and row["cpus"] != run.run.cpus:
+            yield f"{_where(key)}: its machine has {row['cpus']} CPUs, and by its description {run.run.cpus}"
         if key not in longest or not span:
             continue
         if span < longest[key] - 50 * _LATE_NS:
@@ -574,6 +706,27 @@ def _machines(run: Rows) -> Iterator[str]:
             yield f"{_where(key)}: {spent / 1e9:.4g} s of CPU time on {row['cpus']} CPUs in {span / 1e9:.4g} s"
         if client.get((*key, row["node"]), (0,))[0] > 1.2 * whole + 1e9:
             yield f"{_where(key)}: its clients took more CPU time than the machine has"
+
+
+def _samples(run: Rows) -> Iterator[str]:
+    """No more sessions of the load were seen than there were."""
+    there: dict[Key, int] = {}
+    for row in run.tables["groups"].to_pylist():
+        key = (row["scale"], row["stage"], row["cycle"])
+        there[key] = there.get(key, 0) + (row["clients"] or 0) * max(row["connections"] or 1, 1)
+    seen = run.tables["samples"].group_by([*_CYCLE, "second"]).aggregate([("sessions", "sum"), ("looks", "max")])
+    for row in seen.to_pylist():
+        key = (row["scale"], row["stage"], row["cycle"])
+        if key in there and row["sessions_sum"] > (there[key] + 1) * (row["looks_max"] or 0):
+            looks = row["looks_max"]
+            yield f"{_where(key)}: {row['sessions_sum']:,} sessions were seen in {looks} looks at {there[key]}"
+
+
+def _format(run: Rows) -> Iterator[str]:
+    """An archive of an old format has nothing that came later: it would be held against less."""
+    later = run.run.stages or run.run.workload or run.run.placement_tried or run.archive.table("groups").num_rows
+    if run.run.format == 1 and later:
+        yield "it says that it has format 1, and holds what came with format 2"
 
 
 def _clock(run: Rows) -> Iterator[str]:
@@ -710,7 +863,7 @@ def _sizes(run: Rows, sizes: Mapping[int, int]) -> Iterator[str]:
     first = {row["scale"]: row["value"] for row in reversed(seen.sort_by("at_ns").to_pylist())}
     for scale, size in sizes.items():
         count = rows.get(scale, 0)
-        if most and count and not _LESS * least * count <= size <= most * count / _LESS + _SMALL:
+        if most and count and not _LESS * least * count <= size <= most * count / _LESS + _EMPTY:
             yield f"scale {scale}: {count:,} rows of {run.run.spec.workload} do not have {size:,} bytes"
         if count and size > _SMALL and scale in first and not _LESS * size <= first[scale] <= size / _LESS:
             yield f"scale {scale}: it was built with {size:,} bytes, and had {first[scale]:,.0f} before its first cycle"
@@ -720,6 +873,7 @@ def _workload(run: Rows) -> Iterator[str]:
     """A workload is what it is called."""
     name = run.run.spec.workload
     if name not in names():
+        yield f"no workload of this dsbench is called {name[:40]!r}"
         return
     known = find(name, run.run.spec.workload_settings)
     said = run.run.workload or known
@@ -738,6 +892,9 @@ RULES: Final[Mapping[str, Callable[[Rows], Iterator[str]]]] = {
     "sums": _sums,
     "ladder": _ladder,
     "load": _settings_of_load,
+    "pace": _paced,
+    "levels": _graded,
+    "search": _search,
     "clients": _clients,
     "times": _times,
     "remote": _remote,
@@ -750,6 +907,8 @@ RULES: Final[Mapping[str, Callable[[Rows], Iterator[str]]]] = {
     "monitors": _monitors,
     "servers": _servers,
     "machines": _machines,
+    "samples": _samples,
+    "format": _format,
     "order": _order,
     "lasted": _lasted,
     "clock": _clock,
@@ -778,4 +937,3 @@ def audit(archive: Archive) -> list[Contradiction]:
         if first:
             found.append(Contradiction(name, first))
     return found
-

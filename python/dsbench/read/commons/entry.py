@@ -35,9 +35,10 @@ from dsbench.read import tables
 from dsbench.read.answer import highest, say
 from dsbench.read.commons.audit import audit
 from dsbench.read.evaluation import Evaluation, evaluate
-from dsbench.read.naming import by_client, conduct, limited, pacing, server, unsafe
+from dsbench.read.naming import by_client, counted, limited, pacing, server, unsafe
+from dsbench.read.subjects.energy import Energy
 from dsbench.redaction import redact_words
-from dsbench.spec import plain
+from dsbench.spec import OPTIONS, plain
 from dsbench.spec.price import HOW, Price, read_price
 
 FORMAT: Final = 1
@@ -67,6 +68,17 @@ _HERE: Final = frozenset({"", "localhost", "local", "127.0.0.1", "[::1]", "::1",
 _LARGEST_ARCHIVE: Final = 2**26
 """Bytes of an ``archive.zip``, which holds no trace."""
 FILES: Final = frozenset({"entry.json", "archive.zip"})
+PACKED: Final = frozenset({"run.json", "results.csv", *(f"{table}.parquet" for table in TABLES)})
+"""What an ``archive.zip`` may hold."""
+_UNSEEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+"""Letters that nobody sees, or that turn the text beside them around."""
+_LINE: Final = 80
+"""Letters of a setting in the words of a group."""
+_TOLD: Final = frozenset({
+    "cycles", "shortest", "duration", "threads", "peak", "nodes", "isolation", "rate", "objective", "graduated", "load",
+    "pace", "terminals", "ramp_up",
+})  # fmt: skip
+"""Options that the group, or a column of their own, tells."""
 _SAME: Final = 1e-9
 """Relative difference of figures that were computed twice."""
 
@@ -86,6 +98,13 @@ class About(BaseModel):
     price: Price | None = None
     """In a TOML also as a text, such as 1.2 EUR/h."""
     notes: str = Field(default="", max_length=2000)
+
+    @field_validator("by", "machine", "notes")
+    @classmethod
+    def _seen(cls, value: str) -> str:
+        if _UNSEEN.search(value):
+            raise ValueError("holds letters that nobody sees")
+        return value
 
     @field_validator("price", mode="before")
     @classmethod
@@ -362,22 +381,77 @@ def describe_system(run: RunRecord) -> dict[str, Any]:
 def describe_conditions(evaluation: Evaluation, run: RunRecord) -> dict[str, Any]:
     """What has to be equal where two rates are compared, and what is told beside them."""
     spec = run.spec
-    cycles, seconds = conduct(evaluation, run)
-    profile = (spec.model_extra or {}).get("profile", "")
     return {
         "workload": spec.workload,
         "label": run.entry.label,
         "settings": dict(sorted(spec.workload_settings.items())),
-        "profile": profile or f"{cycles} cycles of {seconds} s",
+        "profile": (spec.model_extra or {}).get("profile", ""),
+        "cycles": _describe_cycles(evaluation, run),
         "durable": not unsafe(run),
         "not_durable": unsafe(run),
         "isolation": run.in_force,
-        "pacing": pacing(run),
+        "pacing": _describe_pace(run),
         "client": by_client(run),
-        "scales": [row.scale for row in evaluation.scales] or list(spec.scales),
+        "options": _describe_options(run),
+        "scales": list(spec.scales) or [row.scale for row in evaluation.scales],
         "threads": list(spec.thread_numbers),
         "server_settings": {name: str(value) for name, value in sorted(run.settings.items())},
     }
+
+
+def _describe_cycles(evaluation: Evaluation, run: RunRecord) -> str:
+    """How many cycles of how many seconds, or by what the run decided that."""
+    spec = run.spec
+    timed = not evaluation.has_clients or "time" in evaluation.rows.groups["until"].to_pylist()
+    asked = ""
+    if spec.precision is not None and not spec.objective:
+        asked = f"until {spec.precision:g} % of the {spec.precision_of}"
+    if spec.peak:
+        asked = ", ".join(part for part in (asked, "at a searched number of threads") if part)
+    cycles = "cycles" if asked else counted(spec.cycles, "cycle")
+    if timed and spec.shortest is not None:
+        cycles += f" of {spec.shortest:g} s at least"
+    elif timed and not spec.legs:
+        cycles += f" of {spec.duration:g} s"
+    return f"{cycles} {asked}".strip()
+
+
+def _describe_pace(run: RunRecord) -> str:
+    """When transactions start; with the objective of a search, and the legs of a load that changes."""
+    spec, words = run.spec, pacing(run)
+    if spec.objective:
+        words += f" with {' and '.join(one.words for one in spec.objectives)}"
+        words += ", then from it to idle" if spec.graduated else ""
+    return f"{words}: {_shorten(spec.load)}" if spec.legs else words
+
+
+def _shorten(text: str) -> str:
+    """``text`` in one line; of a long one the beginning, and a digest by which it is told from others."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LINE else f"{line[: _LINE - 20]}… ({hashlib.sha256(text.encode()).hexdigest()[:8]})"
+
+
+def _describe_options(run: RunRecord) -> dict[str, str]:
+    """Options that make the load another one and are not at their default, but for those that are told elsewhere."""
+    asked = run.spec.described()
+    return {
+        name: str(asked[name]) for name, option in sorted(OPTIONS.items())
+        if option.of_load and name not in _TOLD and asked.get(name) not in (None, "", option.default)
+    }  # fmt: skip
+
+
+def describe_group(entry: Entry) -> str:
+    """What has to be equal for two entries to be ranked together, in words."""
+    said = entry.conditions
+    settings = ", ".join(f"{name} {_shorten(value)}" for name, value in said["settings"].items())
+    scales = said["scales"]
+    ladder = f"scale {scales[0]}" if len(scales) == 1 else f"scales {_shorten(', '.join(map(str, scales)))}"
+    unit = (entry.figures.get("rate") or {}).get("unit", "")
+    parts = [
+        said["label"], settings, ladder, said["cycles"], said["isolation"].replace("-", " "), said["pacing"],
+        "durable" if said["durable"] else "not durable", said["client"], unit,
+    ]  # fmt: skip
+    return " · ".join(part for part in parts if part)
 
 
 def compute_figures(evaluation: Evaluation) -> dict[str, Any]:
@@ -385,8 +459,11 @@ def compute_figures(evaluation: Evaluation) -> dict[str, Any]:
     top = highest(evaluation)
     if top is None:
         return {}
-    interval = top.part.intervals.get(top.scale) if top.short == "tps" else None
+    searched = evaluation.load.get(top.scale)
+    plain = top.part.intervals.get(top.scale) if top.short == "tps" else None
+    interval = searched.capacity if searched and searched.capacity else plain
     low, high = (_known(interval.low), _known(interval.high)) if interval else (None, None)
+    low, high = (low, high) if low and high else (None, None)
     curve = top.part.response.get(top.scale) or top.part.frequency.get(top.scale)
     index = top.part.index
     dsi = index.dsi if index.dsi and not evaluation.staged and not evaluation.nopm and not evaluation.headline else None
@@ -399,6 +476,7 @@ def compute_figures(evaluation: Evaluation) -> dict[str, Any]:
         "failed": 1 - top.part.success_share.get(top.scale, 1.0),
         "dsi": {"value": dsi.value, "low": _known(dsi.low), "high": _known(dsi.high), "comparable": index.comparable}
         if dsi else None,
+        "energy": _describe_energy(top.part.energy.get(top.scale)),
         "stages": _rates_of_stages(evaluation),
         "curves": [
             {"stage": part.stage, "threads": part.threads,
@@ -406,6 +484,11 @@ def compute_figures(evaluation: Evaluation) -> dict[str, Any]:
             for part in parts if part.has_clients
         ],
     }  # fmt: skip
+
+
+def _describe_energy(energy: Energy | None) -> dict[str, Any] | None:
+    joules = _known(energy.joules_per_transaction) if energy else None
+    return {"joules": joules, "watts": _known(energy.watts), "by": energy.of} if energy and joules else None
 
 
 def _rates_of_stages(evaluation: Evaluation) -> dict[str, float | None]:
@@ -454,6 +537,8 @@ def verify(folder: Path) -> Entry:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != entry.sha256 or digest[:10] != entry.id[-10:]:
         raise EntryError(f"{entry.id}: archive.zip is another one than was published: its digest differs")
+    if any(_UNSEEN.search(word) for word in _words(entry.model_dump())):
+        raise EntryError(f"{entry.id}: entry.json holds letters that nobody sees")
     if any(redact_words(word) != word for word in _words(entry.model_dump())):
         raise EntryError(f"{entry.id}: entry.json holds what looks like a password")
     try:
@@ -468,6 +553,9 @@ def verify(folder: Path) -> Entry:
 
 def _contradictions(entry: Entry, archive: Archive) -> Iterator[str]:
     """What in the archive cannot be true, and what the entry says that does not follow from it."""
+    if more := sorted(set(archive.names()) - PACKED):
+        yield f"archive.zip holds {more[0][:60]!r}, which no entry has"
+        return
     yield from (wrong.sentence for wrong in audit(archive))
     for name, value in describe(archive).items():
         for where, mine, theirs in _differences(name, value, getattr(entry, name)):

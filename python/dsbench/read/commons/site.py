@@ -18,7 +18,17 @@ from typing import Any, Final
 from dsbench import release
 from dsbench.archive import Archive
 from dsbench.problem import Problem
-from dsbench.read.commons.entry import FILES, Entry, EntryError, list_entries, prepare, read_entry, verify, write
+from dsbench.read.commons.entry import (
+    FILES,
+    Entry,
+    EntryError,
+    describe_group,
+    list_entries,
+    prepare,
+    read_entry,
+    verify,
+    write,
+)
 from dsbench.read.evaluation import evaluate
 from dsbench.read.html import environment, read_template
 from dsbench.read.page import page
@@ -90,11 +100,11 @@ def check(folder: Path, progress: Progress | None = None, known: Iterable[str] =
         if progress:
             progress(number, len(new))
     sound = [results[path] for path in folders]
-    runs: dict[tuple[str, str], str] = {}
+    runs: dict[str, str] = {}
     refused = [one for one in sound if isinstance(one, str)]
     kept = []
     for entry in (one for one in sound if isinstance(one, Entry)):
-        key = (entry.measured, json.dumps(entry.figures, sort_keys=True))
+        key = json.dumps(entry.figures, sort_keys=True)  # Of another day, too.
         if entry.figures and key in runs:
             refused.append(f"{entry.id}: it is the run of {runs[key]}")
             continue
@@ -176,20 +186,6 @@ def _remove(folder: Path, entry_id: str) -> None:
             (folder / entry_id / name).unlink(missing_ok=True)
         with suppress(OSError):  # What somebody else put there stays.
             (folder / entry_id).rmdir()
-
-
-def describe_group(entry: Entry) -> str:
-    """What has to be equal for two entries to be ranked together, in words."""
-    said = entry.conditions
-    settings = ", ".join(f"{name} {value}" for name, value in said["settings"].items())
-    scales = said["scales"]
-    ladder = f"scale {scales[0]}" if len(scales) == 1 else f"{len(scales)} scales {scales[0]} to {scales[-1]}"
-    unit = (entry.figures.get("rate") or {}).get("unit", "")
-    parts = [
-        said["label"], settings, ladder, said["profile"], said["isolation"].replace("-", " "), said["pacing"],
-        "durable" if said["durable"] else "not durable", said["client"], unit,
-    ]  # fmt: skip
-    return " · ".join(part for part in parts if part)
 
 
 def describe_row(entry: Entry) -> dict[str, Any]:

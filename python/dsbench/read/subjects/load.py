@@ -14,16 +14,24 @@ import pyarrow.compute as pc
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.format import format_number
 from dsbench.read.stats import histogram as hist
-from dsbench.read.stats.capacity import Capacity, Step, lowest
+from dsbench.read.stats.capacity import Capacity, Search, Step, lowest
 from dsbench.read.stats.values import Doubt, known
 from dsbench.read.subject import Measure, Subject, Values
-from dsbench.spec.objective import Objective
+from dsbench.spec.objective import SEARCH_DURATIONS, Objective
 from dsbench.spec.run import GRADES
 
 if TYPE_CHECKING:
+    from dsbench.archive.asked import Asked
     from dsbench.read.evaluation import Evaluation
     from dsbench.read.rows import Tables
+    from dsbench.spec import RunSpec
 
+PRECISION: Final = 5.0
+"""Per cent, of a search where nobody says otherwise."""
+_MOST: Final = 40
+"""Steps, of an archive that does not tell."""
+_BETWEEN_S: Final = 1.0
+"""What connecting and cleaning take for each cycle of a search, about."""
 QUANTILES: Final = (0.5, 0.95, 0.99)
 MOST_REACH: Final = 0.25
 """Half the relative width of a capacity's interval, beyond which it is hardly known."""
@@ -95,6 +103,13 @@ class Load:
 
 def _number(value: float) -> str:
     return format_number(float(f"{value:.3g}"), digits=3)
+
+
+def search_of(spec: Asked | RunSpec) -> Search:
+    """What a search for a rate that ``spec`` asks for keeps to."""
+    most: int = getattr(spec, "most_cycles", _MOST)
+    precision = (spec.precision or PRECISION) / 100
+    return Search(spec.duration, precision, most, SEARCH_DURATIONS * spec.duration, spec.ramp_up + _BETWEEN_S)
 
 
 def read_loads(tables: Tables, objectives: Sequence[Objective], whole_s: float) -> dict[int, Load]:

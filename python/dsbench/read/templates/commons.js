@@ -23,33 +23,45 @@
   const machine = ({system, about}) => [about.machine, `${system.cpus ?? "?"} × ${system.cpu || "unknown CPU"}`, system.ram].filter(Boolean).join(", ");
 
   // --- What an entry is ranked by.
+  const COUNTED = {tps: 3600, NOPM: 60};  // Units that count transactions: how many times their unit of time an hour has.
+  const staged = ({figures}) => figures.rate?.unit !== "QphH-like" && Object.keys(figures.stages ?? {}).length > 0;
+  const scaled = ({value, low, high}, times) => ({value: value * times, low: low === null ? null : low * times, high: high === null ? null : high * times});
   const MEASURES = {
-    rate: {name: "Highest rate", of: ({figures}) => Object.keys(figures.stages ?? {}).length ? null : figures.rate, unit: (entry) => entry.figures.rate?.unit ?? ""},
+    rate: {name: "Highest rate", of: (entry) => staged(entry) ? null : entry.figures.rate, unit: (entry) => entry.figures.rate?.unit ?? ""},
     dsi: {name: "Index DSI", of: ({figures}) => figures.dsi, unit: () => "DSI"},
-    price: {
-      name: "Transactions for money",
-      of: ({figures, about}) => {
-        if (!figures.rate || !about.price || Object.keys(figures.stages ?? {}).length) return null;
-        const times = 3600 / about.price.per_hour, {value, low, high} = figures.rate;
-        return {value: value * times, low: low === null ? null : low * times, high: high === null ? null : high * times};
-      },
-      unit: (entry) => `per ${entry.about.price?.currency ?? "unit of money"}`,
+  };
+  // Money of one currency is not compared with that of another.
+  for (const currency of new Set(entries.map(({about}) => about.price?.currency).filter(Boolean))) {
+    MEASURES[`price ${currency}`] = {
+      name: `Transactions per ${currency}`, unit: () => `per ${currency}`,
+      of: (entry) => !entry.figures.rate || staged(entry) || entry.about.price?.currency !== currency || !COUNTED[entry.figures.rate.unit] ? null
+        : scaled(entry.figures.rate, COUNTED[entry.figures.rate.unit] / entry.about.price.per_hour),
+    };
+  }
+  // The interval is that of the rate: power is taken for known.
+  MEASURES.energy = {
+    name: "Joules per transaction", unit: () => "J", less: true,
+    of: ({figures}) => {
+      if (!figures.energy) return null;
+      const {value, low, high} = figures.rate, {joules} = figures.energy;
+      return {value: joules, low: high === null ? null : joules * value / high, high: low === null ? null : joules * value / low};
     },
   };
-  for (const stage of new Set(entries.flatMap(({figures}) => Object.keys(figures.stages ?? {})))) {
+  for (const stage of new Set(entries.filter(staged).flatMap(({figures}) => Object.keys(figures.stages ?? {})))) {
     MEASURES[`stage ${stage}`] = {
       name: `Stage ${stage}, per second`, unit: () => "/s",
-      of: ({figures}) => figures.stages?.[stage] ? {value: figures.stages[stage], low: null, high: null} : null,
+      of: (entry) => staged(entry) && entry.figures.stages[stage] ? {value: entry.figures.stages[stage], low: null, high: null} : null,
     };
   }
   // Entries whose intervals reach the first of a place share it; one without an interval has none.
-  const rank = (rows) => {
+  const rank = (rows, less = false) => {
+    const behind = (one, first) => less ? one.low > first.high : one.high < first.low;
     let place = 0, counted = 0, head = null;
     for (const row of rows) {
       row.place = "";
       if (row.figure.low === null || row.figure.high === null) continue;
       counted += 1;
-      if (head === null || row.figure.high < head.low) { place = counted; head = row.figure; }
+      if (head === null || behind(row.figure, head)) { place = counted; head = row.figure; }
       row.place = String(place);
     }
     const shared = new Map();
@@ -61,21 +73,28 @@
   const groups = new Map();
   for (const entry of entries) groups.set(entry.group, [...(groups.get(entry.group) ?? []), entry]);
   const ordered = [...groups.keys()].sort((one, other) => groups.get(other).length - groups.get(one).length || one.localeCompare(other));
-  const state = {group: ordered[0] ?? "", by: "rate", words: "", product: "", cpu: "", storage: "", system: "", rows: ROWS, chosen: new Set()};
+  const FILTERS = ["words", "product", "version", "machine", "cpu", "storage", "system"];
+  const state = {group: ordered[0] ?? "", workload: "", durable: false, by: "rate", ...Object.fromEntries(FILTERS.map((key) => [key, ""])), rows: ROWS, chosen: new Set()};
 
   const choice = (label, key, values, wide = false) => {
-    const select = make("select", {onchange: () => { state[key] = select.value; state.rows = ROWS; if (key === "group") clear(); fill(); }});
+    const select = make("select", {onchange: () => { state[key] = select.value; state.rows = ROWS; if (key === "group" || key === "workload") clear(); fill(); }});
     for (const [value, words] of values) select.append(make("option", {value, selected: value === state[key]}, words));
     return make("label", {className: wide ? "wide" : ""}, label, select);
   };
-  const clear = () => { for (const key of ["words", "product", "cpu", "storage", "system"]) state[key] = ""; state.rows = ROWS; show(); };
+  const clear = () => { for (const key of FILTERS) state[key] = ""; state.rows = ROWS; show(); };
   const values = (rows, pick) => [["", "all"], ...[...new Set(rows.map(pick).filter(Boolean))].sort().map((one) => [one, one])];
   const product = (entry) => entry.system.product.split(" ")[0];
 
   let fill = () => {};
   const ranking = () => {
     if (!entries.length) return [make("h1", {}, "No entry yet"), make("p", {}, "dsbench publish ARCHIVE --to FOLDER adds one.")];
-    const here = groups.get(state.group);
+    const offered = ordered.filter((group) => {
+      const {conditions} = groups.get(group)[0];
+      return (!state.workload || conditions.label === state.workload) && (!state.durable || conditions.durable);
+    });
+    if (!offered.includes(state.group)) state.group = offered[0] ?? ordered[0];
+    const here = offered.length ? groups.get(state.group) : [];
+    const durable = make("input", {type: "checkbox", checked: state.durable, onchange: () => { state.durable = durable.checked; clear(); }});
     const words = make("input", {type: "search", value: state.words, oninput: () => { state.words = words.value.toLowerCase(); state.rows = ROWS; fill(); }});
     const place = make("div", {className: "ranking"});
     fill = () => place.replaceChildren(...table(here));
@@ -85,10 +104,12 @@
       make("h1", {}, entries.length === 1 ? "One database server, measured" : `${number(entries.length)} database servers, measured`),
       make("p", {className: "sub"}, `Each figure was computed again from its archive. Only what was measured alike is ranked: ${count === 1 ? "all of it here" : `${count} such groups are here`}.`),
       make("div", {className: "filters"},
-        choice("What is compared", "group", ordered.map((group) => [group, `${group} (${groups.get(group).length})`]), true),
+        choice("Workload", "workload", values(entries, ({conditions}) => conditions.label)), make("label", {className: "check"}, durable, "Durable only"),
+        choice("What is compared", "group", offered.map((group) => [group, `${group} (${groups.get(group).length})`]), true),
         choice("Ranked by", "by", Object.entries(MEASURES).filter(([, {of}]) => here.some(of)).map(([key, {name}]) => [key, name])),
         make("label", {}, "Search", words),
-        choice("Product", "product", values(here, product)), choice("CPU", "cpu", values(here, ({system}) => system.cpu)),
+        choice("Product", "product", values(here, product)), choice("Version", "version", values(here, ({system}) => system.product)),
+        choice("Machine", "machine", values(here, ({about}) => about.machine)), choice("CPU", "cpu", values(here, ({system}) => system.cpu)),
         choice("Storage", "storage", values(here, ({system}) => system.storage)), choice("File system", "system", values(here, ({system}) => system.file_system))),
       place,
     ];
@@ -96,6 +117,7 @@
   const matches = (entry) => {
     const text = JSON.stringify([entry.id, entry.sentence, entry.system, entry.about, entry.conditions.server_settings]).toLowerCase();
     return state.words.split(/\s+/).every((word) => text.includes(word)) && (!state.product || product(entry) === state.product)
+      && (!state.version || entry.system.product === state.version) && (!state.machine || entry.about.machine === state.machine)
       && (!state.cpu || entry.system.cpu === state.cpu) && (!state.storage || entry.system.storage === state.storage)
       && (!state.system || entry.system.file_system === state.system);
   };
@@ -103,7 +125,7 @@
     if (!here.some(MEASURES[state.by].of)) state.by = Object.keys(MEASURES).find((key) => here.some(MEASURES[key].of)) ?? "rate";
     const measure = MEASURES[state.by];
     const rows = rank(here.filter(matches).map((entry) => ({entry, figure: measure.of(entry)})).filter(({figure}) => figure)
-      .sort((one, other) => other.figure.value - one.figure.value));
+      .sort((one, other) => (other.figure.value - one.figure.value) * (measure.less ? -1 : 1)), measure.less);
     if (!rows.length) return [make("p", {}, "Nothing matches.")];
     const most = Math.max(...rows.map(({figure}) => figure.high ?? figure.value)), first = rows[0].entry;
     const shown = rows.slice(0, state.rows).map((row) => line(row, most, first, measure));
@@ -121,6 +143,7 @@
   const DIFFERS = {
     threads: ({conditions}) => conditions.threads.join(", "), limits: ({system}) => system.limits, nodes: ({system}) => system.nodes || "",
     transport: ({system}) => system.transport, dsbench: ({dsbench}) => dsbench,
+    options: ({conditions}) => Object.entries(conditions.options).map((pair) => pair.join(" ")).join(", "),
     settings: ({conditions}) => Object.entries(conditions.server_settings).filter(([name]) => !/^(lc_|TimeZone|log_timezone|default_text)/.test(name)).map((pair) => pair.join(" ")).join(", "),
   };
   const line = ({entry, figure, place, tied}, most, first, measure) => {
@@ -187,8 +210,9 @@
   };
   const CONDITIONS = {
     Workload: ({conditions}) => conditions.label, Settings: ({conditions}) => Object.entries(conditions.settings).map((pair) => pair.join(" ")).join(", "),
-    Scales: ({conditions}) => conditions.scales.join(", "), Threads: ({conditions}) => conditions.threads.join(", "), Cycles: ({conditions}) => conditions.profile,
+    Scales: ({conditions}) => conditions.scales.join(", "), Threads: ({conditions}) => conditions.threads.join(", "), Cycles: ({conditions}) => conditions.cycles, Profile: ({conditions}) => conditions.profile,
     Isolation: ({conditions}) => conditions.isolation, Pacing: ({conditions}) => conditions.pacing, Client: ({conditions}) => conditions.client,
+    Options: ({conditions}) => Object.entries(conditions.options).map((pair) => pair.join(" ")).join(", "),
     Durability: ({conditions}) => conditions.durable ? "durable" : `not durable: ${conditions.not_durable.join(", ")}`,
     "Server settings": ({conditions}) => Object.entries(conditions.server_settings).map((pair) => pair.join(" = ")).join(", "),
     "Measured": ({measured, dsbench}) => `${measured} with dsbench ${dsbench}`, "By": ({about}) => about.by, Notes: ({about}) => about.notes,
@@ -201,7 +225,8 @@
     "Median": ({figures}) => time(figures.p50_ns), "99 % take at most": ({figures}) => time(figures.p99_ns),
     "Failed attempts": ({figures}) => figures.failed ? `${number(100 * figures.failed, 2)} %` : "none",
     "Index DSI": ({figures}) => figures.dsi ? `${figures.dsi.value.toFixed(2)}${figures.dsi.low === null ? "" : ` (${figures.dsi.low.toFixed(2)} to ${figures.dsi.high.toFixed(2)})`}${figures.dsi.comparable ? "" : ", of this ladder only"}` : "–",
-    "Transactions for money": (entry) => { const found = MEASURES.price.of(entry); return found ? `${number(found.value)} ${MEASURES.price.unit(entry)}` : "–"; },
+    "Transactions for money": (entry) => { const by = MEASURES[`price ${entry.about.price?.currency}`], found = by?.of(entry); return found ? `${number(found.value)} ${by.unit(entry)}` : "–"; },
+    "Energy": ({figures: {energy}}) => energy ? `${number(energy.joules, 3)} J per transaction, ${number(energy.watts, 3)} W, by ${energy.by}` : "–",
   };
   const pairs = (fields, entry) => Object.entries(fields).map(([name, pick]) => [name, pick(entry)]);
   const entryPage = (id) => {
