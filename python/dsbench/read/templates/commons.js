@@ -77,6 +77,7 @@
   const state = {group: ordered[0] ?? "", workload: "", durable: false, by: "rate", ...Object.fromEntries(FILTERS.map((key) => [key, ""])), rows: ROWS, chosen: new Set()};
 
   const choice = (label, key, values, wide = false) => {
+    if (values.length < 3 && values[0]?.[0] === "" && !state[key]) return "";  // Nothing to choose.
     const select = make("select", {onchange: () => { state[key] = select.value; state.rows = ROWS; if (key === "group" || key === "workload") clear(); fill(); }});
     for (const [value, words] of values) select.append(make("option", {value, selected: value === state[key]}, words));
     return make("label", {className: wide ? "wide" : ""}, label, select);
