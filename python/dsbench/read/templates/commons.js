@@ -24,6 +24,7 @@
 
   // --- What an entry is ranked by.
   const COUNTED = {tps: 3600, NOPM: 60};  // Units that count transactions: how many times their unit of time an hour has.
+  const hourly = ({figures}) => COUNTED[figures.rate.unit.split(",")[0]];  // "NOPM, unpaced" counts as NOPM does.
   const staged = ({figures}) => figures.rate?.unit !== "QphH-like" && Object.keys(figures.stages ?? {}).length > 0;
   const scaled = ({value, low, high}, times) => ({value: value * times, low: low === null ? null : low * times, high: high === null ? null : high * times});
   const MEASURES = {
@@ -34,8 +35,8 @@
   for (const currency of new Set(entries.map(({about}) => about.price?.currency).filter(Boolean))) {
     MEASURES[`price ${currency}`] = {
       name: `Transactions per ${currency}`, unit: () => `per ${currency}`,
-      of: (entry) => !entry.figures.rate || staged(entry) || entry.about.price?.currency !== currency || !COUNTED[entry.figures.rate.unit] ? null
-        : scaled(entry.figures.rate, COUNTED[entry.figures.rate.unit] / entry.about.price.per_hour),
+      of: (entry) => !entry.figures.rate || staged(entry) || entry.about.price?.currency !== currency || !hourly(entry) ? null
+        : scaled(entry.figures.rate, hourly(entry) / entry.about.price.per_hour),
     };
   }
   // The interval is that of the rate: power is taken for known.
