@@ -119,7 +119,7 @@ def test_without_a_choice_every_stage_has_a_column(staged: Study) -> None:
     assert [row[0] for row in effects.rows] == ["threads 2 against 1"]
     assert effects.rows[0][3].startswith("0.502 [")
     assert "stage query: threads 2 has 0.502 [" in text
-    assert "stages load, index: no effect of threads was found" in text
+    assert "stages load, index: no effect of threads above 10% was found" in text
     assert {one["stage"]: one["unit"] for one in shown.document(found)["stages"]} == {
         "load": "rows/s", "index": "rows/s", "query": "transactions/s"}  # fmt: skip
     assert shown.document(found)["effects"]["main"][0]["ratio"]["value"] == pytest.approx(0.502, rel=1e-2), "the last one"

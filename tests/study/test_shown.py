@@ -109,6 +109,31 @@ def test_of_a_factor_with_one_level_nothing_is_told(made: Study) -> None:
     assert not any("no effect of" in line for line in told)
 
 
+@pytest.mark.parametrize(("spread", "said"), [
+    (4.0, r"undecided: journal wal may have 0\.29\d to 3\.[34]\d? times the rate of delete; "
+     r"about 11 more blocks would show a factor of 2"),
+    (1.02, r"no effect of journal above 10% was found"),
+])  # fmt: skip
+def test_a_factor_that_nobody_can_tell_is_undecided_and_not_without_effect(
+    tmp_path: Path, spread: float, said: str
+) -> None:
+    """By hand: ln ratios of -s, 0, 0, 0, s have the standard error s/√10, and t is 2.776 at 4 degrees of freedom. So with
+    s = ln 4 the interval is exp(±1.217), and 1.217/√(16/5) is below ln 2, with 15 for 16 it is not."""
+    run = {"target": "private:sqlite", "scales": [1], "cycles": 2, "duration": 1.0}
+    factor = {"name": "journal", "path": "target.settings.journal_mode", "levels": ["delete", "wal"]}
+    begun, _ = begin(parse({"name": "x", "run": run, "factor": [factor], "trials": {"repeat": 5}}), tmp_path / "s")
+    make_folder(begun)
+    power = {trial.block: at for trial, at in zip(begun.trials[::2], (-1, 0, 0, 0, 1), strict=True)}
+    for trial in begun.trials:
+        begun = begun.with_trial(archived(begun, trial, lambda at, _, by=power[trial.block]: 400 * spread ** (at[0] * by)))
+    found = outcomes(begun)
+    (line,) = shown.verdict(found)
+    assert re.fullmatch(said, line)
+    (row,) = next(iter(shown.tables(found))).rows
+    assert row[-1] == line.partition(" ")[0].replace("no", "none").rstrip(":")
+    assert f"{line[:1].upper()}{line[1:]}." in shown.answer(found, [line]).sentence
+
+
 def test_a_median_of_two_lies_between_them() -> None:
     assert shown._median([1.0, float("nan"), 3.0]) == 2.0
 

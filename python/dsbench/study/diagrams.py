@@ -127,7 +127,7 @@ def effects(found: Outcomes) -> Spec | None:
     for one in main:
         factor, level = one.factors[0], found.levels[one.factors[0]][one.levels[0]].name
         low, high = (one.ratio.low, one.ratio.high) if one.known else (one.ratio.value, one.ratio.value)
-        verdict = "not known" if not one.known else "none" if one.none else "effect"
+        verdict = "not known" if not one.known else "none or undecided" if one.none else "effect"
         reference = found.levels[factor][found.references[factor]].name
         name = f"{found.factors[factor]}: {level} {'/' if ratios else '−'} {reference}"  # a minus, as it reads
         rows.append({"effect": name, "ratio": one.ratio.value, "low": low, "high": high, "verdict": verdict})
@@ -141,7 +141,7 @@ def effects(found: Outcomes) -> Spec | None:
               axis=alt.Axis(title=title + (", log scale" if log else ""), tickCount=6, format=".3~r"))  # fmt: skip
     y = alt.Y("effect:N", sort=[row["effect"] for row in rows], axis=alt.Axis(title=None, labelLimit=440),
               scale=alt.Scale(type="point", padding=0.9))  # The figure above the first row has room.  # fmt: skip
-    names = ["effect", "none", "not known"]
+    names = ["effect", "none or undecided", "not known"]
     colour = alt.Color("verdict:N", scale=alt.Scale(domain=names, range=[HUES[0], "#999999", "#999999"]), legend=None)
     base, bare = alt.Chart(alt.NamedData("effects")), alt.X("ratio:Q", axis=None)
     tips = ["effect:N", *(alt.Tooltip(f"{name}:Q", format=".4~r") for name in ("ratio", "low", "high")), "verdict:N"]
@@ -160,7 +160,7 @@ def effects(found: Outcomes) -> Spec | None:
         archive="the study",
         data={"effects": rows, "one": [{"value": 1.0 if ratios else 0.0}]},
         title=alt.TitleParams(
-            text="Effects", subtitle=["bars: 95 % intervals that hold together; grey: no effect was found"]
+            text="Effects", subtitle=["bars: 95 % intervals that hold together; grey: cannot be told from no effect"]
         ),
         description="Ratio of each level to the reference of its factor, with its interval.",
     )

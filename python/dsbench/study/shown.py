@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from math import inf, isfinite, nan
+from math import ceil, inf, isfinite, log, nan, sqrt
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,7 +33,7 @@ _OVERLAP: Final = 1.005
 
 _CAPTIONS = {
     "effects": "Each level beside the reference of its factor, averaged over the levels of the others. Bars: intervals "
-    "that hold together; where one crosses the line at 1, no effect was found.",
+    "that hold together; grey ones cross the line of no effect: more blocks make them narrower.",
     "rate": "The values themselves over the scale, a curve for each level; arrows: sizes of memories.",
     "linear": "The same on a linear axis from 0.",
     "relative": "Each level over the reference, scale by scale; bars: least to greatest of the blocks.",
@@ -53,6 +53,13 @@ _FIRST: Final = 3
 """Sentences with which a study begins."""
 _VERDICTS: Final = 12
 """Effects that are told in sentences."""
+_LITTLE: Final = 1.1
+"""A ratio below which an effect is called little, when its whole interval lies there; else it is undecided."""
+_UNSURE: Final = 3
+"""Factors that are undecided and have a sentence each."""
+_TOLD: Final = (1.05, 1.1, 1.2, 1.5, 2.0, 5.0)
+_MORE: Final = 5
+"""Times the blocks that were made, up to which more of them are advised."""
 _RESOURCES: Final = (
     "server CPU time", "client CPU time", "CPU waiting for I/O", "context switches", "disk reads", "read from disk",
     "disk read time", "written to disk", "disk write time", "WAL", "blocks read", "page reads", "page writes",
@@ -205,11 +212,55 @@ def _verdict(found: Outcomes) -> list[str]:
         lines.append(f"and {len(real) - _VERDICTS} more, see below")
     told = {at for one in effects.main if one.known for at in one.factors}
     still = [at for at in range(len(found.factors)) if not any(at in one.factors for one in real)]
-    quiet, unknown = ([found.factors[at] for at in still if (at in told) is known] for known in (True, False))
-    within = "the intervals tell how large one may be, and more blocks make them narrower"
-    lines += [f"no effect of {_join(quiet)} was found; {within}"] * bool(quiet)
+    lines += _say_quiet(found, effects, [at for at in still if at in told])
+    unknown = [found.factors[at] for at in still if at not in told]
     why = "these trials do not set its levels beside each other"
     return lines + [f"nothing can be told of {_join(unknown)}: {why}"] * bool(unknown)
+
+
+def _say_quiet(found: Outcomes, effects: Effects, still: Sequence[int]) -> Iterator[str]:
+    """Of factors without an effect: whether there is hardly one, or nobody can tell, and then how large it may be."""
+    widest = {at: max((one for one in effects.main if one.known and at in one.factors), key=_reach) for at in still}
+    if little := [found.factors[at] for at, one in widest.items() if _reach(one) <= log(_LITTLE)]:
+        yield f"no effect of {_join(little)} above {_LITTLE - 1:.0%} was found"
+    if not (unsure := {at: one for at, one in widest.items() if _reach(one) > log(_LITTLE)}):
+        return
+    if found.staged or len(unsure) > _UNSURE:
+        names = _join([found.factors[at] for at in unsure])
+        yield f"undecided: {names}; the intervals tell how large an effect may be, and more blocks make them narrower"
+        return
+    for one in unsure.values():
+        yield f"undecided: {_say_range(found, one)}{_say_remedy(found, one)}"
+
+
+def _reach(one: Effect) -> float:
+    """How far the effect may be from none: as ln of a ratio; a difference has no bound below which it is little."""
+    if not one.neutral:
+        return inf
+    return max(log(one.ratio.high), -log(one.ratio.low) if one.ratio.low > 0 else inf)
+
+
+def _say_range(found: Outcomes, one: Effect) -> str:
+    """``journal wal may have 0.82 to 13.2 times the rate of delete``."""
+    level, _, reference = name_effect(found, one).rpartition(" against ")
+    low, high = one.ratio.low, one.ratio.high
+    if one.neutral:
+        return f"{level} may have {low:.3g} to {high:.3g} times the {_short(found)} of {reference}"
+    between = f"{low:+.3g} to {high:+.3g} {found.unit}".strip()
+    return f"{level} against {reference} may be {between} in the {_short(found)}"
+
+
+def _say_remedy(found: Outcomes, one: Effect) -> str:
+    """How many more blocks are about needed, as widths go with the root of their number, to tell a ratio that is within
+    reach: the smallest that ``_MORE`` times the blocks would tell."""
+    blocks = len({made.trial.block for made in found.made})
+    half = (log(one.ratio.high) - log(one.ratio.low)) / 2 if one.neutral and one.ratio.low > 0 else nan
+    for ratio in _TOLD:
+        if log(ratio) < half <= log(ratio) * sqrt(_MORE):
+            more = counted(ceil(blocks * (half / log(ratio)) ** 2) - blocks, "more block")
+            size = f"a difference of {ratio - 1:.0%}" if ratio < 2 else f"a factor of {ratio:g}"
+            return f"; about {more} would show {size}"
+    return "; more blocks would make that narrower"
 
 
 def _join(names: Sequence[str]) -> str:
@@ -279,10 +330,15 @@ def _point(point: Point) -> str:
     return ", ".join(filter(None, words))
 
 
+def judge_effect(one: Effect) -> str:
+    """Of an effect whose interval holds what no effect is: none, where all of it is near that."""
+    return "none" if _reach(one) <= log(_LITTLE) else "undecided"
+
+
 def _cells(one: Effect) -> list[Any]:
     if not one.known:
         return [show_effect(one), NONE, "not known"]
-    word = "none" if one.none else "more" if one.size > 0 else "less"
+    word = judge_effect(one) if one.none else "more" if one.size > 0 else "less"
     form = ".3f" if one.neutral else "+.3g"
     return [one.ratio.value, f"{one.ratio.low:{form}} to {one.ratio.high:{form}}", word]
 
