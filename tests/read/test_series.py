@@ -7,7 +7,7 @@ from math import isnan
 import pytest
 
 from dsbench.read.evaluation import Series
-from dsbench.read.series import headings, labels, name_series, phrases
+from dsbench.read.series import headings, labels, phrases
 from dsbench.read.stats.values import Doubt
 from dsbench.read.subjects.warnings import of_all_series
 from fixtures import sample
@@ -49,8 +49,7 @@ def test_what_the_run_noticed_is_told_once() -> None:
 def test_a_series_is_called_by_what_tells_it_from_the_others() -> None:
     threads = [Series("load", 1), Series("load", 1000)]
     assert list(headings(threads).values()) == ["threads 1", "threads 1000"]
-    assert list(phrases(threads).values()) == ["1 threads", "1,000 threads"]
-    assert list(name_series([*threads, Series("load", 11)]).values()) == ["1 thread", "1,000 threads", "11 threads"]
+    assert list(phrases([*threads, Series("load", 11)]).values()) == ["1 thread", "1,000 threads", "11 threads"]
     stages = [Series("reading", 4), Series("writing", 4)]
     assert list(headings(stages).values()) == ["stage reading", "stage writing"]
     assert list(phrases(stages).values()) == ["stage reading", "stage writing"]

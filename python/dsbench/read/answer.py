@@ -16,7 +16,7 @@ from dsbench.read.evaluation import Evaluation
 from dsbench.read.format import format_number, format_share, say_time
 from dsbench.read.glance import Best, Limit, best, limit
 from dsbench.read.naming import by_client, conduct, counted, limited, pacing, server, warnings
-from dsbench.read.series import name_series
+from dsbench.read.series import phrases
 from dsbench.read.stats.histogram import quantile_interval
 from dsbench.read.stats.precision import FEWEST
 from dsbench.read.stats.values import ScaleResult
@@ -269,7 +269,7 @@ def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
     sure = f"± {interval.reach:.1%}" if interval and isfinite(interval.low) else counted(cycles, "cycle")
     if interval and isfinite(interval.low) and interval.reach > 1:
         sure = f"{format_number(interval.low)} to {format_number(interval.high)}"
-    where = f"scale {top.scale:,}" + (f", {name_series(evaluation.series)[top.part.key]}" if evaluation.series else "")
+    where = f"scale {top.scale:,}" + (f", {phrases(evaluation.series)[top.part.key]}" if evaluation.series else "")
     short, _, how = top.short.partition(", ")
     note = " · ".join(part for part in (sure, where, how) if part)
     return Tile("Highest rate", f"{_number(top.value)} {short}", note)
@@ -293,7 +293,7 @@ def _tile_of_index(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
     known = isfinite(index.dsi.low)
     ends = f"{index.dsi.low:.2f} to {index.dsi.high:.2f}" if known else f"no interval below {FEWEST} cycles"
     fit = "comparable" if index.comparable else "this ladder only"
-    which = f"{name_series(evaluation.series)[top.part.key]} · " if evaluation.series else ""
+    which = f"{phrases(evaluation.series)[top.part.key]} · " if evaluation.series else ""
     yield Tile("Index DSI", f"{index.dsi.value:.2f}", f"{which}{ends} · {fit}")
 
 

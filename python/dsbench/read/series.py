@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from dsbench.read.groups import Series
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
+
 
 def run_shown(run: RunRecord, evaluation: Evaluation) -> RunRecord:
     """``run.json`` for what ``evaluation`` itself shows: of several series one."""
@@ -38,14 +38,11 @@ def phrases(series: Iterable[Series]) -> dict[Series, str]:
     """The same within a sentence: ``10 threads``, ``stage queries`` or ``stage queries with 10 threads``."""
     found = {}
     for key, said in labels(series).items():
-        threads, stage = f"{key.threads:,} threads" * ("threads" in said), f"stage {key.stage}" * ("stage" in said)
+        plural = "s" * (key.threads != 1)
+        threads = f"{key.threads:,} thread{plural}" * ("threads" in said)
+        stage = f"stage {key.stage}" * ("stage" in said)
         found[key] = " with ".join(part for part in (stage, threads) if part)
     return found
-
-
-def name_series(series: Iterable[Series]) -> dict[Series, str]:
-    """The same for labels, with one thread in the singular; warnings keep the words that archives have."""
-    return {key: re.sub(r"\b1 threads\b", "1 thread", text) for key, text in phrases(series).items()}
 
 
 def each_series(evaluation: Evaluation) -> list[tuple[str, Evaluation]]:

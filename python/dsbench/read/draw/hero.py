@@ -21,7 +21,7 @@ from dsbench.read.draw.load import load
 from dsbench.read.draw.queries import queries as draw_queries
 from dsbench.read.draw.theme import FONT, HUES, ORDERED, Row, Spec, config, number_labels, spread
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.series import name_series
+from dsbench.read.series import phrases
 
 _HEIGHT: Final = 320
 _STAGE: Final = 26
@@ -67,7 +67,7 @@ def _unit(evaluation: Evaluation) -> str:
 
 def _parts(evaluation: Evaluation) -> dict[str, list[Row]]:
     """By series: a row for each scale with a rate."""
-    names = name_series(evaluation.series)
+    names = phrases(evaluation.series)
     series = {names[key]: part for key, part in evaluation.series.items() if key in set(_shown(evaluation))}
     return {name: list(_rows(part, name)) for name, part in (series or {"": evaluation}).items()}
 
@@ -204,7 +204,7 @@ def _over_cycles(evaluation: Evaluation) -> Spec | None:
 
 
 def _bars(evaluation: Evaluation) -> Spec | None:
-    names = name_series(evaluation.series)
+    names = phrases(evaluation.series)
     rows = [
         {"stage": names[key] + (f", scale {row.scale}" if len(part.scales) > 1 else ""), "median": row.rate_median_tps}
         for key, part in evaluation.series.items() for row in part.scales

@@ -105,7 +105,8 @@ def in_words(found: Peak) -> str:
     for threads, ratio in found.neighbours:
         within = "" if isnan(ratio.low) else f" [{ratio.low:.2f}, {ratio.high:.2f}]"
         parts.append(f"{ratio.value:.2f}{within} times the rate at {threads:,}")
-    words = f"peak {_short(found.rate_tps)} tps at {found.threads:,} threads: {', '.join(parts)}"
+    plural = "s" * (found.threads != 1)
+    words = f"peak {_short(found.rate_tps)} tps at {found.threads:,} thread{plural}: {', '.join(parts)}"
     if not found.fresh:
         words += "; as the highest of several medians it is rather too high"
     if found.at_the_end:

@@ -17,7 +17,7 @@ from dsbench.read.glance import best
 from dsbench.read.groups import grouped, whole
 from dsbench.read.measured import Measured
 from dsbench.read.remedies import find_remedies
-from dsbench.read.series import label_series, name_series
+from dsbench.read.series import label_series, phrases
 from dsbench.read.stats import shares
 from dsbench.read.stats.resources import gains
 from dsbench.read.stats.shares import Seen, Share, Threads, What, divide, summarise
@@ -378,7 +378,7 @@ class _Place:
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     """All places as a table, then the one with the highest rate, of which the first screen speaks; the rest folded."""
     columns, series = label_series(evaluation)
-    names = list(name_series(evaluation.series).values()) or [""]
+    names = list(phrases(evaluation.series).values()) or [""]
     places = [_Place(cells, f"{name}, scale {scale:,}".removeprefix(", "), part, scale)
               for name, (cells, part) in zip(names, series, strict=True) for scale in sorted(part.why)]  # fmt: skip
     if not places:
