@@ -108,8 +108,9 @@ def proc_monitors(root: Path, known: machine.Known) -> list[Monitor]:
 
 
 def _a_second(monitor: Monitor) -> list[Value]:
-    for _ in range(10 if isinstance(monitor, Frequent) else 0):
-        monitor.look()
+    if isinstance(monitor, Frequent):
+        for _ in range(10):
+            monitor.look()
     return monitor.sample()
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import dsbench
 from dsbench.measure.monitors.counted import StatementCounts
 from dsbench.measure.plans import Plan, Row, ask_plans, describe_change
+from dsbench.read import subjects
+from dsbench.read.text import render_text
 
 
 class Server:
@@ -115,5 +117,9 @@ def test_a_run_has_the_plans_before_and_after_its_cycles(tmp_path: Path) -> None
     )
     rows = archive.table("plans").to_pylist()
     assert {row["moment"] for row in rows} == {"before", "after"}
-    assert {row["plan"] for row in rows} == {"SEARCH account USING INTEGER PRIMARY KEY (rowid=?)"}
+    (plan,) = archive.evaluate().plans[1]
+    assert plan.before == plan.after == "SEARCH account USING INTEGER PRIMARY KEY (rowid=?)"
+    assert not plan.changed
+    said = render_text(subjects.find_subject("server_statements").tell(archive.evaluate()))
+    assert "the plans of 1 of 1 statements at scale 1; none changed" in said
     assert not [one for one in archive.run.warnings if one.code in ("plan", "plans")]

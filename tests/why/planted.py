@@ -150,6 +150,32 @@ def on_tables(product: str, sql: str, script: str, *arguments: str) -> Plant:
     return plant
 
 
+def with_flip(sql: str, script: str, seek: str, drop: str, *arguments: str) -> Plant:
+    """As ``on_tables`` of PostgreSQL; ``drop`` runs once, when a session of the load has been seen in ``seek``."""
+
+    @contextmanager
+    def plant(folder: Path) -> Iterator[Ground]:
+        with on_tables("postgresql", sql, script, *arguments)(folder) as ground:
+            url, over = ground.arguments[0], threading.Event()
+
+            def flip() -> None:
+                seen = f"SELECT 1 FROM pg_stat_activity WHERE query LIKE '{seek}%' AND pid <> pg_backend_pid() LIMIT 1"
+                while not over.wait(0.5):
+                    if subprocess.run(["psql", "-qXAtc", seen, url], capture_output=True, check=True).stdout.strip():
+                        subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-c", drop, url], check=True)
+                        return
+
+            thread = threading.Thread(target=flip)
+            thread.start()
+            try:
+                yield ground
+            finally:
+                over.set()
+                thread.join()
+
+    return plant
+
+
 class Line:
     """A network namespace at the end of a line that takes its time: packets go through this process, which holds them.
 
@@ -217,6 +243,13 @@ _ITEMS: Final = (
 )
 _BY_CODE: Final = "\\set x random(1, 50000)\nSELECT note FROM item WHERE code = :x;\n"
 
+_FIRST: Final = "\\set x random(1, 50000)\nSELECT id FROM item WHERE code = :x ORDER BY id LIMIT 1;\n"
+"""By the index of ``code`` where statistics tell that one row has it; else rows are read in order until one is met."""
+_CODES: Final = _ITEMS.replace("VACUUM", "CREATE INDEX item_code ON item (code); VACUUM")
+_FORGET: Final = (
+    "DELETE FROM pg_statistic WHERE starelid = 'item'::regclass; ALTER TABLE item SET (autovacuum_enabled = off)"
+)
+
 LIST: Final = (
     Planted("hot-row", "all clients change one row: `private:postgresql`, scale 1, 16 clients",
             on("private:postgresql", "--scales", "1", "--threads", "16"), frozenset({shares.LOCK}), says="branch"),
@@ -237,6 +270,9 @@ LIST: Final = (
             over_network(0.005, "--scales", "10", "--threads", "8"), frozenset({shares.NETWORK})),
     Planted("missing-index", "a statement looks for a row of 50,000 by a column without an index: 4 clients",
             on_tables("postgresql", _ITEMS, _BY_CODE, "--scales", "1", "--threads", "4"), _CPU, says="item WHERE code"),
+    Planted("plan-flip", "the statistics of a table are dropped in the first cycle: its rows are read in another order",
+            with_flip(_CODES, _FIRST, "SELECT id FROM item", _FORGET, "--scales", "1", "--threads", "4"),
+            _CPU, says="the plan changed during the cycles: SELECT id FROM item"),
     Planted("checkpoints", "16 MiB of log on MariaDB, writes limited to 4 MiB/s: checkpoints wait for pages",
             after_filling("private:mariadb?innodb_log_file_size=4M&innodb_flush_log_at_trx_commit=0",
                           ("--limit", "write=4MiB/s"), "--scales", "20", "--threads", "8"), frozenset({shares.WRITE, shares.FLUSH, shares.LATCH}),

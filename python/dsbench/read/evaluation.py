@@ -28,6 +28,7 @@ from dsbench.read.subjects.load import Load
 from dsbench.read.subjects.nodes import NodeShare
 from dsbench.read.subjects.price import Worth
 from dsbench.read.subjects.probes import Probed
+from dsbench.read.subjects.server_statements import Planned, Ran
 from dsbench.read.subjects.statistics import Change
 from dsbench.read.subjects.why import Why
 
@@ -124,6 +125,10 @@ class Evaluation:
     """By scale: the slowest and the fastest client; empty with one client, or groups that do not do the same."""
     kernel: Mapping[int, tuple[Seen, ...]]
     """By scale: system calls by name, and where the kernel spent its time; empty without --perf."""
+    ran: Mapping[int, tuple[Ran, ...]]
+    """By scale: what the server counted of each statement; empty where it does not."""
+    plans: Mapping[int, tuple[Planned, ...]]
+    """By scale: the plans of the statements around the cycles; empty where the product tells none."""
     why: Mapping[int, Why]
     """By scale: where the time of a transaction goes; empty where the archive does not tell."""
     checkpoints: Mapping[int, tuple[int, ...]]

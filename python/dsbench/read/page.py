@@ -68,7 +68,7 @@ _ZOOMED: Final = ("cycle", "freq", "kinds")
 _TABS: Final = {
     "Rate": ("summary", "load", "legs", "why", "queries", "interference", "rate", "diagrams", "connections", "stages",
              "nodes", "models", "results"),
-    "Times": ("latency", "kinds", "statements", "course"),
+    "Times": ("latency", "kinds", "statements", "server_statements", "course"),
     "Cost": ("cost", "price", "energy", "probes", "statistics"),
     "Machine": ("machine", "stack"),
     "Checks": ("checks", "errors", "durability", "checklist"),

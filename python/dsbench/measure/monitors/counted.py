@@ -55,7 +55,7 @@ _OF_POSTGRES: Final = (
     " FROM {view} s JOIN pg_catalog.pg_database d ON d.oid = s.dbid JOIN pg_catalog.pg_roles r ON r.oid = s.userid"
     " WHERE d.datname = pg_catalog.current_database() AND r.rolname = current_user AND s.calls > 0"
 )
-_OWN: Final = ("dsbench_look", "dsbench_locks", "pg_catalog.", "dsbench_plan")
+_OWN: Final = ("dsbench_look", "dsbench_locks", "pg_catalog.", "dsbench_plan", "SELECT CASE WHEN current_setting(")
 """What only our own questions have in them."""
 
 

@@ -35,7 +35,7 @@ _LINE: Final = 15
 def hero(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """The specification, as wide as the page; ``None`` where nothing was committed."""
     if drawn := draw_queries(evaluation, run):
-        body = {key: drawn[key] for key in ("data", "mark", "encoding", "height") if key in drawn}
+        body: Spec = {key: drawn[key] for key in ("data", "mark", "encoding", "height") if key in drawn}
         return _whole(body, evaluation, "times of each query and refresh", drawn["datasets"], 8)
     if evaluation.staged:
         return _bars(evaluation)

@@ -10,6 +10,7 @@ import numpy as np
 
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.evaluation import Evaluation
+from dsbench.read.subjects.server_statements import say_plans
 
 _LEAST: Final = 0.1
 """Share of the larger time from which on a change has a place in the sentence."""
@@ -53,6 +54,21 @@ def tell_changes(sides: Sequence[Sequence[Evaluation]], bases: Sequence[int], na
     columns = [Column("cause", left=True), *(Column(name, "ms") for name in names)]
     rows = [[name, *(one.get(name, 0.0) for one in times)] for name in causes]
     yield Table(f"Time of a transaction at scale {scale}", columns, rows)
+    yield from _tell_plans(sides, bases, names)
+
+
+def _tell_plans(sides: Sequence[Sequence[Evaluation]], bases: Sequence[int], names: Sequence[str]) -> Iterator[Block]:
+    """Statements with another plan, at the largest scale of all."""
+    known = [side[0].plans if side else {} for side in sides]
+    common = set.intersection(*map(set, known)) if known else set()
+    if not common:
+        return
+    plans = [{one.statement: one for one in found[max(common)]} for found in known]
+    for number, (name, base) in enumerate(zip(names, bases, strict=True)):
+        if number != base:
+            yield from (
+                Sentence(f"{name} beside {names[base]}: {words}.") for words in say_plans(plans[base], plans[number])
+            )
 
 
 def _show(ms: float) -> str:

@@ -324,7 +324,9 @@ def _name(name: str, some: Sequence[Share]) -> str:
 
 
 def _remark(evaluation: Evaluation, scale: int, parts: Sequence[Share]) -> Iterator[str]:
-    """What was counted beside the shares and belongs to them."""
+    """What was seen beside the shares and belongs to them."""
+    for plan in (one for one in evaluation.plans.get(scale, ()) if one.changed):
+        yield f"the plan changed during the cycles: {plan.statement}"
     met = evaluation.checkpoints.get(scale, ())
     written = sum(part.share for part in parts if part.kind in (shares.FLUSH, shares.WRITE, shares.LATCH))
     if met and written >= _LEAST:
