@@ -342,7 +342,8 @@ def late_start_ns(load: CycleLoad, result: CycleResult) -> int:
 
 def _warn_of_late_start(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[Part]) -> None:
     """Tells of a late start here; what nodes say of theirs is judged with the archive."""
-    for part in parts if not setting.spec.nodes else ():
+    # A query that is asked cold counts for its own time.
+    for part in parts if not setting.spec.nodes and not wanted.stage.cold_each else ():
         late_ns = late_start_ns(load, part.found.result) if part.found else 0
         if late_ns:
             which = f"cycle {wanted.number} of scale {wanted.scale}"

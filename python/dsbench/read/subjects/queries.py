@@ -102,11 +102,12 @@ def _tell_temperatures(evaluation: Evaluation) -> Iterator[Block]:
     restarts = [row for row in evaluation.rows.whole.tables["phases"].to_pylist() if row["phase"] == "restart"]
     took = sum(row["duration_ns"] for row in restarts) / 1e9 / max(len(restarts), 1)
     held = max((row["size_bytes"] or 0 for row in restarts), default=0)
+    began = "all sessions were opened anew" if evaluation.run.embedded else "the server was stopped and started again"
     yield Sentence(
-        f"Cold: before a query the server was stopped and started again ({took:.2g} s on average), and its files left "
-        f"the page cache, which had up to {held / 2**20:,.4g} MiB of them. What the storage and a host of this machine "
-        "keep was not let go. Hot: the less of the two times that the query was asked again. Parameters are the "
-        "default ones, and refreshes are not in it.", "note",
+        f"Cold: before a query {began} ({took:.2g} s on average), and its files left the page cache, which had up "
+        f"to {held / 2**20:,.4g} MiB of them. What the storage and a host of this machine keep was not let go. Hot: "
+        "the less of the two times that the query was asked again. Parameters are the default ones, without refreshes.",
+        "note",
     )  # fmt: skip
 
 
