@@ -1,14 +1,20 @@
-//! An open loop whose demanded rate changes: legs, one after another, each with a rate of its own.
+//! The starts of an open loop: legs, one after another, each with a rate of its own. One that does not change is one leg.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Nanos;
 use crate::fill::Arrival;
 use crate::pacer::{Ended, Pacer, Turn};
-use crate::random::Stream;
+use crate::random::{mix, Stream};
 
 /// Beyond any load: a client that has no further start sleeps until its end.
 const NEVER: Nanos = Nanos::MAX / 2;
+/// Of a leg that lasts as long as the load does.
+const ENDLESS: Nanos = NEVER / 2;
 /// Halvings of a leg that find a start within a nanosecond of an hour.
 const HALVINGS: u32 = 60;
 
@@ -28,6 +34,11 @@ pub struct Leg {
 }
 
 impl Leg {
+    /// A rate that does not change.
+    pub fn steady(rate_per_s: f64) -> Self {
+        Self { duration_ns: ENDLESS, first_per_s: rate_per_s, last_per_s: rate_per_s, period_ns: 0, sessions: 0 }
+    }
+
     /// Starts of all clients from its beginning until `at_s` seconds later: the integral of the rate.
     pub fn due(&self, at_s: f64) -> f64 {
         let (first, last) = (self.first_per_s, self.last_per_s);
@@ -77,54 +88,86 @@ pub fn mean_per_s(legs: &[Leg]) -> f64 {
     }
 }
 
-/// Gives the starts of one client. Each leg begins anew: at constant intervals its start n falls to client n modulo those
-/// that take part; at random each of them has a Poisson stream of its share, which remembers nothing.
-#[derive(Debug, Clone)]
-pub struct Course<'a> {
-    legs: &'a [Leg],
-    client: u64,
+/// The starts that some clients share: whoever is free takes the next one, so that a start waits only while all of them
+/// are busy. As many servers with one queue, not each with a queue before it.
+///
+/// Each leg begins anew. At constant intervals its starts fall to the nodes in turn; at random each node has a Poisson
+/// stream of its share, which remembers nothing.
+#[derive(Debug)]
+pub struct Starts {
+    legs: Vec<Leg>,
+    arrival: Arrival,
+    seed: u64,
+    /// Numbers of the clients that share them.
+    members: Range<u64>,
+    /// Clients of all nodes together.
     clients: u64,
-    /// Of random starts.
-    stream: Option<Stream>,
-    /// Of the leg.
-    begins: Nanos,
-    /// Starts of all clients until the client's next one.
-    place: Option<f64>,
+    /// Of each leg how far its starts were given: their number at constant intervals, else the bits of the number of
+    /// starts of all nodes until the last one.
+    given: Vec<AtomicU64>,
 }
 
-impl<'a> Course<'a> {
-    /// Of `client` (from 0) of `clients`.
-    pub fn new(legs: &'a [Leg], seed: u64, client: u64, clients: u64, arrival: Arrival) -> Self {
-        // Another key than that of the inputs, as for a constant rate.
-        let stream = (arrival == Arrival::Poisson).then(|| Stream::new(seed ^ 0x7061_6365, client, 0));
-        Self { legs, client, clients, stream, begins: 0, place: None }
+impl Starts {
+    /// Of the clients `members`, of `clients` that make all of the rate together.
+    pub fn new(legs: Vec<Leg>, seed: u64, members: Range<u64>, clients: u64, arrival: Arrival) -> Self {
+        let given = legs.iter().map(|_| AtomicU64::new(0)).collect();
+        // Another key than that of the inputs: gaps and inputs must not go together.
+        Self { legs, arrival, seed: seed ^ 0x7061_6365, members, clients, given }
     }
 
-    /// The next place within a leg that has room for `most` starts.
-    fn place(&mut self, leg: &Leg, most: f64) -> Option<f64> {
-        let part = if leg.sessions == 0 { self.clients } else { leg.sessions.min(self.clients) };
-        if self.client >= part {
+    /// Starts of all clients in leg `number` before the next one that nobody has; `None` where client `client` takes no
+    /// part in it.
+    fn take(&self, number: usize, client: u64) -> Option<f64> {
+        let sessions = self.legs[number].sessions;
+        let part = if sessions == 0 { self.clients } else { sessions.min(self.clients) };
+        if client >= part {
             return None;
         }
-        let place = match (&mut self.stream, self.place) {
-            (None, None) => self.client as f64,
-            (None, Some(place)) => place + part as f64,
-            (Some(stream), place) => place.unwrap_or(0.0) + stream.exponential(part as f64),
+        let (first, here) = (self.members.start, self.members.end.min(part) - self.members.start);
+        let given = &self.given[number];
+        if self.arrival == Arrival::Constant {
+            let turn = given.fetch_add(1, Ordering::Relaxed);
+            return Some((turn / here * part + first + turn % here) as f64);
+        }
+        let mean = part as f64 / here as f64;
+        // The gap is a function of where it begins: so it needs no state beside that.
+        let after = |bits: u64| {
+            let gap = Stream::new(mix(self.seed ^ number as u64), first, bits).exponential(mean);
+            f64::from_bits(bits) + gap
         };
-        (place < most).then_some(place)
+        let next = |bits| Some(after(bits).to_bits());
+        let (Ok(before) | Err(before)) = given.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        Some(after(before))
     }
 }
 
-impl Pacer for Course<'_> {
+/// Gives a client its starts.
+#[derive(Debug, Clone)]
+pub struct Course {
+    starts: Arc<Starts>,
+    client: u64,
+    /// Number of the leg, and when it begins.
+    leg: usize,
+    begins: Nanos,
+}
+
+impl Course {
+    /// Of `client`, one of those that share `starts`.
+    pub fn new(starts: Arc<Starts>, client: u64) -> Self {
+        Self { starts, client, leg: 0, begins: 0 }
+    }
+}
+
+impl Pacer for Course {
     fn next_turn(&mut self, _before: Option<Ended>) -> Option<Turn> {
-        while let Some((leg, later)) = self.legs.split_first() {
-            self.place = self.place(leg, leg.due(leg.seconds()));
-            if let Some(place) = self.place {
+        while let Some(leg) = self.starts.legs.get(self.leg) {
+            let place = self.starts.take(self.leg, self.client).filter(|place| *place < leg.due(leg.seconds()));
+            if let Some(place) = place {
                 let due = self.begins + (leg.when(place) * 1e9).round() as Nanos;
                 return Some(Turn { seat: 0, due: Some(due) });
             }
             self.begins += leg.duration_ns;
-            self.legs = later;
+            self.leg += 1;
         }
         Some(Turn { seat: 0, due: Some(NEVER) })
     }
@@ -141,14 +184,89 @@ mod tests {
     }
 
     fn starts(legs: &[Leg], clients: u64, arrival: Arrival) -> Vec<(Nanos, u64)> {
-        let of = |client| {
-            let mut course = Course::new(legs, 7, client, clients, arrival);
-            std::iter::from_fn(move || course.next_turn(None).unwrap().due.filter(|due| *due < NEVER))
-                .map(move |due| (due, client))
-        };
-        let mut found: Vec<_> = (0..clients).flat_map(of).collect();
+        shared(legs, 0..clients, clients, arrival)
+    }
+
+    /// The starts of some of `clients`, each taken by another of them in turn.
+    fn shared(legs: &[Leg], members: Range<u64>, clients: u64, arrival: Arrival) -> Vec<(Nanos, u64)> {
+        let starts = Arc::new(Starts::new(legs.to_vec(), 7, members.clone(), clients, arrival));
+        let mut courses: Vec<_> = members.map(|client| (Course::new(Arc::clone(&starts), client), client)).collect();
+        let mut found = Vec::new();
+        while !courses.is_empty() {
+            courses.retain_mut(|(course, client)| {
+                let due = course.next_turn(None).unwrap().due.unwrap();
+                found.extend((due < NEVER).then_some((due, *client)));
+                due < NEVER
+            });
+        }
         found.sort_unstable();
         found
+    }
+
+    #[test]
+    fn whoever_is_free_takes_the_next_start() {
+        for arrival in [Arrival::Constant, Arrival::Poisson] {
+            let starts = Arc::new(Starts::new(vec![Leg::steady(100.0)], 3, 0..3, 3, arrival));
+            let mut courses: Vec<_> = (0..3).map(|client| Course::new(Arc::clone(&starts), client)).collect();
+            let order = [0, 0, 2, 0, 1, 2, 2, 2, 1, 0];
+            let due: Vec<_> = order.map(|client: usize| courses[client].next_turn(None).unwrap().due.unwrap()).into();
+            assert!(due.windows(2).all(|pair| pair[0] < pair[1]), "{arrival:?}: {due:?}");
+            if arrival == Arrival::Constant {
+                assert_eq!(due, (0..10).map(|n| n * SECOND / 100).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn clients_that_take_starts_at_the_same_time_have_each_of_them_once() {
+        for arrival in [Arrival::Constant, Arrival::Poisson] {
+            let take = |threads: usize| {
+                let starts = Arc::new(Starts::new(vec![Leg::steady(1000.0)], 3, 0..4, 4, arrival));
+                let of = |client| {
+                    let mut course = Course::new(Arc::clone(&starts), client);
+                    std::iter::repeat_with(move || course.next_turn(None).unwrap().due.unwrap())
+                        .take(20_000 / threads)
+                        .collect::<Vec<_>>()
+                };
+                let mut found = std::thread::scope(|scope| {
+                    let threads: Vec<_> = (0..threads as u64).map(|client| scope.spawn(move || of(client))).collect();
+                    threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+                });
+                found.sort_unstable();
+                found
+            };
+            assert_eq!(take(4), take(1), "{arrival:?}");
+        }
+    }
+
+    #[test]
+    fn poisson_gaps_have_the_mean_and_spread_of_an_exponential() {
+        let found: Vec<f64> = {
+            let mut course = Course::new(Arc::new(Starts::new(vec![Leg::steady(1000.0)], 1, 0..1, 2, Arrival::Poisson)), 0);
+            (0..100_000).map(|_| course.next_turn(None).unwrap().due.unwrap() as f64).collect()
+        };
+        let gaps: Vec<f64> = found.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let deviation = (gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64).sqrt();
+        assert!((mean / 2e6 - 1.0).abs() < 0.02 && (deviation / mean - 1.0).abs() < 0.02, "{mean} {deviation}");
+        let pairs = gaps.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>() / gaps.len() as f64;
+        assert!((pairs / deviation.powi(2)).abs() < 0.02, "neighbours do not go together");
+    }
+
+    #[test]
+    fn nodes_make_the_starts_together() {
+        let legs = [line(2, 100.0, 100.0), Leg { sessions: 4, ..line(2, 100.0, 100.0) }];
+        let of = |members| shared(&legs, members, 6, Arrival::Constant);
+        let mut both = [of(0..3), of(3..6)].concat();
+        both.sort_unstable();
+        let due: Vec<Nanos> = both.iter().map(|(due, _)| *due).collect();
+        assert_eq!(due, (0..400).map(|n| n * SECOND / 100).collect::<Vec<_>>());
+        let random = shared(&[line(100, 100.0, 100.0)], 2..6, 6, Arrival::Poisson).len() as f64;
+        assert!((random - 6667.0).abs() < 4.0 * 6667.0_f64.sqrt(), "two thirds of 10,000: {random}");
+        assert_ne!(
+            shared(&[line(1, 100.0, 100.0)], 0..3, 6, Arrival::Poisson)[0].0,
+            shared(&[line(1, 100.0, 100.0)], 3..6, 6, Arrival::Poisson)[0].0
+        );
     }
 
     #[test]
@@ -191,10 +309,6 @@ mod tests {
         // In the first half of the ramp 1000 t + 100 t^2 are due at 10 s: 20,000 of its 60,000.
         let half = found.iter().filter(|(due, _)| (20 * SECOND..30 * SECOND).contains(due)).count() as f64;
         assert!((half - 20_000.0).abs() < 4.0 * 20_000.0_f64.sqrt(), "{half}");
-        let gaps: Vec<f64> = found.windows(2).take(19_000).map(|w| (w[1].0 - w[0].0) as f64).collect();
-        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-        let deviation = (gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64).sqrt();
-        assert!((deviation / mean - 1.0).abs() < 0.03, "gaps of an exponential: {deviation} {mean}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use dsbench_core::clock::{Clock, Monotonic, Nanos};
 use dsbench_core::engine::{BulkLoad, Connection, Interrupt, Prepare, RowSource, Statement, StatementId};
 use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::random::Stream;
 use dsbench_core::value::{Rows, Table, Type, Value};
 
 use super::{lock, Calls, Counts, Shared};
@@ -23,11 +24,15 @@ pub(super) struct MockConnection {
     broken: Arc<AtomicBool>,
     /// True when calls neither take time nor fail.
     plain: bool,
+    /// Of random times.
+    stream: Stream,
 }
 
 impl MockConnection {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
-        let plain = shared.script.latency_ns == 0 && shared.script.events.is_empty();
+    /// Connection `number` of its engine.
+    pub(super) fn new(shared: Arc<Shared>, number: u64) -> Self {
+        let script = &shared.script;
+        let plain = script.latency_ns == 0 && script.events.is_empty() && script.standstill == (0, 0);
         Self {
             shared,
             columns: Vec::new(),
@@ -35,6 +40,7 @@ impl MockConnection {
             in_transaction: false,
             broken: Arc::default(),
             plain,
+            stream: Stream::new(0, number, 0),
         }
     }
 
@@ -77,7 +83,12 @@ impl MockConnection {
             true => script.of(self.shared.calls.fetch_add(1, Ordering::Relaxed) + 1),
             false => (script.latency_ns, None),
         };
-        self.wait(ns);
+        let ns = match script.random {
+            true => ns - script.latency_ns + self.stream.exponential(script.latency_ns as f64) as Nanos,
+            false => ns,
+        };
+        let now = self.now();
+        self.wait(script.ends(now, ns) - now);
         // An interrupt may have come while it waited.
         let failure = match self.broken.load(Ordering::Relaxed) {
             true => Some(ErrorKind::Disconnected),

@@ -180,3 +180,19 @@ fn bulk_loads_are_drained_and_counted() {
     drop(conn);
     assert_eq!(mock.counts().rows, 3);
 }
+
+#[test]
+fn random_times_are_exponential() {
+    let (_, clock, mut conn) = connect(Script { latency_ns: 1_000_000, random: true, ..Script::default() });
+    let mut times: Vec<f64> = (0..20_000)
+        .map(|_| {
+            let before = clock.now();
+            conn.execute(WORK, &[]).unwrap();
+            (clock.now() - before) as f64
+        })
+        .collect();
+    let mean = times.iter().sum::<f64>() / 20_000.0;
+    assert!((mean / 1e6 - 1.0).abs() < 0.03, "{mean}");
+    times.sort_unstable_by(f64::total_cmp);
+    assert!((times[10_000] / mean - 2.0_f64.ln()).abs() < 0.03, "the median of an exponential is ln 2 of its mean");
+}

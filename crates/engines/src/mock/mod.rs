@@ -7,6 +7,8 @@
 //! | parameter | meaning |
 //! |---|---|
 //! | `latency_ns`, `latency_us`, `latency_ms` | what each begin, statement, commit and rollback takes |
+//! | `latency=exponential` | these times are exponential, with that mean |
+//! | `still_every_ms`, `still_ms` (`_us`, `_ns`) | the server does nothing for so long, at the beginning of each period |
 //! | `connect_ns`, `connect_us`, `connect_ms` | what opening a connection takes, preparing included |
 //! | `connect_fail=N` | the first N connections are refused |
 //! | `fail_at=N`, `fail_every=N`, `fail=KIND` | call N, or every Nth, fails (default: serialization) |
@@ -124,7 +126,7 @@ impl Engine for Mock {
             counts.connects += 1;
             counts.connects
         };
-        let opened = connection::MockConnection::new(Arc::clone(&self.0));
+        let opened = connection::MockConnection::new(Arc::clone(&self.0), number);
         opened.wait(self.0.script.connect_ns);
         let now = opened.now();
         if number <= self.0.script.connect_failures || self.0.script.down.iter().any(|down| down.contains(&now)) {

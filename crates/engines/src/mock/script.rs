@@ -52,6 +52,10 @@ pub enum Action {
 pub struct Script {
     /// What every call takes that would be a round trip to a server.
     pub latency_ns: Nanos,
+    /// Whether that is the mean of exponential times; else all take as long.
+    pub random: bool,
+    /// From time to time, and for how long, the server stands still: (every, for) in ns, or zeros.
+    pub standstill: (Nanos, Nanos),
     /// What opening a connection takes.
     pub connect_ns: Nanos,
     /// How many of the first connections are refused, with kind `Setup`.
@@ -68,6 +72,8 @@ impl Default for Script {
     fn default() -> Self {
         Self {
             latency_ns: 0,
+            random: false,
+            standstill: (0, 0),
             connect_ns: 0,
             connect_failures: 0,
             down: Vec::new(),
@@ -87,6 +93,9 @@ impl Script {
             connect_failures: query.number("connect_fail")?.unwrap_or(0),
             ..Self::default()
         };
+        script.random = query.word("latency", &["constant", "exponential"])? == Some("exponential");
+        script.standstill.0 = duration(&mut query, ["still_every_ns", "still_every_us", "still_every_ms"])?;
+        script.standstill.1 = duration(&mut query, ["still_ns", "still_us", "still_ms"])?;
         script.calls = match query.word("calls", &["statements", "begins", "commits", "all"])? {
             Some("begins") => Calls::Begins,
             Some("commits") => Calls::Commits,
@@ -108,6 +117,10 @@ impl Script {
             script.events.extend(at.into_iter().chain(every).map(|when| (when, action)));
         }
         query.finish()?;
+        if script.standstill.1 >= script.standstill.0.max(1) || (script.standstill.0 > 0) != (script.standstill.1 > 0) {
+            let words = "still_ms in the target's URL needs still_every_ms, which is longer";
+            return Err(Error::configuration(words));
+        }
         let missing = |what: &str, of: &str| Error::configuration(format!("{what} in the target's URL needs {of}"));
         let has = |action: fn(&Action) -> bool| script.events.iter().any(|(_, found)| action(found));
         if kind.is_some() && !has(|action| matches!(action, Action::Fail(_))) {
@@ -118,6 +131,25 @@ impl Script {
             (false, true) => Err(missing("stall_at", "stall_ms (or _us, _ns)")),
             _ => Ok(script),
         }
+    }
+
+    /// When `ns` of work are done that begin at `now`: the server does none while it stands still, at the beginning
+    /// of each period of the clock.
+    pub(super) fn ends(&self, now: Nanos, ns: Nanos) -> Nanos {
+        let (every, still) = self.standstill;
+        if every == 0 {
+            return now + ns;
+        }
+        let (period, within) = (now / every, now % every);
+        // Work of the period that was done or could have been done before.
+        let done = within.saturating_sub(still) + ns;
+        let room = every - still;
+        // What ends with its period ends before the next standstill.
+        let (whole, rest) = ((done.max(1) - 1) / room, (done.max(1) - 1) % room + 1);
+        if done == 0 {
+            return period * every + within.max(still);
+        }
+        (period + whole) * every + still + rest
     }
 
     /// How long call `number` takes, and how it fails.
@@ -161,6 +193,17 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_stands_still_works_on_afterwards() {
+        let script = Script::parse("mock:?still_every_ns=100&still_ns=30").unwrap();
+        // At 40 it has worked for 10 of 70 ns of the period.
+        let cases = [(40, 5, 45), (40, 60, 100), (40, 61, 131), (40, 130, 200), (40, 131, 231), (10, 5, 35), (10, 0, 30)];
+        for (now, ns, end) in cases {
+            assert_eq!(script.ends(now, ns), end, "{ns} from {now} on");
+        }
+        assert_eq!(Script::default().ends(40, 5), 45);
+    }
+
+    #[test]
     fn half_a_script_is_refused() {
         for wrong in [
             "mock:?fail=busy",
@@ -168,6 +211,9 @@ mod tests {
             "mock:?stall_at=5",
             "mock:?fail_at=1&fail=boredom",
             "mock:?latency=5",
+            "mock:?still_ms=5",
+            "mock:?still_every_ms=5",
+            "mock:?still_every_ms=5&still_ms=5",
             "mock:?latency_ms=99999999999999999",
         ] {
             assert_eq!(Script::parse(wrong).unwrap_err().kind, ErrorKind::Configuration, "{wrong}");

@@ -1,7 +1,11 @@
 //! When transactions are due: the open loop, and pacers that have no next turn.
 
+use std::sync::Arc;
+
 use dsbench_core::clock::Nanos;
-use dsbench_core::pacer::{ConstantRate, Ended, Pacer, Turn};
+use dsbench_core::fill::Arrival;
+use dsbench_core::legs::{Course, Leg, Starts};
+use dsbench_core::pacer::{Ended, Pacer, Turn};
 use dsbench_core::workload::Shape;
 use dsbench_engines::mock::{Action, When};
 
@@ -21,6 +25,11 @@ fn theory(count: u64, gap: Nanos, service: Nanos, stalled: u64, stall: Nanos) ->
     (responses, services)
 }
 
+/// The only client of a group that starts `rate_per_s`.
+fn evenly(rate_per_s: f64) -> Course {
+    Course::new(Arc::new(Starts::new(vec![Leg::steady(rate_per_s)], 1, 0..1, 1, Arrival::Constant)), 0)
+}
+
 fn quantile(values: &[Nanos], q: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
@@ -31,7 +40,7 @@ fn quantile(values: &[Nanos], q: f64) -> f64 {
 fn the_open_loop_shows_a_stall_in_the_response_times_as_theory_gives_it() {
     let mut trial = Trial::new(MS, Shape::Single).event(When::At(100), Action::Stall(2000 * MS));
     trial.duration = 10_000 * MS;
-    let found = trial.paced(&mut ConstantRate::new(0, 1, 100.0), true);
+    let found = trial.paced(&mut evenly(100.0), true);
     let tally = &found.recorder.tallies()[0];
     assert_eq!((found.outcome.clone().unwrap(), tally.committed), (0, 1000));
     let (responses, services) = theory(1000, 10 * MS, MS, 99, 2000 * MS);
@@ -49,7 +58,7 @@ fn the_open_loop_shows_a_stall_in_the_response_times_as_theory_gives_it() {
 #[test]
 fn starts_that_were_due_and_not_made_are_missed() {
     let trial = Trial::new(3 * MS, Shape::Single);
-    let found = trial.paced(&mut ConstantRate::new(0, 1, 1000.0), true);
+    let found = trial.paced(&mut evenly(1000.0), true);
     let tally = &found.recorder.tallies()[0];
     // 100 starts are due in 100 ms; a start every 3 ms is made, the 34th ends too late.
     let missed = found.outcome.unwrap();

@@ -2,6 +2,7 @@
 //! to its end.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use crate::clock::{sleep_precisely, Monotonic, Nanos};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fill::Arrival;
 use crate::generator::Runner;
-use crate::legs::Course;
-use crate::pacer::{ClosedLoop, ConstantRate, Pacer, PoissonRate};
+use crate::legs::{Course, Leg, Starts};
+use crate::pacer::{ClosedLoop, Pacer};
 use crate::pairs::InStep;
 use crate::placement::{pin_once, Placed, Placement};
 use crate::recorder::Recorder;
@@ -210,6 +211,29 @@ impl Default for Done {
     }
 }
 
+/// The starts of the clients `members` of an open loop.
+fn starts_of(group: &Group, seed: u64, members: Range<u64>) -> Starts {
+    let (rate, whose, arrival) = match group.pacing {
+        Pacing::Constant(rate, whose) => (rate, whose, Arrival::Constant),
+        Pacing::Poisson(rate, whose) => (rate, whose, Arrival::Poisson),
+        _ => (0.0, Whose::All, Arrival::Poisson),
+    };
+    let rate = if whose == Whose::Each { rate * group.clients as f64 } else { rate };
+    let legs = if group.legs.is_empty() { vec![Leg::steady(rate)] } else { group.legs.clone() };
+    Starts::new(legs, seed, members, group.clients, arrival)
+}
+
+/// Of each group of an open loop the starts that its clients on this node share.
+pub(super) fn share_starts(plan: &LoadPlan) -> Vec<Option<Arc<Starts>>> {
+    let of = |(number, group): (usize, &Group)| {
+        let shared = matches!(group.pacing, Pacing::Constant(_, whose) | Pacing::Poisson(_, whose) if whose != Whose::Each)
+            || !group.legs.is_empty();
+        let members = group.first_client..group.first_client + group.threads as u64;
+        shared.then(|| Arc::new(starts_of(group, seed_of(plan.seed, number), members)))
+    };
+    plan.groups.iter().enumerate().map(of).collect()
+}
+
 /// A thread of a group: its number among all of the cycle, that of its group, that within it.
 struct Thread<'p> {
     plan: &'p LoadPlan,
@@ -265,26 +289,24 @@ impl Thread<'_> {
         Ok(Done { missed: missed?, placed: runner.placed() })
     }
 
-    /// The starts of client `id` where the rate changes.
-    fn course(&self, id: u64, arrival: Arrival) -> Box<dyn Pacer + '_> {
-        Box::new(Course::new(&self.group().legs, self.seed, id, self.group().clients, arrival))
+    /// The starts of client `id`: those that it shares with the others of this node, or of its own where each has a rate.
+    fn course(&self, id: u64) -> Box<dyn Pacer> {
+        let own = || Arc::new(starts_of(self.group(), self.seed, id..id + 1));
+        let shared = self.shared.starts[self.number].as_ref();
+        Box::new(Course::new(shared.map_or_else(own, Arc::clone), id))
     }
 
     /// The pacer of the thread and its seats, the first of each client's transactions drawn.
     fn seated<'a>(&'a self, clients: &'a mut [Box<dyn Client>]) -> Result<(Box<dyn Pacer + 'a>, Vec<Seat<'a>>)> {
         let group = self.group();
         let id = group.first_client + self.within as u64;
-        let of_all = |rate: f64, of: Whose| if of == Whose::Each { rate * group.clients as f64 } else { rate };
         let pacer: Box<dyn Pacer + 'a> = match group.pacing {
             Pacing::Closed => Box::new(ClosedLoop),
             Pacing::InStep(other) => {
                 let (pair, half) = self.shared.pair(self.number, other, self.within);
                 Box::new(InStep::new(pair, half, &self.shared.stop))
             }
-            Pacing::Constant(..) if !group.legs.is_empty() => self.course(id, Arrival::Constant),
-            Pacing::Poisson(..) if !group.legs.is_empty() => self.course(id, Arrival::Poisson),
-            Pacing::Constant(rate, of) => Box::new(ConstantRate::new(id, group.clients, of_all(rate, of))),
-            Pacing::Poisson(rate, of) => Box::new(PoissonRate::new(self.seed, id, group.clients, of_all(rate, of))),
+            Pacing::Constant(..) | Pacing::Poisson(..) => self.course(id),
             Pacing::Terminals(_) => {
                 let mut terminals = Terminals::new(self.plan.workload.as_ref(), self.seed)?;
                 let seat = |(id, client): (u64, &'a mut Box<dyn Client>)| {

@@ -11,6 +11,7 @@ use crate::course::Second;
 use crate::engine::Interrupt;
 use crate::error::{Error, ErrorKind, Result};
 use crate::generator::Interrupts;
+use crate::legs::Starts;
 use crate::limit::Limit;
 use crate::locking::lock;
 use crate::pairs::Pair;
@@ -18,7 +19,7 @@ use crate::placement::{self, Placed, Placement};
 use crate::recorder::Recorder;
 pub use crate::stage::{Pacing, Until};
 use crate::trace::TraceWriter;
-use clients::{run_alone, share_cpu, Carried, Crew};
+use clients::{run_alone, share_cpu, share_starts, Carried, Crew};
 #[cfg(target_os = "linux")]
 use clients::{run_carrier, Fleet};
 use plan::Bundles;
@@ -103,6 +104,8 @@ struct Shared {
     leaders: Vec<Option<usize>>,
     /// Of each group that keeps step with one of a higher number: the pairs of their clients.
     pairs: Vec<Vec<Pair>>,
+    /// Of each group of an open loop what its clients on this node share.
+    starts: Vec<Option<Arc<Starts>>>,
     /// CPUs on which clients are placed; empty where they are not.
     cpus: Arc<[usize]>,
 }
@@ -168,6 +171,7 @@ impl Shared {
             empty: empty.map(|(number, _)| number).collect(),
             leaders: plan.groups.iter().map(Group::leader).collect(),
             pairs: plan.groups.iter().map(|group| (0..group.threads).map(|_| Pair::default()).collect()).collect(),
+            starts: share_starts(plan),
             cpus: if plan.placement == Placement::Free { Vec::new() } else { placement::cpus() }.into(),
         }
     }
