@@ -133,7 +133,8 @@ impl Starts {
         // The gap is a function of where it begins: so it needs no state beside that.
         let after = |bits: u64| {
             let gap = Stream::new(mix(self.seed ^ number as u64), first, bits).exponential(mean);
-            f64::from_bits(bits) + gap
+            // A gap that is too small for a number of this size must not give the same start for ever.
+            (f64::from_bits(bits) + gap).max(f64::from_bits(bits + 1))
         };
         let next = |bits| Some(after(bits).to_bits());
         let (Ok(before) | Err(before)) = given.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
@@ -242,7 +243,8 @@ mod tests {
     #[test]
     fn poisson_gaps_have_the_mean_and_spread_of_an_exponential() {
         let found: Vec<f64> = {
-            let mut course = Course::new(Arc::new(Starts::new(vec![Leg::steady(1000.0)], 1, 0..1, 2, Arrival::Poisson)), 0);
+            let mut course =
+                Course::new(Arc::new(Starts::new(vec![Leg::steady(1000.0)], 1, 0..1, 2, Arrival::Poisson)), 0);
             (0..100_000).map(|_| course.next_turn(None).unwrap().due.unwrap() as f64).collect()
         };
         let gaps: Vec<f64> = found.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -251,6 +253,15 @@ mod tests {
         assert!((mean / 2e6 - 1.0).abs() < 0.02 && (deviation / mean - 1.0).abs() < 0.02, "{mean} {deviation}");
         let pairs = gaps.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>() / gaps.len() as f64;
         assert!((pairs / deviation.powi(2)).abs() < 0.02, "neighbours do not go together");
+    }
+
+    #[test]
+    fn starts_go_on_where_numbers_are_too_large_for_a_gap() {
+        let starts = Starts::new(vec![Leg::steady(1000.0)], 1, 0..1, 1, Arrival::Poisson);
+        // Beside it gaps below 0.06 are nothing.
+        starts.given[0].store(1e15_f64.to_bits(), Ordering::Relaxed);
+        let places: Vec<f64> = (0..1000).map(|_| starts.take(0, 0).unwrap()).collect();
+        assert!(places.windows(2).all(|pair| pair[0] < pair[1]));
     }
 
     #[test]

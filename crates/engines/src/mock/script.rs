@@ -196,7 +196,8 @@ mod tests {
     fn a_server_that_stands_still_works_on_afterwards() {
         let script = Script::parse("mock:?still_every_ns=100&still_ns=30").unwrap();
         // At 40 it has worked for 10 of 70 ns of the period.
-        let cases = [(40, 5, 45), (40, 60, 100), (40, 61, 131), (40, 130, 200), (40, 131, 231), (10, 5, 35), (10, 0, 30)];
+        let cases =
+            [(40, 5, 45), (40, 60, 100), (40, 61, 131), (40, 130, 200), (40, 131, 231), (10, 5, 35), (10, 0, 30)];
         for (now, ns, end) in cases {
             assert_eq!(script.ends(now, ns), end, "{ns} from {now} on");
         }
