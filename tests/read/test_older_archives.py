@@ -23,6 +23,14 @@ from dsbench.read.several.settings import described
 FEW_BOUNDS = re.compile(r".*\.index\.dsi\.(low|high): [\d.]+ became None")
 FEW_WORDS = re.compile(r" \[[\d., ]+\] \(95%, over the cycles\)")
 """An interval of the DSI, which was told from two cycles on. All of these archives have fewer than five."""
+WORDS = {
+    "a glimpse, not comparable": "too short to compare with other runs",
+    "1 threads": "1 thread",
+    "not comparable: not the settings of profile dsi": "comparable only with --profile dsi",
+}
+"""Words before and now."""
+NOTHING = re.compile(r"# (DSI not defined: it needs two scales.*|T = X \(TPC-B clause 4\.1\): none; .*)")
+"""What is not there is no longer told."""
 KEPT = sorted((Path(__file__).parent.parent / "data/archives").glob("*.zip"))
 
 
@@ -40,6 +48,12 @@ def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
         yield f"{at}: {old} became {new}"
 
 
+def in_words_of_today(text: str) -> str:
+    for before, now in WORDS.items():
+        text = re.sub(rf"\b{before}\b", now, text)
+    return text
+
+
 def test_runs_of_versions_that_knew_no_placement_ran_freely() -> None:
     run = Archive.open(KEPT[0]).run
     assert described([run])[0]["spec.placement"] == "free"
@@ -55,9 +69,9 @@ def test_its_figures_are_what_they_were(path: Path) -> None:
     archive = Archive.open(path)
     found = evaluate(archive)
     shown = json.loads(json.dumps(tables.to_json(found)))
-    kept = archive.read("shown.json").replace(b'"steps": {', b'"series": {')
+    kept = in_words_of_today(archive.read("shown.json").decode().replace('"steps": {', '"series": {'))
     assert [one for one in differences(json.loads(kept), shown) if not FEW_BOUNDS.fullmatch(one)] == []
-    text = archive.read("results.txt").decode()
+    text = in_words_of_today(archive.read("results.txt").decode())
     if archive.run.spec.cycles < 5:
         text = FEW_WORDS.sub(" (no interval below 5 cycles)", text)
     # Warnings were called doubts; and the archives of this year have shorter names now.
@@ -65,6 +79,7 @@ def test_its_figures_are_what_they_were(path: Path) -> None:
     now = tables.results_txt(found, archive.run).splitlines()
     # Names of other programs were taken out of the newest archives.
     now, before = ([line for line in lines if "programs used" not in line] for lines in (now, before))
+    before = [line for line in before if not NOTHING.fullmatch(line)]
     if len(found.series) > 1 or any(len(kinds) > 1 for kinds in found.kinds.values()):
         # Every series stands above the figures now, not the last alone, and kinds have tables of their own.
         now, before = ([line for line in lines if not line.startswith("#")] for lines in (now, before))

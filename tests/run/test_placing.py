@@ -12,6 +12,7 @@ import dsbench
 from dsbench.library.ab import versus
 from dsbench.measure import placing
 from dsbench.measure.placing import fix_placement
+from dsbench.spec import run as run_spec
 
 POSTGRES = {"scales": (1,), "cycles": 1, "duration": 2, "threads": 2}
 
@@ -68,7 +69,7 @@ def test_turns_choose_for_all_cycles_and_leave_the_database_whole(
     chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(placing, "weigh", lambda follow, free: chosen if len(follow) == len(free) == 4 else "")
-    monkeypatch.setattr(placing, "_TURN_S", (0.1, 0.1))
+    monkeypatch.setattr(run_spec, "_TURN_S", (0.1, 0.1))
     archive = dsbench.run("private:postgresql", **POSTGRES | {"scales": (1, 2)}, out=tmp_path)
     asked, tried = read_choice(archive)
     assert asked == chosen
