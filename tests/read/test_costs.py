@@ -90,7 +90,9 @@ def test_where_the_machine_is_at_its_limit_is_told_per_second(archive: dsbench.A
     assert "System calls were not counted" in text_of(_with(evaluation, {"CPU idle": 1.5e6}))
 
 
-def test_an_archive_that_tells_nothing_says_so(archive: dsbench.Archive) -> None:
+def test_an_archive_that_tells_nothing_has_no_section(archive: dsbench.Archive) -> None:
     nothing = archive.evaluate().replace(resources={}, evenness={})
     assert list(COST.tell(nothing)) == []
-    assert COST.nothing in document.page(nothing, archive.run)
+    page = document.page(nothing, archive.run)
+    assert COST.nothing not in page and f">{COST.title}<" not in page
+    assert f">{COST.title}<" in document.page(archive.evaluate(), archive.run)
