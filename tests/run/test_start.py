@@ -80,7 +80,7 @@ def test_a_late_start_is_a_warning_of_the_run(tmp_path: Path) -> None:
     for nodes in (0, 1):
         setting = cast(cycle.Setting, SimpleNamespace(journal=journal, spec=spec(nodes=nodes)))
         for number, start_ns in ((1, 250 * MS), (2, 3 * MS)):
-            wanted = cast(Wanted, SimpleNamespace(scale=7, number=number))
+            wanted = cast(Wanted, SimpleNamespace(scale=7, number=number, stage=SimpleNamespace(cold_each=0)))
             cycle._warn_of_late_start(setting, wanted, load(spec()), [Part("local", "", NodeResult("local", result([start_ns])), True)])
     (warning,) = journal.record.warnings
     assert (warning.code, warning.scale) == ("late-start", 7)

@@ -56,7 +56,7 @@ def _load(bench: Bench, first: int) -> CycleResult:
 
 def _write(setting: Any, parts: list[Part]) -> None:
     load = setting.bench.fill(SPEC, nodes=2)
-    cycle._write(setting, KEY, cycle._Measured(parts, [], [], None, load), None)
+    cycle._write(setting, KEY, cycle._Measured(parts, [], [], [], None, load), None)
 
 
 class Died(BaseException):
