@@ -77,7 +77,8 @@ class Killer:
             run.send(done.signal, pause_s)
         code = run.end()
         lasts |= {name: 0.5 * lasts.get(name, seconds) + 0.5 * seconds for name, seconds in run.durations().items()}
-        done.late = where is None
+        # What SIGKILL found at work does not end with 0.
+        done.late = where is None or (done.signal == signal.SIGKILL and code == 0)
         if done.late and code == 0:
             return
         done.violations += [*proofs.of_the_end(done.signal, done.phase, code, run.lines), *proofs.of_processes(mark)]

@@ -96,9 +96,10 @@ def test_clients_that_collide_are_counted(place: tuple[str, Bench, Target]) -> N
     mode, bench, admin = place
     beside = Sampler([Firebird(admin)])
     beside.start(time.monotonic_ns())
-    result = _cycle(bench, threads=3)
+    # A machine with other work may run them one after another for a while.
+    failed = next((failed for _ in range(20) if (failed := _cycle(bench, threads=3).total("failed"))), 0)
     rows = beside.stop()
-    assert result.total("failed") > 0
+    assert failed > 0
     if mode == "Super":
         assert _gain(rows, "record_conflicts") > 0
 

@@ -66,6 +66,10 @@ def test_workloads_run_through_a_pooler_as_on_the_server(
     assert sum(archive.table("cycles").column("committed").to_pylist()) > 0
     if workload.startswith(("tpcb", "script")):
         # Read committed would wait for the row of the branch and go on.
+        # Where the machine has other work, no two may have met at first.
+        tries = 5
+        while not archive.table("errors").num_rows and (tries := tries - 1):
+            archive = dsbench.run(pooled, isolation="serializable", out=tmp_path, **asked, **SMALL | {"duration": 3.0})
         assert {row["code"] for row in archive.table("errors").to_pylist()} == {"40001"}
     assert "a pooler of" in (archive.path / "results.log").read_text()
     assert left(postgresql) == []
