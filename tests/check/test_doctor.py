@@ -154,3 +154,15 @@ def test_how_to_get_more_servers_is_told() -> None:
     told = _named(doctor.findings(), "more servers").found
     assert "dsbench servers install" in told
     assert not [name for name in ("firebird", "mariadb", "MyRocks", "postgresql", "mysql") if name not in told]
+
+
+def test_what_has_one_remedy_is_one_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_WATCHED_S", 0.0)
+    wrong = [("others take a CPU", "end them"), ("the clock jumped", "look"), ("programs waited", "end them")]
+    monkeypatch.setattr(doctor, "noticed", lambda *_: iter(wrong))
+    known = doctor.Known(doctor.beside())
+    before = doctor.look(known)
+    assert before is not None
+    assert [(one.found, one.remedy) for one in doctor._others(known, before, 0.0)] == [
+        ("others take a CPU; programs waited", "end them"), ("the clock jumped", "look"),
+    ]  # fmt: skip

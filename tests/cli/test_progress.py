@@ -18,6 +18,7 @@ def test_a_line_says_scale_cycle_rate_and_failures() -> None:
         "scale 5 (3/3), cycle 2/10: 2 s, 2,000 tps, p50 1 ms, p99 200 ms, 0 failed, CPUs 1.5 (own 0.2)"
     )
     assert describe_moment(Moment(5, 3, 3, "populate", done=1, total=4)) == "scale 5 (3/3): populate 25 %"
+    assert describe_moment(Moment(5, 3, 3, "clean", 2, 10, threads=1)) == "scale 5 (3/3), 1 thread, cycle 2/10: clean"
     assert "1 of 4 clients" in describe_moment(Moment(5, 3, 3, "connect", 1, 10, done=1, total=4))
 
 
@@ -40,11 +41,11 @@ def test_a_terminal_has_it_all_in_one_line() -> None:
 
 
 def test_a_line_that_is_too_long_loses_its_end() -> None:
-    line = "scale 1, cycle 1: 4,528.0 tps, 0 failed; CPU 78% (system 49%, waiting 13%), read 0 MB/s, wrote 127 MB/s"
+    line = "scale 1, cycle 1: 4,528 tps, 0 failed; CPU 78% (system 49%, waiting 13%), read 0 MB/s, wrote 127 MB/s"
     assert shorten(line, 120) == line
-    assert shorten(line, 79) == "scale 1, cycle 1: 4,528.0 tps, 0 failed; CPU 78%, read 0 MB/s, wrote 127 MB/s"
-    assert shorten(line, 50) == "scale 1, cycle 1: 4,528.0 tps, 0 failed; CPU 78%"
-    assert shorten(line, 30) == "scale 1, cycle 1: 4,528.0 tps"
+    assert shorten(line, 79) == "scale 1, cycle 1: 4,528 tps, 0 failed; CPU 78%, read 0 MB/s, wrote 127 MB/s"
+    assert shorten(line, 50) == "scale 1, cycle 1: 4,528 tps, 0 failed; CPU 78%"
+    assert shorten(line, 30) == "scale 1, cycle 1: 4,528 tps"
     assert shorten(line, 20) == "scale 1, cycle 1: 4…"
 
 

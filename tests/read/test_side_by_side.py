@@ -112,6 +112,18 @@ def test_other_loads_and_workloads_are_doubted(tmp_path: Path) -> None:
     assert list(read(same).apart()) == []
 
 
+def test_where_the_rows_lie_is_no_other_work(tmp_path: Path) -> None:
+    asked = {"spaces": "account:fast", "fillfactor": "account:50", "history": "hashed"}
+    one, other, more = (
+        _archive(tmp_path, name, REFERENCE, spec={"workload": "tp1", "workload_settings": settings})
+        for name, settings in (("one", {}), ("other", asked), ("more", {**asked, "remote": "15"}))
+    )
+    found = read([one, other])
+    assert found.load == []
+    assert {f"spec.workload_settings.{name}" for name in asked} <= set(found.differences), "what differs is told all the same"
+    assert read([one, more]).load == ["remote"]
+
+
 def test_a_placement_that_each_run_chose_by_trial_is_no_other_load(tmp_path: Path) -> None:
     turns = {"free_tps": [1.0, 1.0], "follow_tps": [2.0, 2.0], "why": ""}
     paths = [

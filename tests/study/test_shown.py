@@ -131,7 +131,10 @@ def test_a_factor_that_nobody_can_tell_is_undecided_and_not_without_effect(
     assert re.fullmatch(said, line)
     (row,) = next(iter(shown.tables(found))).rows
     assert row[-1] == line.partition(" ")[0].replace("no", "none").rstrip(":")
-    assert f"{line[:1].upper()}{line[1:]}." in shown.answer(found, [line]).sentence
+    told = shown.answer(found, [line])
+    assert f"{line[:1].upper()}{line[1:]}." in told.sentence
+    assert "would not show" not in told.about, "the sentence says it"
+    assert re.search(r"an effect below [13]\.\d+ times would not show", shown.answer(found, ["real"] * 3 + [line]).about)
 
 
 def test_a_median_of_two_lies_between_them() -> None:

@@ -84,7 +84,9 @@ def _others(known: Known, before: Look, began_s: float) -> list[Finding]:
         return []
     used, pressure = between(before, after, known), {what: one.lately for what, one in after.pressure.items()}
     if wrong := list(noticed(used, pressure)):
-        return [Finding("other programs", False, words, remedy) for words, remedy in wrong]
+        remedies = dict.fromkeys(remedy for _, remedy in wrong)
+        return [Finding("other programs", False, "; ".join(words for words, what in wrong if what == remedy), remedy)
+                for remedy in remedies]  # fmt: skip
     use = used.use
     told = ", ".join(f"{RESOURCES[what]} {share:.0%}" for what, share in pressure.items())
     stolen = f"; stolen {use.share(use.stolen_ns):.0%}" + (f"; waits for {told}" if told else "")

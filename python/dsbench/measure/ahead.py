@@ -393,7 +393,7 @@ def _describe_stage(stage: StageAhead) -> str:
     threads = ",".join(str(number) for number in dict.fromkeys(stage.threads))
     took = f" of {stage.cycle_s:g} s" if stage.cycle_s is not None else ", ended by count,"
     cycles = "cycle" if stage.cycles == 1 else "cycles"
-    return f"{stage.name} ({stage.cycles} {cycles}{took} with {threads} threads)"
+    return f"{stage.name} ({stage.cycles} {cycles}{took} with {threads} thread{'s' * (threads != '1')})"
 
 
 def _range(shown: Callable[[float], str], ends: tuple[float, float]) -> str:

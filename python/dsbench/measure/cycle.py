@@ -14,7 +14,7 @@ from typing import Any, Final
 from dsbench import workloads
 from dsbench.archive import LOCAL
 from dsbench.archive.columns import COUNTERS
-from dsbench.measure.events import Cpus, Moment, Observer, Seconds
+from dsbench.measure.events import Cpus, Moment, Observer, Seconds, count_threads
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import Bench, CoreError, CycleLoad, CycleResult, PhaseResult, Second, Target, now_ns
@@ -317,10 +317,10 @@ def _log_rate(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
         setting.journal.warn("trace", words, remedy, wanted.scale)
     rate = whole.total("committed") / max(longest_ns(measured.load, whole), 1) * 1e9
     moment = setting.moment
-    where = (f", {moment.stage}" if moment.stage else "") + (f", {moment.threads} threads" if moment.threads else "")
+    where = (f", {moment.stage}" if moment.stage else "") + (f", {count_threads(moment.threads)}" if moment.threads else "")
     p99 = whole.quantile_ns(0.99)
     time = f", p99 {say_time(p99)}" if isfinite(p99) else ""
-    words = f"scale {wanted.scale}, cycle {wanted.number}{where}: {rate:,.1f} tps{time}"
+    words = f"scale {wanted.scale}, cycle {wanted.number}{where}: {rate:,.{int(rate < 100)}f} tps{time}"
     words += f", {whole.total('failed'):,} failed"
     setting.journal.say("; ".join(part for part in (words, describe_load(measured.samples)) if part))
 

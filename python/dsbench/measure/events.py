@@ -147,11 +147,16 @@ class Silent(Observer):
         """Says nothing."""
 
 
+def count_threads(threads: int) -> str:
+    """``1 thread``, ``4 threads``."""
+    return f"{threads} thread{'s' * (threads != 1)}"
+
+
 def describe_moment(moment: Moment) -> str:
     """One line about where the run is."""
     where = f"scale {moment.scale} ({moment.scale_number}/{moment.scales})"
     where += f", {moment.stage}" if moment.stage else ""
-    where += f", {moment.threads} threads" if moment.threads else ""
+    where += f", {count_threads(moment.threads)}" if moment.threads else ""
     if moment.phase == "cycle":
         if moment.elapsed_s < 0:
             return f"{where}, cycle {moment.cycle}/{moment.cycles}: ramp-up, {-moment.elapsed_s:.0f} s left"
@@ -196,7 +201,7 @@ def describe_briefly(moment: Moment, left_s: float, width: int) -> str:
     if moment.phase != "cycle" or moment.elapsed_s < 0:
         return shorten(", ".join(part for part in (describe_moment(moment), left) if part), width)
     where = f"scale {moment.scale}" + (f", {moment.stage}" if moment.stage else "")
-    where += f", {moment.threads} thread{'s' * (moment.threads > 1)}" if moment.threads else ""
+    where += f", {count_threads(moment.threads)}" if moment.threads else ""
     parts = [f"{where}, cycle {moment.cycle}/{moment.cycles}:", f"{moment.rate_tps:,.0f} tps", *_times(moment)[1:]]
     parts += [f"{moment.failed:,} failed"] if moment.failed else []
     room = width - len("  ".join([*parts, left])) - 2

@@ -23,6 +23,7 @@ import numpy as np
 
 from dsbench.archive import Archive
 from dsbench.measure.cycle import Setting, run_cycle
+from dsbench.measure.events import count_threads
 from dsbench.measure.loaders import Bench, CoreError
 from dsbench.measure.loaders.results import Part, merge_whole
 from dsbench.measure.plan import Planned
@@ -200,7 +201,7 @@ class Trials:
 
     @property
     def _at(self) -> str:
-        threads = f", {self._tried} threads" if self._setting.spec.several_threads else ""
+        threads = f", {count_threads(self._tried)}" if self._setting.spec.several_threads else ""
         return f"scale {self._scale}{threads}"
 
 

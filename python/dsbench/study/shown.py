@@ -57,6 +57,10 @@ _LITTLE: Final = 1.1
 """A ratio below which an effect is called little, when its whole interval lies there; else it is undecided."""
 _UNSURE: Final = 3
 """Factors that are undecided and have a sentence each."""
+_QUIET: Final = ("no effect of", "undecided:")
+"""How sentences begin that tell of factors without an effect."""
+_NARROWER: Final = "; the intervals tell how large an effect may be, and more blocks make them narrower"
+"""How such a sentence ends where it does not tell how large."""
 _TOLD: Final = (1.05, 1.1, 1.2, 1.5, 2.0, 5.0)
 _MORE: Final = 5
 """Times the blocks that were made, up to which more of them are advised."""
@@ -96,26 +100,29 @@ def answer(found: Outcomes, sentences: Sequence[str]) -> Answer:
     """The first of ``sentences``, what of an effect these trials could not have seen, and how much they scatter."""
     bad = incomparable(found)
     first = [line for line in sentences if line not in bad][:_FIRST]
-    text = " ".join(f"{line[:1].upper()}{line[1:].partition('; the intervals')[0]}." for line in first)
-    about = [*_heading(found), *_describe_reach(found)]
+    text = " ".join(f"{line[:1].upper()}{line[1:].removesuffix(_NARROWER)}." for line in first)
+    quiet = [line for line in sentences if line.startswith(_QUIET)]
+    sized = bool(quiet) and all(line in first and not line.endswith(_NARROWER) for line in quiet)
+    about = [*_heading(found), *_describe_reach(found, unseen=not sized)]
     dangers = [line.removeprefix("warning: ") for line in bad]
     return Answer(text, " · ".join(about), [f"{line[:1].upper()}{line[1:]}." for line in dangers])
 
 
-def _describe_reach(found: Outcomes) -> list[str]:
-    """How much trials scatter that repeat each other, and how large an effect may be that was not seen."""
+def _describe_reach(found: Outcomes, *, unseen: bool) -> list[str]:
+    """How much trials scatter that repeat each other, and how large an effect may be that was ``unseen``, where no
+    sentence says so."""
     effects = found.effects
     if found.staged or effects is None or not effects.free:
         return []
     ratios = found.how.geometric
     scatter = f"{effects.scatter:.1%}" if ratios else f"{effects.scatter:.3g} {found.unit}".strip()
     said = [f"trials that repeat each other scatter by {scatter}"]
-    unseen = [one.ratio for one in effects.main if one.known and one.none]
-    if unseen and ratios:
-        most = max(max(one.high, 1 / one.low if one.low > 0 else inf) for one in unseen)
+    none = [one.ratio for one in effects.main if unseen and one.known and one.none]
+    if none and ratios:
+        most = max(max(one.high, 1 / one.low if one.low > 0 else inf) for one in none)
         said += [f"an effect below {most:.3g} times would not show"] if isfinite(most) else []
-    elif unseen:
-        most = max(max(one.high, -one.low) for one in unseen)
+    elif none:
+        most = max(max(one.high, -one.low) for one in none)
         said += [f"an effect below {most:.3g} {found.unit}".rstrip() + " would not show"]
     return said
 
@@ -222,15 +229,15 @@ def _say_quiet(found: Outcomes, effects: Effects, still: Sequence[int]) -> Itera
     """Of factors without an effect: whether there is hardly one, or nobody can tell, and then how large it may be."""
     widest = {at: max((one for one in effects.main if one.known and at in one.factors), key=_reach) for at in still}
     if little := [found.factors[at] for at, one in widest.items() if _reach(one) <= log(_LITTLE)]:
-        yield f"no effect of {_join(little)} above {_LITTLE - 1:.0%} was found"
+        yield f"{_QUIET[0]} {_join(little)} above {_LITTLE - 1:.0%} was found"
     if not (unsure := {at: one for at, one in widest.items() if _reach(one) > log(_LITTLE)}):
         return
     if found.staged or len(unsure) > _UNSURE:
         names = _join([found.factors[at] for at in unsure])
-        yield f"undecided: {names}; the intervals tell how large an effect may be, and more blocks make them narrower"
+        yield f"{_QUIET[1]} {names}{_NARROWER}"
         return
     for one in unsure.values():
-        yield f"undecided: {_say_range(found, one)}{_say_remedy(found, one)}"
+        yield f"{_QUIET[1]} {_say_range(found, one)}{_say_remedy(found, one)}"
 
 
 def _reach(one: Effect) -> float:

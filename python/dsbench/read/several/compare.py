@@ -35,6 +35,8 @@ TIMES: Final = {0.5: "p50", 0.95: "p95", 0.99: "p99", 1.0: "max"}
 """Quantiles of the times that are set side by side."""
 _SETUP: Final = OF_WORKLOAD + "sizes"
 """The setting by which the Insert Benchmark has a database within memory or beyond it: reports of it show both."""
+_LAYOUT: Final = frozenset({"spaces", "fillfactor", "history", "family"})
+"""Settings of workloads that say how the server keeps the rows: the transactions, and so the work, are the same."""
 _TOLD_ABOVE = frozenset({"durability", "cut-short", "check-failed"})
 """Doubts that stand beside every figure of an archive, in words."""
 
@@ -178,7 +180,8 @@ class Comparison:
         tried = all(run.placement_tried is not None for side in self.sides for run in side.runs)
         found = [name for name, option in OPTIONS.items() if option.of_load and f"spec.{name}" in differ]
         found = [name for name in found if name != "placement" or not tried]
-        return found + [n.removeprefix(OF_WORKLOAD) for n in differ if n.startswith(OF_WORKLOAD)]
+        own = (n.removeprefix(OF_WORKLOAD) for n in differ if n.startswith(OF_WORKLOAD))
+        return found + [name for name in own if name not in _LAYOUT]
 
     def warnings(self) -> Iterator[str]:
         """What makes figures unsafe, void or incomparable, with the label of the side."""
