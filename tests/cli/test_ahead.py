@@ -24,7 +24,11 @@ def test_a_dry_run_shows_all_and_touches_nothing(called: Program, tmp_path: Path
     (tmp_path / "my.toml").write_text('workload = "tpcc"\ncycles = 2\n')
     words = ["--config", "my.toml", "--scales", "1,10", "--threads", "4,8", "--duration", "30", "--keep", "--dry-run"]
     before = sorted(tmp_path.iterdir())
-    done = called("run", "postgresql://me:secret@nowhere.invalid/db", *words)
+    brief = called("run", "postgresql://me:secret@nowhere.invalid/db", *words).stdout
+    named = re.findall(r"^  (\w+) .*\)$", brief, re.MULTILINE)
+    assert named == ["target", "workload", "scales", "cycles", "duration", "threads", "keep"], "what was chosen"
+    assert re.search(r"^  and \d\d as they come: --verbose shows them\nplan$", brief, re.MULTILINE)
+    done = called("run", "postgresql://me:secret@nowhere.invalid/db", *words, "--verbose")
     assert (done.returncode, done.stderr) == (0, "")
     assert "secret" not in done.stdout
     for line in (

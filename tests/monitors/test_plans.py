@@ -10,6 +10,7 @@ import dsbench
 from dsbench.measure.monitors.counted import StatementCounts
 from dsbench.measure.plans import Plan, Row, ask_plans, describe_change
 from dsbench.read import subjects
+from dsbench.read.subjects import server_statements
 from dsbench.read.text import render_text
 
 
@@ -113,7 +114,7 @@ def test_a_server_that_does_not_count_is_not_asked() -> None:
 
 def test_a_run_has_the_plans_before_and_after_its_cycles(tmp_path: Path) -> None:
     archive = dsbench.run(
-        "private:sqlite", workload="select", scales=(1,), cycles=1, duration=0.2, threads=1, out=tmp_path
+        "private:sqlite", workload="select", scales=(1, 2), cycles=1, duration=0.2, threads=1, out=tmp_path
     )
     rows = archive.table("plans").to_pylist()
     assert {row["moment"] for row in rows} == {"before", "after"}
@@ -121,5 +122,14 @@ def test_a_run_has_the_plans_before_and_after_its_cycles(tmp_path: Path) -> None
     assert plan.before == plan.after == "SEARCH account USING INTEGER PRIMARY KEY (rowid=?)"
     assert not plan.changed
     said = render_text(subjects.find_subject("server_statements").tell(archive.evaluate()))
-    assert "the plans of 1 of 1 statements at scale 1; none changed" in said
+    assert "the plans of 1 of 1 statements; none changed" in said
+    assert said.count(plan.after) == 1, "what is the same at both scales is told once"
     assert not [one for one in archive.run.warnings if one.code in ("plan", "plans")]
+
+
+def test_places_of_a_plan_are_told_where_they_are_not_all() -> None:
+    every = [(heading, scale) for heading in ("threads 1", "threads 4") for scale in (1, 2, 5)]
+    assert server_statements._at(every, every) == ""
+    assert server_statements._at([("", 2)], [("", 1), ("", 2)]) == " (scale 2)"
+    assert server_statements._at([*every[:2], *every[3:5]], every) == " (threads 1 and threads 4: scale 1, 2)"
+    assert server_statements._at([every[0], *every[3:5]], every) == " (threads 1: scale 1; threads 4: scale 1, 2)"

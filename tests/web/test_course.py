@@ -10,7 +10,7 @@ import pytest
 from dsbench.archive import RunRecord, Writer
 from dsbench.archive.columns import ONLY_STAGE
 from dsbench.web.course import Course, cpus_of
-from dsbench.web.pictures import draw_sparkline, thin
+from dsbench.web.pictures import Line, draw_lines, draw_sparkline, thin
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, run_json
 
 
@@ -56,3 +56,8 @@ def test_a_sparkline_has_a_point_for_each_rate(curve: list[tuple[int, float]], p
     drawn = draw_sparkline(curve)
     assert drawn.count("<circle") == points
     assert "nan" not in drawn
+
+
+def test_a_second_that_stands_alone_is_seen() -> None:
+    drawn = draw_lines([Line("rate", [(1.0, 5.0), (math.nan, math.nan), (2.0, 7.0), (3.0, 6.0)])], "Rate", "tps", {}, 3.0)
+    assert drawn.count("<circle") == 1

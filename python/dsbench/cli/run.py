@@ -142,7 +142,8 @@ def command(
         with loading():
             from dsbench.measure.ahead import look_ahead, text_of
         ahead = look_ahead(asked)
-        print(json.dumps(ahead.described(), indent=2, ensure_ascii=False) if as_json else text_of(ahead))
+        described = json.dumps(ahead.described(), indent=2, ensure_ascii=False) if as_json else ""
+        print(described or text_of(ahead, verbose=verbose))
         return
     plan, *more = in_brief(asked)
     if not quiet:

@@ -345,13 +345,21 @@ def _clean_s(spec: RunSpec, size: tuple[int, int] | None, cycles: int) -> tuple[
     return (fast, fast) if in_memory else (fast, slow)
 
 
-def text_of(ahead: Ahead) -> str:
-    """Settings with their origins, the plan, its time and its space."""
-    rows = [(one.name, _printable(one.shown) or "–", one.origin) for one in ahead.settings]
+_ALWAYS: Final = ("target", "workload")
+_UNCHOSEN: Final = ("default", "chance")
+"""How the origins of settings begin that nobody named."""
+
+
+def text_of(ahead: Ahead, *, verbose: bool = False) -> str:
+    """Settings that were chosen, or all, with their origins, the plan, its time and its space."""
+    chosen = [one for one in ahead.settings if verbose or one.name in _ALWAYS or not one.origin.startswith(_UNCHOSEN)]
+    rows = [(one.name, _printable(one.shown) or "–", one.origin) for one in chosen]
     wide = max(len(name) for name, _shown, _origin in rows)
     value = min(max(len(shown) for _name, shown, _origin in rows), 60)
     lines = ["settings"]
     lines += [f"  {name:{wide}}  {shown:{value}}  ({origin})" for name, shown, origin in rows]
+    if rest := len(ahead.settings) - len(chosen):
+        lines.append(f"  and {rest} as they come: --verbose shows them")
     lines.append("plan")
     lines += [f"  {_describe_scale(one)}" for one in ahead.scales]
     counted = any(stage.cycles and stage.cycle_s is None for one in ahead.scales for stage in one.stages)

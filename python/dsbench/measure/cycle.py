@@ -317,7 +317,8 @@ def _log_rate(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
         setting.journal.warn("trace", words, remedy, wanted.scale)
     rate = whole.total("committed") / max(longest_ns(measured.load, whole), 1) * 1e9
     moment = setting.moment
-    where = (f", {moment.stage}" if moment.stage else "") + (f", {count_threads(moment.threads)}" if moment.threads else "")
+    where = f", {moment.stage}" if moment.stage else ""
+    where += f", {count_threads(moment.threads)}" if moment.threads else ""
     p99 = whole.quantile_ns(0.99)
     time = f", p99 {say_time(p99)}" if isfinite(p99) else ""
     words = f"scale {wanted.scale}, cycle {wanted.number}{where}: {rate:,.{int(rate < 100)}f} tps{time}"

@@ -201,7 +201,7 @@ class Trials:
 
     @property
     def _at(self) -> str:
-        threads = f", {count_threads(self._tried)}" if self._setting.spec.several_threads else ""
+        threads = f", {count_threads(self._tried or 0)}" if self._setting.spec.several_threads else ""
         return f"scale {self._scale}{threads}"
 
 

@@ -37,7 +37,6 @@ from dsbench.read.html import (
 from dsbench.read.naming import server, subject
 from dsbench.read.series import each_series
 from dsbench.read.stats.values import result_columns
-from dsbench.read.subjects.rate import peak_lines
 from dsbench.read.subjects.warnings import tell_warnings
 from dsbench.spec import OPTIONS, printed
 from dsbench.spec.files import said
@@ -193,12 +192,12 @@ def answers(evaluation: Evaluation, run: RunRecord) -> list[tuple[str, object]]:
     known = why is not None and bool(why.sentence) and not limit.paced
     return [
         ("limited by", "" if limit.foreign or known else limit.words), ("failed", glance.failures(evaluation, found)),
-        ("confidence", glance.sureness(found)), *(("peak", line) for line in peak_lines(evaluation)),
+        ("confidence", glance.sureness(found)),
     ]  # fmt: skip
 
 
 _SWITCHED: Final = frozenset(
-    {"hero", "rate", "cycle", "connections", "response", "kinds", "relative", "linear", "threads"}
+    {"hero", "rate", "cycle", "connections", "response", "kinds", "relative", "threads"}
 )
 """Diagrams of which both a linear and a logarithmic axis tell something."""
 

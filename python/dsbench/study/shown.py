@@ -35,7 +35,6 @@ _CAPTIONS = {
     "effects": "Each level beside the reference of its factor, averaged over the levels of the others. Bars: intervals "
     "that hold together; grey ones cross the line of no effect: more blocks make them narrower.",
     "rate": "The values themselves over the scale, a curve for each level; arrows: sizes of memories.",
-    "linear": "The same on a linear axis from 0.",
     "relative": "Each level over the reference, scale by scale; bars: least to greatest of the blocks.",
     "heat": "Two factors at once: a dark column or row is one factor, a single dark field is an interaction.",
     "files": "What storage tools did per second over the number of files that they worked on.",
@@ -47,7 +46,7 @@ _CAPTIONS = {
     "a slope is warming up, a notch a checkpoint.",
 }
 """By the first word of a diagram's name."""
-_SWITCHED: Final = frozenset({"rate", "linear", "relative"})
+_SWITCHED: Final = frozenset({"rate", "relative"})
 """Diagrams that say something on either axis."""
 _FIRST: Final = 3
 """Sentences with which a study begins."""
@@ -86,8 +85,10 @@ def tell(found: Outcomes, drawn: Mapping[str, Spec] | None = None) -> Iterator[B
         yield Part("What it found", [Listed(sentences)], key="verdict", tab="Effects")
     yield Part("Figures", list(tables(found)), key="figures", tab="Effects")
     if drawn:
-        kinds = {name: name.partition("-")[0] for name in drawn if name != "effects"}
-        figures = [Diagram(name, drawn[name], _CAPTIONS[kind], kind in _SWITCHED) for name, kind in kinds.items()]
+        # A button of the first diagram switches its axis: that of a linear one is a file for print.
+        kinds = {name: name.partition("-")[0] for name in drawn}
+        figures = [Diagram(name, drawn[name], _CAPTIONS[kind], kind in _SWITCHED) for name, kind in kinds.items()
+                   if kind not in ("effects", "linear")]  # fmt: skip
         if figures:
             yield Part("Diagrams", figures, key="diagrams", tab="Diagrams")
     if by_level := list(tabulate_levels(found, brief=drawn is None)):

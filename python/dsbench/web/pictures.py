@@ -56,6 +56,10 @@ def draw_lines(lines: Sequence[Line], what: str, unit: str, borders: Mapping[flo
             f'<polyline class="line-{at}" points="{" ".join(f"{x(s):.1f},{y(v):.1f}" for s, v in piece)}"/>'
             for piece in pieces
         )
+        drawn += "".join(
+            f'<circle class="line-{at}" cx="{x(s):.1f}" cy="{y(v):.1f}" r="2"/>'
+            for piece in pieces if len(piece) == 1 for s, v in piece
+        )  # fmt: skip
         if pieces:
             last = number(pieces[-1][-1][1])
             said += f", {line.name} {last} {unit}"

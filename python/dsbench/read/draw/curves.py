@@ -14,7 +14,7 @@ from dsbench.read.draw.theme import GREY, HUES, RED, SHAPES, Row, Spec, finish
 
 Key = TypeVar("Key")
 
-COLOURS: Final = (RED, *HUES, "#117733", "#882255", "#999933", "#332288")
+COLOURS: Final = (*HUES, "#117733", "#882255", "#999933", "#332288", RED)
 Span = tuple[float, float, float]
 """Middle, lower and upper end: median, lowest and highest rate, or a factor with its interval."""
 

@@ -123,7 +123,7 @@ def frequencies(comparison: Comparison, section: Section) -> Spec | None:
                 rows += [{**key, "ms": float(time_ns) / 1e6, "longer": float(share)} for time_ns, share in points]
     if not rows:
         return None
-    time = "response time" if waits else "latency"
+    time, times = ("response time", "response times") if waits else ("latency", "latencies")
     rarest = min(row["longer"] for row in rows)
     y = ValueAxis("share of transactions that take longer", min(10 ** math.floor(math.log10(rarest)), 0.1), 1.0, True)
     low, high = log_domain((row["ms"] for row in rows), margin=1.15)
@@ -141,7 +141,7 @@ def frequencies(comparison: Comparison, section: Section) -> Spec | None:
     note += "; of repeated runs the first" if comparison.archives > len(comparison.sides) else ""
     return finish(
         [line], name="compared-freq", archive="the comparison", data={"curves": rows},
-        title=alt.TitleParams(text=f"Cumulative frequency of {time}s", subtitle=_notes(section, note)),
+        title=alt.TitleParams(text=f"Cumulative frequency of {times}", subtitle=_notes(section, note)),
         description="Share of transactions whose time is longer than x, one colour per archive.",
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.read.evaluation import Evaluation, Series, evaluate
-from dsbench.read.naming import counted, warnings
+from dsbench.read.naming import counted, unsafe, warnings
 from dsbench.read.series import headings
 from dsbench.read.several.settings import OF_WORKLOAD, SAYS_NOTHING, described, labels, product
 from dsbench.read.several.stages import Stages, by_stage
@@ -201,6 +201,11 @@ class Comparison:
         if self.load:
             verb = "differ" if len(self.load) > 1 else "differs"
             yield f"the load is not the same: {', '.join(self.load)} {verb}; relative rates compare other work as well"
+        lax = {side.label: list(dict.fromkeys(x for run in side.runs for x in unsafe(run))) for side in self.sides}
+        if not all(lax.values()):
+            for label, switches in lax.items():
+                if switches:
+                    yield f"{label} may lose what it has committed ({', '.join(switches)}): that is part of its rate"
 
 
 def read(paths: Sequence[Path], reference: str = "", price: str = "") -> Comparison:

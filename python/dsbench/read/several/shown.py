@@ -39,7 +39,6 @@ _MOST: Final = 30
 """Settings that only some of the archives have, of which a terminal shows no more."""
 _CAPTIONS: Final = {
     "rate": "Rates over the scale; bars: minimum to maximum of the cycles.",
-    "linear": "The same on a linear axis from 0.",
     "load": "Response times that 99 % keep, over the rate: a dot for each cycle of a search; lines and bands: the "
     "highest rates that keep the objective, with their intervals.",
     "relative": "Each rate divided by that of the first at the same scale; bars: 95 % intervals.",
@@ -51,7 +50,7 @@ _CAPTIONS: Final = {
     "queries": "Times of each query and refresh, a dot for each archive.",
     "bound": "Rates over the number of clients, with the upper bound of the whole out of the peaks of its parts.",
 }
-_SWITCHED: Final = frozenset({"rate", "linear", "relative", "threads"})
+_SWITCHED: Final = frozenset({"rate", "relative", "threads"})
 
 
 def tell(comparison: Comparison, drawn: Mapping[str, Spec] | None = None) -> Iterator[Block]:
@@ -72,7 +71,9 @@ def tell(comparison: Comparison, drawn: Mapping[str, Spec] | None = None) -> Ite
     if others := [line for line in comparison.warnings() if line not in apart]:
         yield Part("Warnings", [Notices(list(_notices(comparison, others, names)))], key="warnings")
     if drawn:
-        figures = [Diagram(name, spec, _CAPTIONS[name], name in _SWITCHED) for name, spec in drawn.items()]
+        figures = [Diagram(name, spec, _CAPTIONS[name], name in _SWITCHED)
+                   for name, spec in drawn.items() if name != "linear"]  # fmt: skip
+        # A button of the first diagram switches its axis: that of a linear one is a file for print.
         yield Part("Diagrams", figures, key="diagrams", tab="Diagrams")
     if said := list(_tell_verdicts(comparison, names)):
         yield Part("Verdict", said, key="verdict", tab="Figures")
@@ -110,13 +111,14 @@ def _tell_verdicts(comparison: Comparison, names: tuple[str, ...]) -> Iterator[B
 
 
 def _notices(comparison: Comparison, lines: Sequence[str], names: Sequence[str]) -> Iterator[Notice]:
-    """A line that several sides have stands once."""
+    """A line that several sides have stands once; what makes figures void or unsafe comes first."""
     sides: dict[str, list[str]] = {}
     for line in lines:
         at = next((at for at, one in enumerate(comparison.labels) if line.startswith(f"{one}: ")), None)
         words = line if at is None else line.removeprefix(f"{comparison.labels[at]}: ")
         sides.setdefault(words, []).extend([] if at is None else [names[at]])
-    return (Notice(line, tuple(where)) for line, where in sides.items())
+    ordered = sorted(sides.items(), key=lambda one: not one[0].startswith(("NOT DURABLE", "VOID")))
+    return (Notice(line, tuple(where)) for line, where in ordered)
 
 
 def _tell_peaks(found: bounds.Bounds) -> Iterator[Block]:

@@ -99,15 +99,16 @@ def _short(rate: float) -> str:
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
-def in_words(found: Peak) -> str:
-    """One line: ``peak 1,234 tps at 8 threads: 1.10 [1.05, 1.14] times the rate at 6 …``."""
+def in_words(found: Peak, *, told: bool = False) -> str:
+    """One line: ``peak 1,234 tps at 8 threads: 1.10 [1.05, 1.14] times the rate at 6 …``; ``told``: what the highest of
+    several medians is stands elsewhere."""
     parts = []
     for threads, ratio in found.neighbours:
         within = "" if isnan(ratio.low) else f" [{ratio.low:.2f}, {ratio.high:.2f}]"
         parts.append(f"{ratio.value:.2f}{within} times the rate at {threads:,}")
     plural = "s" * (found.threads != 1)
     words = f"peak {_short(found.rate_tps)} tps at {found.threads:,} thread{plural}: {', '.join(parts)}"
-    if not found.fresh:
+    if not found.fresh and not told:
         words += "; as the highest of several medians it is rather too high"
     if found.at_the_end:
         return f"{words}; it may lie beyond, at more threads"

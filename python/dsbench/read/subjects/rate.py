@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +16,7 @@ from dsbench.read.format import NONE, format_number
 from dsbench.read.groups import placement_of
 from dsbench.read.measured import Measured
 from dsbench.read.naming import index_scales
-from dsbench.read.series import each_series
+from dsbench.read.series import each_series, label_series
 from dsbench.read.stats import equations as eq
 from dsbench.read.stats.fits import FEWEST_OF_MEMORY
 from dsbench.read.stats.index import STEEP, Fall, falls, index
@@ -273,8 +273,12 @@ def tell_scales(evaluation: Evaluation, heading: str = "") -> Iterator[Block]:
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     """Rate, times and sizes by scale; the index and the rating; which number of threads is best."""
-    for heading, part in each_series(evaluation):
-        yield from tell_scales(part, heading)
+    heads, parts = label_series(evaluation)
+    if len(parts) > 1 and all(len(part.scales) == 1 for _, part in parts):
+        yield from _together(heads, [(cells, list(tell_scales(part))) for cells, part in parts])
+    else:
+        for heading, part in each_series(evaluation):
+            yield from tell_scales(part, heading)
     if any(part.definitions for _, part in each_series(evaluation)):
         yield Sentence(DEFINITIONS, "note")
     if not evaluation.staged and any(part.index.dsi for part in evaluation.by_threads.values()):
@@ -284,6 +288,24 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         yield Listed(peak_lines(evaluation))
     else:
         yield Listed([*describe_indexes(evaluation), *peak_lines(evaluation)])
+
+
+def _together(heads: Sequence[Column], told: Sequence[tuple[Sequence[str], Sequence[Block]]]) -> Iterator[Block]:
+    """Tables of the same columns as one, with what tells the series apart in the columns ``heads``; sentences once."""
+    rows: dict[tuple[str, tuple[Column, ...]], list[tuple[Any, ...]]] = {}
+    marked: dict[tuple[str, tuple[Column, ...]], set[int]] = {}
+    others: dict[Block, None] = {}
+    for cells, blocks in told:
+        for block in blocks:
+            if not isinstance(block, Table):
+                others[block] = None
+                continue
+            key = (block.title, (*heads, *block.columns))
+            found = rows.setdefault(key, [])
+            marked.setdefault(key, set()).update(len(found) + at for at in block.marked)
+            found += [(*cells, *row) for row in block.rows]
+    yield from (Table(title, heads, some, frozenset(marked[title, heads])) for (title, heads), some in rows.items())
+    yield from others
 
 
 def tabulate_indexes(parts: Mapping[int, Evaluation]) -> Table:
@@ -347,9 +369,15 @@ def index_lines(index: Index) -> list[str]:
     return [first, *rating]
 
 
+_STALE: Final = "each peak is the highest of several medians, so it is rather too high"
+
+
 def peak_lines(evaluation: Evaluation) -> list[str]:
     """For each scale that was run at several numbers of threads, that with the greatest rate, and how sure it is."""
-    return [f"scale {scale}: {in_words(found)}" for scale, found in read_peaks(evaluation).items()]
+    peaks = read_peaks(evaluation)
+    stale = sum(not found.fresh for found in peaks.values()) > 1
+    lines = [f"scale {scale}: {in_words(found, told=stale)}" for scale, found in peaks.items()]
+    return lines + [_STALE] * stale
 
 
 def read_peaks(evaluation: Evaluation) -> dict[int, Peak]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +14,8 @@ from dsbench.read.subject import Subject
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
 
+Place = tuple[str, int]
+"""The heading of a series, which may be empty, and a scale."""
 _MOST: Final = 20
 _COUNTS: Final = ("calls", "time_ns", "rows", "blocks_hit", "blocks_read", "lock_ns")
 
@@ -112,22 +114,51 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             where = f"scale {scale}" + (f", {heading}" if heading else "")
             rows = [(one.statement, *(getattr(one, name) for name in _COUNTS)) for one in ran[:_MOST]]
             yield Table(f"Per transaction, {where}, as {ran[0].source} tells it", _COLUMNS, rows)
-    for heading, part in each_series(evaluation):
-        for scale, plans in part.plans.items():
-            where = f"scale {scale}" + (f", {heading}" if heading else "")
-            changed = [one for one in plans if one.changed]
-            told = [one for one in plans if one.before or one.after]
-            said = "none changed" if not changed else f"{len(changed)} changed during the cycles"
-            yield Sentence(f"The server told the plans of {len(told)} of {len(plans)} statements at {where}; {said}.")
-            yield from (block for one in changed for block in _tell_change(one))
-            rows = [(one.statement, _in_line(one.before or one.after) or one.problem, one.fingerprint,
-                     _in_line(one.after) if one.changed else "the same" if one.after and one.before else "")
-                    for one in plans]  # fmt: skip
-            yield Part(f"Plans, {where}", [Table("", _PLANS, rows), Sentence(_PLANS_NOTE, "note")], folded=True)
+    yield from _tell_plans(evaluation)
 
 
-def _tell_change(one: Planned) -> Iterator[Block]:
-    yield Sentence(f"{one.statement}: {_in_line(one.after)}; before the cycles: {_in_line(one.before)}.", "warning")
+def _tell_plans(evaluation: Evaluation) -> Iterator[Block]:
+    """What is the same at several places is told once, with all of them."""
+    series = each_series(evaluation)
+    found = {(heading, scale): plans for heading, part in series for scale, plans in part.plans.items()}
+    if not found:
+        return
+    counts: dict[str, list[Place]] = defaultdict(list)
+    changes: dict[tuple[str, str, str], list[Place]] = defaultdict(list)
+    alike: dict[tuple[Planned, ...], list[Place]] = defaultdict(list)
+    for place, plans in found.items():
+        told = [one for one in plans if one.before or one.after]
+        counts[f"{len(told)} of {len(plans)} statements"].append(place)
+        alike[plans].append(place)
+        for one in plans:
+            if one.changed:
+                changes[one.statement, _in_line(one.before), _in_line(one.after)].append(place)
+    said = "; ".join(f"{words}{_at(places, found)}" for words, places in counts.items())
+    number = len({statement for statement, _, _ in changes})
+    yield Sentence(f"The server told the plans of {said}; {number or 'none'} changed during the cycles.")
+    for (statement, before, after), places in changes.items():
+        yield Sentence(f"{statement}: {after}; before the cycles: {before}{_at(places, found)}.", "warning")
+    for plans, places in alike.items():
+        rows = [(one.statement, _in_line(one.before or one.after) or one.problem, one.fingerprint,
+                 _in_line(one.after) if one.changed else "the same" if one.after and one.before else "")
+                for one in plans]  # fmt: skip
+        yield Part(f"Plans{_at(places, found)}", [Table("", _PLANS, rows)], folded=True)
+    yield Sentence(_PLANS_NOTE, "note")
+
+
+def _at(places: Sequence[Place], every: Collection[Place]) -> str:
+    """`` (threads 4: scale 1, 2; threads 16: scale 1)``, and nothing where it is ``every`` place."""
+    if len(places) == len(every):
+        return ""
+    scales: dict[str, list[str]] = defaultdict(list)
+    for heading, scale in places:
+        scales[heading].append(str(scale))
+    by_scales: dict[str, list[str]] = defaultdict(list)
+    for heading, some in scales.items():
+        by_scales[", ".join(some)].append(heading)
+    said = "; ".join(f"{' and '.join(filter(None, headings))}: scale {some}".removeprefix(": ")
+                     for some, headings in by_scales.items())  # fmt: skip
+    return f" ({said})"
 
 
 def _in_line(plan: str) -> str:

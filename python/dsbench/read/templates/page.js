@@ -58,7 +58,7 @@
 
   const units = (spec) => (spec.layer ?? spec.hconcat ?? spec.vconcat)?.flatMap(units) ?? [spec];
   const copy = (spec) => ({...structuredClone({...spec, datasets: undefined}), datasets: spec.datasets});
-  const numeric = (spec) => units(spec).map((unit) => unit.encoding?.y).filter((y) => y?.type === "quantitative" && y.scale);
+  const numeric = (spec) => units(spec).map((unit) => unit.encoding?.y).filter((y) => y?.type === "quantitative" && y.scale && y.axis !== null);
   // The name of each series, and how a unit shows that it is one: by a constant, or by a field of its rows.
   const series = (spec) => {
     const found = new Set();
@@ -161,6 +161,7 @@
   };
 
   const drawn = [];
+  let printing = false;
   const draw = (place, spec) => {
     const state = {flipped: false, hidden: new Set()}, names = series(spec), area = make("div");
     new ResizeObserver(() => reachable(place)).observe(place);
@@ -171,7 +172,7 @@
       return shown;
     };
     const show = () => {
-      const shown = isDark() ? darkened(current()) : current();
+      const shown = isDark() && !printing ? darkened(current()) : current();
       return vegaEmbed(area, shown, options).then(() => {
         reachable(place);
         // A group of marks without any has no name, and nothing to read.
@@ -219,6 +220,7 @@
   const LIGHT = Object.fromEntries(Object.entries(DARK).map(([light, dark]) => [dark, light]));
   const isAlone = () => root.classList.contains("alone");
   addEventListener("beforeprint", () => {
+    printing = true;
     for (const mark of document.querySelectorAll(".chart svg :is([fill], [stroke])")) {
       for (const key of ["fill", "stroke"]) {
         const light = LIGHT[mark.getAttribute(key)];
@@ -226,7 +228,10 @@
       }
     }
   });
-  addEventListener("afterprint", () => isDark() && redraw());
+  addEventListener("afterprint", () => {
+    printing = false;
+    if (isDark()) redraw();
+  });
 
   const specs = read("specs");
   const waiting = new Set(document.querySelectorAll("[data-diagram]"));
@@ -276,6 +281,19 @@
     const seconds = columns.second.map((_, i) => Object.fromEntries(names.map((name) => [name, columns[name][i]])));
     draw(place, {...specs.course, datasets: {seconds, boundaries: boundaries.map((second) => ({second}))}});
   };
+  // Paper has no folds: all of them are open while it is printed.
+  let unfolded = [];
+  addEventListener("beforeprint", () => {
+    if (isAlone()) return;
+    unfolded = [...document.querySelectorAll("main details:not([open])")].filter((fold) => !fold.closest(".tools, .vega-embed"));
+    for (const fold of unfolded) fold.open = true;
+    drawShown(true);
+    for (const place of document.querySelectorAll("#course [data-course]")) drawCourse(place);
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of unfolded) fold.open = false;
+    unfolded = [];
+  });
   for (const part of document.querySelectorAll("#course details")) {
     const place = part.querySelector("[data-course]");
     if (part.open) drawCourse(place);

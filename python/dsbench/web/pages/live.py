@@ -182,7 +182,8 @@ class _Watching:
         else:
             self._set("Failed", f"{last.failed:,}", "attempts in the last cycle")
         if state.goes_on:
-            cycle = f"{moment.cycle} of {moment.cycles}" if moment.cycle else "–"
+            done = len(self._course.cycles)
+            cycle = f"{moment.cycle} of {moment.cycles}" if moment.cycle else f"{done:,} done" if done else "–"
             elapsed = f"{max(moment.elapsed_s, 0):.0f} s" if in_cycle else ""
             self._set("Cycle", cycle, f"{elapsed}{threads}".strip(" ·"))
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from typing import TYPE_CHECKING, Any, Final
 
@@ -199,7 +199,9 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     if failing := [", ".join(cells) for cells, one in found if one.sustained is False]:
         words = f"the inserts in the background did not reach {SUSTAINED:.0%} of their target rate."
         yield Sentence(f"{FAILED} in {'; '.join(failing)}: {words}", "warning")
-    yield tabulate_efficiency(evaluation)
+    whole = tabulate_efficiency(evaluation)
+    # Programs that set archives beside each other need the tag; here it is the same in each row.
+    yield replace(whole, columns=whole.columns[:-1], rows=[row[:-1] for row in whole.rows])
     yield Sentence(_NOTE, "note")
     terms = [(column.head, column.about) for column in _FIGURES]
     yield Part("What the columns mean", [Terms(terms)], folded=True)
