@@ -23,7 +23,9 @@ from dsbench import study as room
 from dsbench.archive import Archive
 from dsbench.read.evaluation import evaluate
 from dsbench.read.page import page as render
-from fixtures.archives import copy_stored
+from dsbench.read.several import trend
+from dsbench.study import shown
+from fixtures.archives import MS, copy_stored, cycle_row, run_json, write
 from fixtures.web import Seen, browsed, served
 
 STORED = Path(__file__).parents[1] / "data" / "archives"
@@ -163,6 +165,48 @@ def test_a_report_can_be_read_sorted_and_switched(page: Any, base: str, path: st
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert pale.count() == 0
     assert seen.well()
+
+
+def _kinds(folder: Path) -> Iterator[tuple[str, Path]]:
+    """A report with folds, a study and a trend: their names and files."""
+    archive = Archive.open(STORED / "mock-threads.zip")
+    (folder / "threads.html").write_text(render(evaluate(archive), archive.run))
+    _studied(folder / "study")
+    (folder / "study.html").write_text(shown.html(room.outcomes(room.load(folder / "study"))))
+    for day in range(12):
+        run = run_json({"scales": [1], "cycles": 2, "duration": 1.0}, name=f"n{day:02}", started=f"2026-10-{day + 1:02}T10:00:00+00:00")
+        rows = [cycle_row(1, cycle, [MS] * (500 - 20 * (day > 6) + day % 3)) for cycle in (1, 2)]
+        write(folder / "nights", run, {"cycles": rows})
+    files = trend.files(*trend.histories(folder / "nights", 0.03))
+    (folder / "trend.html").write_bytes(files["trend.html"])
+    yield from ((path.stem, path) for path in sorted(folder.glob("*.html")))
+
+
+def test_studies_and_trends_can_be_read_by_all_and_every_page_is_printed_whole(context: Any, tmp_path: Path) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    axe, found = Axe(), []
+    for name, path in _kinds(tmp_path):
+        page = context.new_page()
+        seen = Seen(page)
+        page.goto(path.as_uri())
+        page.locator("svg.marks").first.wait_for()
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            for wrong in axe.run(page).response["violations"]:
+                found += [f"{name}, {scheme}: {wrong['id']}: {node['html'][:300]}" for node in wrong["nodes"]]
+        page.set_viewport_size({"width": 390, "height": 844})
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
+        folds = page.locator("main details:not([open]):not(.tools *)")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert folds.count() == 0, f"{name}: paper has no folds"
+        assert page.locator("main > [data-tab][hidden]").count() == 0, name
+        page.wait_for_function("[...document.querySelectorAll('[data-diagram], [data-course]')].every((one) => one.querySelector('svg.marks'))")
+        assert page.locator(".chart svg [fill='#e8e6e3']").count() == 0, f"{name}: paper is light"
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert seen.well()
+        page.close()
+    assert found == []
 
 
 def test_diagrams_and_tables_are_taken_out_of_a_page_from_a_file(context: Any, tmp_path: Path) -> None:
