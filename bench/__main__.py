@@ -22,7 +22,7 @@ from bench.cells import FIREBIRD, MANY, MARIADB, UNSAFE, Cell
 from bench.clients import ROOT, BenchError
 from bench.peers import of_cell
 from bench.places import UNFLUSHED, Place, populated
-from bench.population import PRODUCTS, section
+from bench.population import ALL, PRODUCTS, section
 from bench.results import Finished, Kept, sweep
 from dsbench.measure import drivers
 from dsbench.measure.stack import machine
@@ -134,11 +134,14 @@ def _tables(asked: argparse.Namespace, cell: Cell) -> tuple[str, str, int]:
 
 def _populations(asked: argparse.Namespace) -> Iterator[tuple[str, float, Callable[[], Mapping[str, Any]]]]:
     """Name, about the seconds, what measures it."""
-    for scale in asked.population:
-        for product, known in PRODUCTS.items():
-            if scale <= known.largest:
-                make = lambda product=product, scale=scale: {"lines": section(product, scale)}  # noqa: E731
-                yield f"population, {product}, scale {scale}", 3 * scale * known.seconds, make
+    for rows in ALL:
+        for scale in rows.scales or asked.population:
+            for product in rows.products or PRODUCTS:
+                known = PRODUCTS[product]
+                if scale <= known.largest:
+                    make = lambda product=product, scale=scale, rows=rows: {"lines": section(product, scale, rows)}  # noqa: E731
+                    yield (f"{rows.name}, {product}, scale {scale}",
+                           rows.pairs * scale * known.seconds * rows.seconds, make)  # fmt: skip
 
 
 def keep(

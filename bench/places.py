@@ -125,17 +125,19 @@ def populated(product: str, tables: str, scale: int, connections: int, more: Map
 
 
 def fill(
-    url: str, tables: str, scale: int, rows: Callable[[], None] | None = None, ready: Callable[[], None] | None = None
+    url: str, tables: str, scale: int, rows: Callable[[], None] | None = None,
+    ready: Callable[[], None] | None = None, own: Mapping[str, str] | None = None,
 ) -> tuple[int, dict[str, float]]:
     """Makes the tables of a workload anew, fills them by dsbench or by ``rows``, adds keys, cleans and checks.
 
-    Gives the number of rows and the seconds of each phase. ``ready`` is done before the rows, and not timed."""
+    Gives the number of rows and the seconds of each phase. ``ready`` is done before the rows, and not timed; ``own``
+    are settings of the workload."""
     spec, target = with_file({"workload": tables}), Target(url)
     try:
         if target.state()[0] == "marked":
             target.drop()
         target.create("bench")
-        settings = TPCC if tables == "tpcc" else spec.get("workload_settings", {})
+        settings = own or (TPCC if tables == "tpcc" else spec.get("workload_settings", {}))
         bench = Bench(target, spec["workload"], scale, None, settings)
         took = {"create": bench.phase("create", unseen).duration_ns / 1e9}
         if ready:
@@ -147,6 +149,7 @@ def fill(
             bench.populate(False, 1 if target.dialect.single_writer else psutil.cpu_count() or 1, unseen)
         took["populate"] = time.monotonic() - began
         took |= {name: bench.phase(name, unseen).duration_ns / 1e9 for name in ("primary_key", "foreign_key", "clean")}
+        took |= {one.name: bench.work(one, unseen).duration_ns / 1e9 for one in bench.stages if one.work == "work"}
         broken = [condition for condition in bench.check(None, unseen).conditions if not condition.holds]
     finally:
         target.close()

@@ -26,12 +26,42 @@ from dsbench.measure.loaders import Target
 from dsbench.spec import Target as TargetSpec
 from dsbench.spec.clients import DRIVERS
 
-PAIRS: Final = 3
 PGBENCH: Final = "pgbench -i"
-GOAL: Final = 0.95
-"""Of the rate of the server's own fastest load; of that of pgbench 1."""
 _OURS: Final = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 _TABLES: Final = {"branch": "bid INTEGER", "teller": "tid INTEGER, bid INTEGER", "account": "aid INTEGER, bid INTEGER"}
+"""With their columns in an external table of Firebird, before those that all have."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The tables of a workload, in the order in which they are loaded."""
+
+    workload: str
+    name: str
+    """Of a measurement, between which words ``product`` and ``scale`` stand."""
+    goal: float
+    """Of the rate of the server's own fastest load."""
+    tables: Sequence[str]
+    halves: Mapping[str, tuple[str, int]]
+    """Of tables that two sessions load: the key by which they are cut, and the greatest at a scale of 1."""
+    pairs: int
+    seconds: float
+    """What all sides take for a unit of scale, by what they take for one of TPC-B."""
+    scales: Sequence[int] = ()
+    """Those of the full comparison; empty for those that were asked for."""
+    products: Sequence[str] = ()
+    """Empty for all."""
+
+
+TPCB: Final = Rows("tpcb", "population", 0.95, list(_TABLES), {"account": ("aid", 100_000)}, 3, 1.0)
+TPCH: Final = Rows(
+    "tpch", "load of TPC-H-like rows", 0.9,
+    ["region", "nation", "part", "supplier", "partsupp", "customer", "orders", "lineitem"],
+    {"part": ("p_partkey", 200_000), "partsupp": ("ps_partkey", 200_000), "customer": ("c_custkey", 150_000),
+     "orders": ("o_orderkey", 6_000_000), "lineitem": ("l_orderkey", 6_000_000)},
+    2, 400.0, [1], ["postgresql", "mariadb"],
+)  # fmt: skip
+ALL: Final = (TPCB, TPCH)
 
 
 @dataclass(frozen=True)
@@ -64,7 +94,7 @@ PRODUCTS: Final = {
     "postgresql": Product(
         "COPY (SELECT * FROM dsbench.{rows} ORDER BY 1) TO '{file}' (FORMAT binary)",
         "COPY dsbench.{table} FROM '{file}' (FORMAT binary)",
-        after=["VACUUM dsbench.branch, dsbench.teller, dsbench.account"], before=["CHECKPOINT"], seconds=0.6,
+        after=["VACUUM {tables}"], before=["CHECKPOINT"], seconds=0.6,
     ),
     "mariadb": Product(*_MYSQL),
     "mysql": Product(*_MYSQL, settings={"innodb_buffer_pool_size": "1G", "secure_file_priv": ""}),
@@ -110,14 +140,16 @@ _HEAD: Final = [
 Phases = Mapping[str, float]
 
 
-def section(product: str, scale: int) -> list[str]:
-    """Every side in turn: the part of the page, or why it is left out."""
+def section(product: str, scale: int, rows_of: Rows = TPCB, own: Mapping[str, str] | None = None) -> list[str]:
+    """Every side in turn: the part of the page, or why it is left out. ``own``: settings of the workload."""
     spent: dict[str, list[Phases]] = {}
     try:
         with started(product, scale, 20, PRODUCTS[product].settings) as place:
-            rows, _ = fill(place.server.url, "tpcb", scale)
-            sides = {DSBENCH: lambda: fill(place.server.url, "tpcb", scale)[1], **_own(product, place, scale)}
-            if product == "postgresql":
+            made = partial(fill, place.server.url, rows_of.workload, scale, own=own)
+            rows, _ = made()
+            size = float((own or {}).get("size", "1")) * scale
+            sides = {DSBENCH: lambda: made()[1], **_own(product, place, rows_of, size, made)}
+            if product == "postgresql" and rows_of is TPCB:
                 sides[PGBENCH] = lambda: _by_pgbench(libpq(place.urls[UNIX], "public"), scale)
 
             def client(name: str) -> Measured:
@@ -129,17 +161,17 @@ def section(product: str, scale: int) -> list[str]:
                 return Measured(rows, rows / sum(phases.values()), after[0] - before[0], after[1] - before[1])
 
             counts = lambda: (place.cpu_s(), 0)  # noqa: E731
-            found = sweep({name: partial(client, name) for name in sides}, PAIRS, counts)
+            found = sweep({name: partial(client, name) for name in sides}, rows_of.pairs, counts)
     except servers.ServerError as error:
-        return [f"- population on {product} is left out: {error}"]
-    own = [name for name in found if name not in (DSBENCH, PGBENCH)]
-    bound = max(own, key=lambda name: median(found[name], "rate_tps"))
+        return [f"- {rows_of.name} on {product} is left out: {error}"]
+    theirs = [name for name in found if name not in (DSBENCH, PGBENCH)]
+    bound = max(theirs, key=lambda name: median(found[name], "rate_tps"))
     lines = []
     for name, measured in found.items():
         alone = "populate" in spent[name][0]  # pgbench does not say what the rows took by themselves.
         took = [phases["populate"] for phases in spent[name]] if alone else []
         ratio = Spread.of([b / a["populate"] for a, b in zip(spent[DSBENCH], took, strict=True)]) if alone else ""
-        whole = rates(found[DSBENCH], measured).judged({bound: GOAL, PGBENCH: 1.0}.get(name))
+        whole = rates(found[DSBENCH], measured).judged({bound: rows_of.goal, PGBENCH: 1.0}.get(name))
         phases = (f"{one} {statistics.median(each[one] for each in spent[name]):.2f}" for one in spent[name][0])
         client_s, server_s = median(measured, "cpu_us") * rows / 1e6, median(measured, "server_s")
         cells = [
@@ -151,13 +183,19 @@ def section(product: str, scale: int) -> list[str]:
     return ["", *_HEAD, *lines, ""]
 
 
-def _own(product: str, place: Place, scale: int) -> dict[str, Callable[[], Phases]]:
+def _own(
+    product: str, place: Place, rows_of: Rows, size: float, made: Callable[..., tuple[int, Phases]]
+) -> dict[str, Callable[[], Phases]]:
     """Writes the files from the filled tables, and gives the ways to load them."""
     known, url, folder = PRODUCTS[product], place.server.url, place.server.directory
-    one, two = [list(_TABLES)], [["branch", "teller", "account1"], ["account2"]]
-    middle = scale * 50_000
-    rows = {name: name for name in _TABLES}
-    rows |= {"account1": f"account WHERE aid <= {middle}", "account2": f"account WHERE aid > {middle}"}
+    tables, cut = list(rows_of.tables), rows_of.halves
+    one = [tables]
+    two = [[f"{name}1" if name in cut else name for name in tables], [f"{name}2" for name in tables if name in cut]]
+    rows = {name: name for name in tables}
+    for name, (key, most) in cut.items():
+        middle = round(size * most / 2)
+        rows |= {f"{name}1": f"{name} WHERE {key} <= {middle}", f"{name}2": f"{name} WHERE {key} > {middle}"}
+    after = [one.format(tables=", ".join(f"dsbench.{name}" for name in tables)) for one in known.after]
 
     def words(statement: str, names: Iterable[str] = rows) -> list[str]:
         filled = []
@@ -165,7 +203,7 @@ def _own(product: str, place: Place, scale: int) -> dict[str, Callable[[], Phase
             table = name.rstrip("12")
             filled.append(statement.format(
                 name=name, table=table, rows=rows[name], file=folder / f"{name}.rows", folder=folder,
-                columns=_TABLES[table], width=88 if table == "branch" else 84,
+                columns=_TABLES.get(table, ""), width=88 if table == "branch" else 84,
             ))  # fmt: skip
         return list(dict.fromkeys(filled)) if statement else []
 
@@ -173,10 +211,10 @@ def _own(product: str, place: Place, scale: int) -> dict[str, Callable[[], Phase
         def load() -> None:
             with ThreadPoolExecutor(len(sessions)) as pool:
                 list(pool.map(lambda names: execute(url, [*begin, *words(known.load, names), *known.end]), sessions))
-            execute(url, known.after)
+            execute(url, after)
 
         begin = [statement.format(folder=folder) for statement in known.begin]
-        return fill(url, "tpcb", scale, load, lambda: execute(url, words(known.ready)))[1]
+        return made(load, lambda: execute(url, words(known.ready)))[1]
 
     execute(url, [*words(known.ready), *words(known.write)])
     ways = {"own load, one session": one, "own load, two sessions": two}

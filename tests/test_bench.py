@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from bench import __main__ as main  # noqa: E402
-from bench import cells, places, population, results  # noqa: E402
+from bench import cells, places, population, queries, results  # noqa: E402
 from bench.cells import Cell  # noqa: E402
 from bench.clients import BenchError, Client, Measured, run, sysbench_reaches  # noqa: E402
 from bench.peers import of_cell  # noqa: E402
@@ -191,12 +193,22 @@ def test_the_peers_on_postgresql() -> None:
 
 
 @pytest.mark.parametrize(("product", "last"), [("sqlite", "one session"), ("postgresql", "pgbench -i")])
-def test_a_population_stands_beside_the_servers_own(
-    product: str, last: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(population, "PAIRS", 1)
-    rows = [line for line in population.section(product, 1) if " | 1 | " in line]  # Each side's was checked.
+def test_a_population_stands_beside_the_servers_own(product: str, last: str) -> None:
+    rows = _sides(product, population.TPCB)
     assert (" | dsbench | " in rows[0], f"{last} | " in rows[-1], "goal ≥ 0.95" in "".join(rows)) == (True, True, True)
+
+
+@pytest.mark.parametrize("product", population.TPCH.products)
+def test_so_does_a_load_of_tpch(product: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "SETTINGS", {})  # Theirs make logs of gigabytes.
+    rows = _sides(product, population.TPCH, {"size": "0.01"})
+    assert [row.split(" | ")[2] for row in rows] == ["dsbench", "own load, one session", "own load, two sessions"]
+    assert "goal ≥ 0.90" in "".join(rows)
+
+
+def _sides(product: str, rows: population.Rows, own: Mapping[str, str] | None = None) -> list[str]:
+    """Lines of the page; what each side loaded was checked."""
+    return [line for line in population.section(product, 1, replace(rows, pairs=1), own) if " | 1 | " in line]
 
 
 def test_the_peer_on_mariadb_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,3 +226,11 @@ def test_the_peer_on_firebird() -> None:
         found = _rates(of_cell(Cell(cells.FIREBIRD, cells.CALL, 1, cells.TCP), there, 1.0))
         assert (set(found), min(found.values()) > 0) == ({DSBENCH, "firebird-driver"}, True)
         assert there.server.version.startswith("Firebird 3")
+
+
+def test_what_a_server_notes_is_taken_from_the_time_of_a_query() -> None:
+    log = "7 LOG:  duration: 1.500 ms  statement: SELECT 1,\n\t    2\n\tFROM t\n7 LOG:  checkpoint\n7 LOG:  duration: 2 ms  parse x: y"
+    assert dict(queries.statements(log)) == {"SELECT 1,\n    2\nFROM t": 1.5}
+    found = queries.measure("0.01")
+    assert {kind for kind, _, _ in found} == set(queries.QUERIES)
+    assert all(0 < server < ours for _, server, ours in found), "the client waits at least as long as the server works"

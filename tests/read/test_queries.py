@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dsbench.read.answer import describe, say, tiles
 from dsbench.read.blocks import Table
 from dsbench.read.draw import specs
 from dsbench.read.draw.hero import hero
@@ -126,6 +127,20 @@ def test_the_page_of_queries_begins_with_their_times() -> None:
     assert drawn is not None
     assert {row["query"] for row in drawn["datasets"]["queries"]} == set(TIMES)
     assert not {"rate", "cycle", "conf"} & specs(evaluation, run).keys(), "no query has a rate or a cycle"
+
+
+def test_without_a_throughput_test_the_lower_power_counts() -> None:
+    found = decide([*alone("power1", {k: 2 * t for k, t in TIMES.items()}), *alone("power2", TIMES)], 0.1)
+    assert found is not None
+    by_hand = 3600 * 0.1 / prod(TIMES.values()) ** (1 / 24) / 2
+    assert (found.composite, found.streams, found.reported.number) == ("Power", 0, 1)
+    assert found.value == found.reported.power == pytest.approx(by_hand)
+    assert isnan(found.reported.qphh)
+    evaluation, run = sample.evaluation(scales=(1,)).replace(queries={1: found}), sample.run()
+    assert " Power@0.1-like" in say(evaluation, run)
+    assert "scale factor 0.1 · power test" in describe(evaluation, run)
+    tile = tiles(evaluation, run)[0]
+    assert (tile.value.split()[1], tile.note) == ("Power-like", "run 1, the lower one")
 
 
 def test_before_a_power_test_there_is_nothing() -> None:

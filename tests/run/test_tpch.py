@@ -18,6 +18,7 @@ from dsbench.measure.loaders.answers import COLUMNS, differ, load_tables, read_p
 from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
 from dsbench.read.stats.queries import read_temperatures
+from dsbench.read.subjects import measures
 from dsbench.spec import build
 from fixtures.program import Program
 
@@ -55,6 +56,21 @@ def test_every_answer_of_both_tests_is_that_of_the_second_engine(url: str, tmp_p
     assert len(streams) == 2
     phases = {row["phase"] for row in archive.table("phases").to_pylist()}
     assert {"populate", "indexes", "lineitem_of_partsupp", "statistics", "lineitem"} <= phases
+
+
+def test_a_power_test_alone_has_no_streams_and_what_is_unchecked_no_answers(tmp_path: Path) -> None:
+    settings = {**SIZE, "tests": "power", "runs": "1", "answers": "unchecked"}
+    target = {"url": "private:sqlite", "settings": QUIET["private:sqlite"]}
+    asked = build({"target": target, "workload": "tpch", "scales": (1,), "workload_settings": settings})
+    outcome = execute(asked, tmp_path, Silent())
+    assert (outcome.status, outcome.void_scales) == ("complete", ())
+    archive = Archive.open(outcome.archive)
+    assert {row["stage"] for row in archive.table("cycles").to_pylist()} == {"power1"}
+    assert not any("answers" in condition.name for condition in archive.run.checks[1])
+    found = evaluate(archive)
+    decision = found.queries[1]
+    assert decision.value == decision.runs[0].power > 0
+    assert measures()["headline"].read(found) == {1: decision.value}
 
 
 def test_a_query_that_takes_too_long_has_a_class_of_its_own_and_voids_the_power(tmp_path: Path) -> None:

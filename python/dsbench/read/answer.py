@@ -70,8 +70,8 @@ def highest(evaluation: Evaluation) -> Highest | None:
     """The rate, or what the workload counts in its place; ``None`` where nothing that is not void was committed."""
     parts = list(evaluation.series.values()) or [evaluation]
     composites = [
-        Highest(one.reported.qphh, f"QphH@{one.factor:g}-like", "QphH-like", x, parts[-1])
-        for x, one in evaluation.queries.items() if x not in evaluation.void_scales and isfinite(one.reported.qphh)
+        Highest(one.value, f"{one.composite}@{one.factor:g}-like", f"{one.composite}-like", x, parts[-1])
+        for x, one in evaluation.queries.items() if x not in evaluation.void_scales and isfinite(one.value)
     ]  # fmt: skip
     if composites:
         return max(composites, key=lambda one: one.value)
@@ -100,7 +100,7 @@ def say(evaluation: Evaluation, run: RunRecord) -> str:
     if top is None:
         return _say_nothing(evaluation, run, who)
     where = " on this machine" if run.embedded or run.spec.target.url.startswith("private:") else ""
-    stage = f" in stage {top.part.stage}" if evaluation.staged and top.short != "QphH-like" else ""
+    stage = f" in stage {top.part.stage}" if evaluation.staged and not evaluation.queries else ""
     for one in evaluation.interference.get(top.scale, ()):
         if one.unit == top.short:
             alone, beside = (_number(float(np.median(rates))) for rates in (one.alone, one.beside))
@@ -194,7 +194,8 @@ def _streams(evaluation: Evaluation) -> str:
     """The scale factors and streams of queries; empty for a workload without them."""
     found = evaluation.queries.values()
     factors = ", ".join(f"{one.factor:g}" for one in found)
-    return f"scale factor {factors} · {max(one.streams for one in found)} streams" if found else ""
+    streams = max((one.streams for one in found), default=0)
+    return f"scale factor {factors} · {f'{streams} streams' if streams else 'power test'}" if found else ""
 
 
 def _number(value: float) -> str:
@@ -251,9 +252,11 @@ def tiles(evaluation: Evaluation, run: RunRecord) -> list[Tile]:
 
 
 def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
-    if top.short == "QphH-like":
-        run = top.part.queries[top.scale].reported
-        note = f"power {_number(run.power)} · throughput {_number(run.throughput)} · run {run.number}, the lower one"
+    if decision := top.part.queries.get(top.scale):
+        run = decision.reported
+        both = f"power {_number(run.power)} · throughput {_number(run.throughput)}" if decision.streams else ""
+        which = f"run {run.number}, the lower one" if len(decision.runs) > 1 else "one run"
+        note = " · ".join(part for part in (both, which) if part)
         return Tile("No result of the TPC", f"{_number(top.value)} {top.short}", note)
     if legs := top.part.legs.get(top.scale):
         peak = highest_leg(legs)

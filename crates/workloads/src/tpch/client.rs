@@ -114,7 +114,7 @@ impl TpchClient {
     }
 
     fn keep(&mut self) {
-        self.answers.extend(self.answer.take());
+        self.answers.extend(self.answer.take().filter(|_| self.market.checked));
         if std::mem::take(&mut self.pending) && !self.broken {
             self.market.unknown.store(true, Ordering::SeqCst);
         }
@@ -270,5 +270,25 @@ impl Drop for TpchClient {
     fn drop(&mut self) {
         self.keep();
         lock(&self.market.answers).append(&mut self.answers);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::market::tests::open;
+    use super::*;
+
+    #[test]
+    fn answers_that_nobody_compares_are_not_kept() {
+        for (setting, kept) in [("checked", 1), ("unchecked", 0)] {
+            let market = Arc::new(open("sqlite", 1, &[("size", "0.01"), ("answers", setting)]).unwrap());
+            let mut client = TpchClient::new(Arc::clone(&market), ClientId::alone(0), 1);
+            let (text, rows) = (String::new(), Vec::new());
+            let answer =
+                Answer { stage: STAGES[0], stream: 0, kind: 0, text, rows, states: (0, 0), failed: "", published: "" };
+            client.answer = Some(answer);
+            drop(client);
+            assert_eq!(lock(&market.answers).len(), kept, "{setting}");
+        }
     }
 }

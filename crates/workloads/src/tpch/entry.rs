@@ -46,6 +46,18 @@ const SETTINGS: &[Setting] = &[
         help: "query streams of the throughput test; 0: as many as the specification asks for at the scale factor",
     },
     Setting {
+        name: "tests",
+        values: Values::Words(&["both", "power"]),
+        default: "both",
+        help: "power: the queries alone, without the streams of the throughput test",
+    },
+    Setting {
+        name: "runs",
+        values: Values::Whole { least: 1, most: 2 },
+        default: "2",
+        help: "how often the tests are run; of two the one with the lower figure counts",
+    },
+    Setting {
         name: "timeout",
         values: Values::Number { least: 0.0, most: 86_400.0 },
         default: "0",
@@ -74,7 +86,7 @@ pub static ENTRY: Entry = Entry {
     disclaimer: "no result in the sense of the TPC",
     unit: Unit { name: "scale factor", about: "8.66 million rows, 1 GB as text; --set size=0.01 makes it a hundredth" },
     quick_scales: &[1],
-    course: "power test and throughput test, twice, each to its end",
+    course: "power test and throughput test, each to its end",
     retries: true,
     // A query reads one state of the database, beside the refreshes, also where a statement alone does not.
     isolation: "repeatable-read",

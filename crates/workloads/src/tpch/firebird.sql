@@ -19,6 +19,10 @@ ALTER TABLE orders ADD PRIMARY KEY (o_orderkey)
 ALTER TABLE lineitem ADD PRIMARY KEY (l_orderkey, l_linenumber)
 
 -- word: {exact} = 1e0 *
+-- Where the column of an index is named, lines are looked up one by one in the order of that index.
+-- word: {supplier of line} = l_suppkey + 0
+-- word: {part of line} = l_partkey + 0
+-- word: {nations apart} = AND n1.n_name IN ('{nation}', '{nation2}') AND n2.n_name IN ('{nation}', '{nation2}')
 -- word: {top 10} = FETCH FIRST 10 ROWS ONLY
 -- word: {top 20} = FETCH FIRST 20 ROWS ONLY
 -- word: {top 100} = FETCH FIRST 100 ROWS ONLY

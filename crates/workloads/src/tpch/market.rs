@@ -46,6 +46,10 @@ pub struct Market {
     pub hundredths: u64,
     /// Streams of queries.
     pub streams: u64,
+    /// Whether the throughput test is run, too.
+    pub throughput: bool,
+    /// How often the tests are run.
+    pub runs: u64,
     /// After how long a query is ended; 0 for never.
     pub timeout: Duration,
     /// Whether answers are kept.
@@ -109,6 +113,8 @@ impl Market {
             second: Sections::of(&Dialect { name: "postgres", ..*dialect }, FILES)?,
             hundredths,
             streams,
+            throughput: value("tests") != "power",
+            runs: value("runs").parse().unwrap_or(2),
             timeout,
             checked: value("answers") != "unchecked",
             published,
@@ -125,7 +131,7 @@ impl Market {
 
     /// Sets of refreshes of the whole run.
     fn sets(&self) -> u64 {
-        (2 * (self.streams + 1)).min(MOST_SETS)
+        (self.runs * (self.streams + 1)).min(MOST_SETS)
     }
 
     /// Makes the refreshes, unless they are made.
@@ -191,11 +197,11 @@ impl Market {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::{Call, Settings};
 
-    fn open(dialect: &'static str, scale: u32, settings: &[(&str, &str)]) -> Result<Market> {
+    pub fn open(dialect: &'static str, scale: u32, settings: &[(&str, &str)]) -> Result<Market> {
         let known =
             Dialect { name: dialect, procedures: false, embedded: false, single_writer: false, keeps_data: true };
         let settings = Settings::new(settings.iter().map(|(name, value)| (name.to_string(), value.to_string())));

@@ -63,7 +63,8 @@ impl Workload for Tpch {
         if self.market.published {
             stages.push(load(QUALIFY, vec![group("query", Task::Qualify as u8 * 2, 0..22, 1, 22)]));
         }
-        for (at, name) in STAGES.iter().enumerate() {
+        let asked = STAGES.iter().enumerate().take(2 * self.market.runs as usize);
+        for (at, name) in asked.filter(|(at, _)| at % 2 == 0 || self.market.throughput) {
             let role = |work: Task| work as u8 * 2 + (at / 2) as u8;
             let groups = match at % 2 {
                 0 => vec![group("power", role(Task::Power), 0..24, 1, 24)],
@@ -184,5 +185,24 @@ impl Workload for Tpch {
 
     fn client(&self, who: ClientId, seed: u64) -> Box<dyn Client> {
         Box::new(TpchClient::new(Arc::clone(&self.market), who, seed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_settings_say_which_tests_there_are() {
+        let stages = |settings: &[(&str, &str)]| {
+            let settings = [&[("size", "0.01")], settings].concat();
+            let tpch = Tpch { market: Arc::new(market::tests::open("sqlite", 1, &settings).unwrap()) };
+            let load = |stage: &Stage| matches!(stage.work, Work::Load { .. });
+            tpch.stages().into_iter().filter(load).map(|stage| stage.name.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(stages(&[]), STAGES);
+        assert_eq!(stages(&[("runs", "1")]), ["power1", "throughput1"]);
+        assert_eq!(stages(&[("tests", "power")]), ["power1", "power2"]);
+        assert_eq!(stages(&[("tests", "power"), ("runs", "1")]), ["power1"]);
     }
 }

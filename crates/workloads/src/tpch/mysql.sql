@@ -9,6 +9,10 @@
 -- word: {key of orders} = , PRIMARY KEY (o_orderkey))
 -- word: {key of lineitem} = , PRIMARY KEY (l_orderkey, l_linenumber))
 
+-- Where the column of an index is named, lines are looked up one by one in the order of that index.
+-- word: {supplier of line} = l_suppkey + 0
+-- word: {part of line} = l_partkey + 0
+
 -- name: statistics
 ANALYZE NO_WRITE_TO_BINLOG TABLE {t}
 

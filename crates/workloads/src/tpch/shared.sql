@@ -19,6 +19,9 @@
 -- word: {end of 1996} = DATE '1996-12-31'
 -- word: {year of l_shipdate} = extract(year FROM l_shipdate)
 -- word: {year of o_orderdate} = extract(year FROM o_orderdate)
+-- word: {supplier of line} = l_suppkey
+-- word: {part of line} = l_partkey
+-- word: {nations apart} =
 -- word: {country} = substring(c_phone FROM 1 FOR 2)
 -- word: {top 10} = LIMIT 10
 -- word: {top 20} = LIMIT 20
@@ -149,7 +152,7 @@ FROM (SELECT n1.n_name AS supp_nation, n2.n_name AS cust_nation, {year of l_ship
     WHERE s_suppkey = l_suppkey AND o_orderkey = l_orderkey AND c_custkey = o_custkey AND s_nationkey = n1.n_nationkey
         AND c_nationkey = n2.n_nationkey AND ((n1.n_name = '{nation}' AND n2.n_name = '{nation2}')
             OR (n1.n_name = '{nation2}' AND n2.n_name = '{nation}'))
-        AND l_shipdate BETWEEN {begin of 1995} AND {end of 1996}) shipping
+        {nations apart} AND l_shipdate BETWEEN {begin of 1995} AND {end of 1996}) shipping
 GROUP BY supp_nation, cust_nation, l_year
 ORDER BY supp_nation, cust_nation, l_year
 
@@ -215,14 +218,14 @@ ORDER BY custdist DESC, c_count DESC
 SELECT 100.00 * {exact} sum(CASE WHEN p_type LIKE 'PROMO%' THEN l_extendedprice * (1 - l_discount) ELSE 0 END)
     / sum(l_extendedprice * (1 - l_discount)) AS promo_revenue
 FROM lineitem, part
-WHERE l_partkey = p_partkey AND l_shipdate >= {date} AND l_shipdate < {end}
+WHERE p_partkey = {part of line} AND l_shipdate >= {date} AND l_shipdate < {end}
 
 -- name: Q15
 WITH revenue {once} (
-    SELECT l_suppkey AS supplier_no, sum(l_extendedprice * (1 - l_discount)) AS total_revenue
+    SELECT {supplier of line} AS supplier_no, sum(l_extendedprice * (1 - l_discount)) AS total_revenue
     FROM lineitem
     WHERE l_shipdate >= {date} AND l_shipdate < {end}
-    GROUP BY l_suppkey)
+    GROUP BY {supplier of line})
 SELECT s_suppkey, s_name, s_address, s_phone, total_revenue
 FROM supplier, revenue
 WHERE s_suppkey = supplier_no AND total_revenue = (SELECT max(total_revenue) FROM revenue)
@@ -253,16 +256,13 @@ ORDER BY o_totalprice DESC, o_orderdate {top 100}
 -- name: Q19
 SELECT sum(l_extendedprice * (1 - l_discount)) AS revenue
 FROM lineitem, part
-WHERE (p_partkey = l_partkey AND p_brand = '{brand}' AND p_container IN ('SM CASE', 'SM BOX', 'SM PACK', 'SM PKG')
-        AND l_quantity >= {quantity} AND l_quantity <= {quantity} + 10 AND p_size BETWEEN 1 AND 5
-        AND l_shipmode IN ('AIR', 'AIR REG') AND l_shipinstruct = 'DELIVER IN PERSON')
-    OR (p_partkey = l_partkey AND p_brand = '{brand2}'
-        AND p_container IN ('MED BAG', 'MED BOX', 'MED PKG', 'MED PACK')
-        AND l_quantity >= {quantity2} AND l_quantity <= {quantity2} + 10 AND p_size BETWEEN 1 AND 10
-        AND l_shipmode IN ('AIR', 'AIR REG') AND l_shipinstruct = 'DELIVER IN PERSON')
-    OR (p_partkey = l_partkey AND p_brand = '{brand3}' AND p_container IN ('LG CASE', 'LG BOX', 'LG PACK', 'LG PKG')
-        AND l_quantity >= {quantity3} AND l_quantity <= {quantity3} + 10 AND p_size BETWEEN 1 AND 15
-        AND l_shipmode IN ('AIR', 'AIR REG') AND l_shipinstruct = 'DELIVER IN PERSON')
+WHERE p_partkey = l_partkey AND l_shipmode IN ('AIR', 'AIR REG') AND l_shipinstruct = 'DELIVER IN PERSON'
+    AND ((p_brand = '{brand}' AND p_container IN ('SM CASE', 'SM BOX', 'SM PACK', 'SM PKG')
+            AND l_quantity >= {quantity} AND l_quantity <= {quantity} + 10 AND p_size BETWEEN 1 AND 5)
+        OR (p_brand = '{brand2}' AND p_container IN ('MED BAG', 'MED BOX', 'MED PKG', 'MED PACK')
+            AND l_quantity >= {quantity2} AND l_quantity <= {quantity2} + 10 AND p_size BETWEEN 1 AND 10)
+        OR (p_brand = '{brand3}' AND p_container IN ('LG CASE', 'LG BOX', 'LG PACK', 'LG PKG')
+            AND l_quantity >= {quantity3} AND l_quantity <= {quantity3} + 10 AND p_size BETWEEN 1 AND 15))
 
 -- name: Q20
 SELECT s_name, s_address

@@ -17,6 +17,8 @@
 -- word: {year of o_orderdate} = CAST(substr(o_orderdate, 1, 4) AS integer)
 -- word: {country} = substr(c_phone, 1, 2)
 -- word: {once} = AS MATERIALIZED
+-- word: {supplier of line} = l_suppkey + 0
+-- word: {nations apart} = AND n1.n_name IN ('{nation}', '{nation2}') AND n2.n_name IN ('{nation}', '{nation2}')
 
 -- name: statistics
 ANALYZE {t}

@@ -43,7 +43,8 @@ def queries(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     dots = alt.Chart(alt.NamedData("queries")).mark_point(filled=True, size=46, opacity=1)
     body = dots.encode(x=x, y=y, color=colour, shape=shape, tooltip=tips)
     one = found[scale]
-    said = f"scale factor {one.factor:g}, {one.streams} streams, {run.in_force.replace('-', ' ')}"
+    streams = f"{one.streams} streams" if one.streams else "power test"
+    said = f"scale factor {one.factor:g}, {streams}, {run.in_force.replace('-', ' ')}"
     notes = f"{said}; no result in the sense of the TPC"
     heading = alt.TitleParams(f"{subject(run)}: times of the queries", subtitle=[notes])
     return assembled(

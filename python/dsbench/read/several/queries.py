@@ -25,8 +25,8 @@ _FIGURES: Final = (
     ("geometric mean [s]", "geometric_s"), ("sum [s]", "sum_s"),
     ("22 queries cold [1/h]", "power_cold"), ("22 queries hot [1/h]", "power_hot"),
 )  # fmt: skip
-_APART: Final = ("power_cold", "power_hot")
-"""Figures of a stage that few runs have."""
+_APART: Final = ("throughput", "qphh", "power_cold", "power_hot")
+"""Figures of stages that not every run has."""
 _LESS: Final = frozenset({"geometric_s", "sum_s"})
 """Figures of which less is better."""
 _ACROSS: Final = 12

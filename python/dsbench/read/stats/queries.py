@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import exp, inf, log, nan, sqrt
+from math import exp, inf, isnan, log, nan, sqrt
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +23,7 @@ LONGEST_TO_SHORTEST: Final = 1000
 
 @dataclass(frozen=True)
 class Run:
-    """One power test with the throughput test that follows it."""
+    """One power test with the throughput test that follows it, where that was asked for."""
 
     number: int
     power: float
@@ -157,15 +157,29 @@ class Decision:
     factor: float
     """The scale factor."""
     streams: int
+    """0 where there was no throughput test."""
     runs: tuple[Run, ...]
     queries: tuple[Query, ...]
     temperatures: Temperatures | None = None
     """Cold and hot, where a stage asked for that."""
 
     @property
+    def composite(self) -> str:
+        """Which figure of a run stands for it, without a throughput test that of the power test."""
+        return "QphH" if self.streams else "Power"
+
+    @property
+    def value(self) -> float:
+        """That figure of the run that counts."""
+        return self._value(self.reported)
+
+    def _value(self, run: Run) -> float:
+        return run.qphh if self.streams else run.power
+
+    @property
     def reported(self) -> Run:
         """The run with the lower composite figure; the first one whose figure is void."""
-        return min(self.runs, key=lambda run: run.qphh if run.qphh == run.qphh else -inf)
+        return min(self.runs, key=lambda run: -inf if isnan(self._value(run)) else self._value(run))
 
 
 def _interval(values: Iterable[float]) -> tuple[float, float]:

@@ -332,14 +332,15 @@ def _show_window(one: Window) -> tuple[str, ...]:
 
 def _read_headline(part: Evaluation) -> dict[int, float]:
     if part.queries:
-        return {x: one.reported.qphh for x, one in part.queries.items() if isfinite(one.reported.qphh)}
+        return {x: one.value for x, one in part.queries.items() if isfinite(one.value)}
     known = part.nopm or part.headline
     return {x: one.median for x, one in known.items()} if known else part.own_rates
 
 
 def _name_headline(part: Evaluation) -> str:
     labels = [one.label for one in part.nopm.values()] or [one.label for one in part.headline.values()]
-    return "QphH-like" if part.queries else labels[0] if labels else "tps"
+    composite = next((f"{one.composite}-like" for one in part.queries.values()), "")
+    return composite or (labels[0] if labels else "tps")
 
 
 SUBJECT: Final = Subject(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from math import exp, isfinite, log
+from math import exp, isfinite, log, nan
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
@@ -59,7 +59,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
                 yield Sentence(f"scale {scale}: {words}, and {mean}", "warning")
     rows = [
         (scale, one.factor, one.streams, f"{run.number}, counts" if run is one.reported else str(run.number),
-         run.power, run.throughput, run.qphh, run.geometric_s, run.sum_s, run.finished, run.elapsed_s)
+         run.power, run.throughput, run.qphh, run.geometric_s, run.sum_s, run.finished, run.elapsed_s or nan)
         for scale, one in found.items() for run in one.runs
     ]  # fmt: skip
     yield Table("Power and throughput", _FIGURES, rows)
