@@ -14,7 +14,7 @@ import pytest
 from dsbench.archive import Archive
 from dsbench.measure.events import Silent
 from dsbench.measure.loaders import Bench, Target
-from dsbench.measure.loaders.answers import COLUMNS, differ, load_tables, read_published
+from dsbench.measure.loaders.answers import COLUMNS, differ, differ_from_published, load_tables, read_published
 from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
 from dsbench.read.stats.queries import read_temperatures
@@ -113,6 +113,13 @@ def test_published_answers_are_rounded_and_their_faults_are_found() -> None:
     assert differ("Q8", [["1995", "0.034435890"], ["1996", "0.041485521"]], read_published(text), rounded=True) == ""
     assert "expected 0.03" in differ("Q8", [["1995", "0.0444"], ["1996", "0.0415"]], read_published(text), rounded=True)
     assert "1 rows, expected 2" in differ("Q8", [["1995", "0.0344"]], read_published(text), rounded=True)
+
+
+def test_keys_of_parts_are_compared_as_they_are_cut_in_the_published_answer() -> None:
+    text = "\nps_partkey   |value\n1297         |17538456.86\n 344         |15983844.72\n   1         |15451755.62\n    |9.50\n"
+    rows = [["129760", "17538456.86"], ["34452", "15983844.72"], ["101", "15451755.62"], ["57", "9.5"]]
+    assert differ_from_published("Q11", rows, text) == ""
+    assert differ_from_published("Q11", [*rows[:2], ["1011", "15451755.62"], rows[3]], text) != ""
 
 
 def test_what_cannot_be_is_refused_in_one_sentence(called: Program, tmp_path: Path) -> None:

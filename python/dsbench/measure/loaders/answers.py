@@ -125,12 +125,16 @@ def check_answers(core: _core.Bench, kinds: Sequence[str]) -> tuple[Condition, .
 def _published(answers: Sequence[Answer]) -> Condition:
     faults = []
     for one in answers:
-        # The keys of parts are cut there.
-        rows = [[(row[0] or "")[:4], *row[1:]] for row in one.rows] if one.kind == "Q11" else one.rows
-        if fault := differ(one.kind, rows, read_published(one.published), rounded=True):
+        if fault := differ_from_published(one.kind, one.rows, one.published):
             faults.append(f"{one.kind}: {fault}")
     words = f"{len(answers) - len(faults)} of {len(answers)} are the published ones"
     return Condition("answers to the default parameters", not faults, "; ".join([words, *faults[:3]]))
+
+
+def differ_from_published(kind: str, rows: Sequence[Row], text: str) -> str:
+    """As ``differ``. The keys of parts in Q11 are cut there: of six places, with blanks before, four stand."""
+    given = [[(row[0] or "").rjust(6)[:4], *row[1:]] for row in rows] if kind == "Q11" else rows
+    return differ(kind, given, read_published(text), rounded=True)
 
 
 def read_published(text: str) -> list[list[str | None]]:
