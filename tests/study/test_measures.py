@@ -18,7 +18,7 @@ from dsbench.read.text import render_text
 from dsbench.spec import SpecError
 from dsbench.study import Study, begin, best, load, outcomes, shown
 from dsbench.study.record import make_folder, store
-from dsbench.study.results import is_of_run
+from dsbench.study.results import Made, is_of_run
 from dsbench.study.spec import parse
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, phase_rows, run_json, write
 from read.test_stage_costs import STAGES, rows
@@ -210,3 +210,26 @@ def test_a_measure_of_the_whole_run_is_not_one_of_each_stage() -> None:
     assert not is_of_run([made({1: 2.0}, {1: 2.0}), made({1: 3.0}, {1: 4.0})], "qphh")
     assert not is_of_run([made({1: 2.0})], "qphh")
     assert not is_of_run([made({}, {})], "qphh")
+
+
+def test_levels_whose_figures_have_units_of_their_own_are_not_compared(made: Study) -> None:
+    """As those of workloads by the headline, one of which counts transactions and the other its queries."""
+    found = outcomes(made, "headline")
+    assert found.effects is not None
+    every = {one.factors for one in found.effects.main}
+
+    def counted(one: Made) -> Made:
+        name = found.chosen or one.last
+        units = {**one.stages[name].units, "headline": ("tps", "QphH-like")[one.at[0]]}
+        return replace(one, stages={**one.stages, name: replace(one.stages[name], units=units)})
+
+    mixed = replace(found, made=tuple(map(counted, found.made))).choose("headline")
+    assert mixed.effects is not None
+    assert (found.unit, mixed.unit) == ("tps", "")
+    assert {one.factors for one in mixed.effects.main} == every - {(0,)} == {(1,)}
+    assert not any(one.factors == (0,) for one in mixed.effects.shares)
+    whole = sum(one.share for one in found.effects.shares)
+    assert sum(one.share for one in mixed.effects.shares) == pytest.approx(whole)
+    words = f"levels of {found.factors[0]} have figures of several units, which are not compared"
+    assert words in shown.verdict(mixed)
+    assert words not in shown.verdict(found)

@@ -196,8 +196,9 @@ def _some(scales: Sequence[int], brief: bool) -> list[int]:
 
 def _tabulate_taken(rows: Sequence[Row], brief: bool) -> Iterator[Block]:
     """The rate, and what it took of the machine (tables 7, 8 and 12 to 18)."""
-    found = rows[0].part.found
-    heads = [Column("scale"), Column(found.how.label, found.unit, digits=4), *_TAKEN.values()]
+    found, units = rows[0].part.found, {row.part.found.unit for row in rows}
+    heads = [Column("scale"), Column(found.how.label, found.unit if len(units) == 1 else "", digits=4),
+             *_TAKEN.values()]  # fmt: skip
     lines = [(row, [scale, row.mean("", scale), *(_taken(row, name, scale) for name in _TAKEN)])
              for row in rows for scale in _some(row.scales, brief)]  # fmt: skip
     if lines:

@@ -337,7 +337,7 @@ def _chosen(found: Outcomes, measure: str, stage: str) -> Outcomes:
     read = "nopm" if measure == "rate" and len(labels) == 1 and all(labels) else measure
     made = tuple(_with(one, part, read) for one, part in zip(found.made, parts, strict=True))
     units = list(dict.fromkeys(part.units[read] for part in known if part.measured[read]))
-    unit = units[0] if len(units) == 1 else "operations/s" if units and measure == "rate" else how.unit
+    unit = units[0] if len(units) == 1 else "operations/s" if units and measure == "rate" else how.unit * (not units)
     parts_named = () if is_of_run(found.made, measure) else known
     words = "; ".join(dict.fromkeys(part.of_stage for part in parts_named if part.of_stage))
     points = _points(made, varied=any(_LADDER & set(one.sets) for some in found.levels for one in some))
@@ -411,8 +411,31 @@ def _effects(found: Outcomes) -> Effects | None:
     used = [(one, value) for one in found.made if np.isfinite(value := found.value(one))]
     if len(used) < 2:
         return None
-    return effects(
+    every = effects(
         np.array([one.at for one, _ in used], dtype=np.int64), [len(one) for one in found.levels], found.references,
         np.array([one.trial.block for one, _ in used], dtype=np.int64), np.array([value for _, value in used]),
         pairs=found.study.spec.trials.design != "screening", ratios=found.how.geometric,
+    )  # fmt: skip
+    return _of_one_unit(every, [n for n in range(len(found.levels)) if changes_unit(found, n)])
+
+
+def changes_unit(found: Outcomes, factor: int) -> bool:
+    """Whether each level of a factor has a unit of its own, or shares it with some: their values are no ratios."""
+    units: dict[int, set[str]] = {}
+    for one in found.made:
+        if (part := found.part(one)) is not None and part.measured[found.measure]:
+            units.setdefault(one.at[factor], set()).add(part.units[found.measure])
+    return all(len(some) == 1 for some in units.values()) and len(set().union(*units.values())) > 1
+
+
+def _of_one_unit(every: Effects, without: Collection[int]) -> Effects:
+    """``every`` but the effects of factors ``without`` one unit, and their share of the variance. What another factor
+    does at each of their levels remains: that is a ratio of ratios."""
+    apart = [(n,) for n in without]
+    shares = [one for one in every.shares if one.factors not in apart]
+    whole = sum(one.share for one in shares)
+    part = whole / sum(one.share for one in every.shares) if every.shares and apart else 1.0
+    return replace(
+        every, main=tuple(one for one in every.main if one.factors not in apart),
+        shares=tuple(replace(one, share=one.share / part) for one in shares if part > 0),
     )  # fmt: skip

@@ -20,6 +20,7 @@ from dsbench.read.text import render_text
 from dsbench.study import FAILED, Made, Outcomes, Point, Trial, combination
 from dsbench.study.estimate import IN_ORDER, in_common, in_order, reasons
 from dsbench.study.levels import Row, describe_levels, key_columns, list_rows, tabulate_levels
+from dsbench.study.results import changes_unit
 from dsbench.study.stages import each_stage, name_effect, show_effect, tabulate_stages
 
 if TYPE_CHECKING:
@@ -221,7 +222,9 @@ def _verdict(found: Outcomes) -> list[str]:
     told = {at for one in effects.main if one.known for at in one.factors}
     still = [at for at in range(len(found.factors)) if not any(at in one.factors for one in real)]
     lines += _say_quiet(found, effects, [at for at in still if at in told])
-    unknown = [found.factors[at] for at in still if at not in told]
+    apart = [at for at in range(len(found.factors)) if changes_unit(found, at)]
+    lines += [f"levels of {found.factors[at]} have figures of several units, which are not compared" for at in apart]
+    unknown = [found.factors[at] for at in still if at not in told and at not in apart]
     why = "these trials do not set its levels beside each other"
     return lines + [f"nothing can be told of {_join(unknown)}: {why}"] * bool(unknown)
 
