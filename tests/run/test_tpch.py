@@ -122,6 +122,11 @@ def test_keys_of_parts_are_compared_as_they_are_cut_in_the_published_answer() ->
     assert differ_from_published("Q11", [*rows[:2], ["1011", "15451755.62"], rows[3]], text) != ""
 
 
+def test_a_text_that_is_written_like_a_number_without_bounds_is_compared_as_a_text() -> None:
+    assert differ("Q4", [["3e567", "2"], ["nan", "1"]], [["3e567", "2"], ["nan", "1"]]) == ""
+    assert differ("Q4", [["3e567", "2"]], [["4e567", "2"]]) == "column 1 is 3e567, expected 4e567"
+
+
 def test_what_cannot_be_is_refused_in_one_sentence(called: Program, tmp_path: Path) -> None:
     def refused(*words: str) -> str:
         done = called("run", f"private:sqlite?directory={tmp_path}", "--workload", "tpch", *words)

@@ -11,8 +11,10 @@ import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -244,10 +246,10 @@ def _plain(cell: str | None) -> float | str | None:
     """A number where it is one, else the text without the blanks that fill its type."""
     if cell is None:
         return None
-    try:
-        return round(float(cell), 8)
-    except ValueError:
-        return cell.rstrip()
+    with suppress(ValueError):
+        if isfinite(number := float(cell)):  # A text such as 3e567 is no number.
+            return round(number, 8)
+    return cell.rstrip()
 
 
 def _same(column: str, given: float | str | None, wanted: float | str | None, rounded: bool) -> bool:
