@@ -69,6 +69,13 @@ def test_calls_of_all_threads_are_added() -> None:
     assert kernel.read_calls(SUMMARY) == {"recvfrom": 25.0, "sendto": 10.0}
 
 
+def test_an_option_names_kinds() -> None:
+    assert kernel.kinds("none") == ()
+    assert kernel.kinds("stacks") == ("stacks",)
+    assert kernel.kinds("profile") == ("profile", "stacks")
+    assert kernel.kinds("all") == tuple(kernel.KINDS)
+
+
 def test_a_sample_is_of_the_part_that_its_system_call_led_to() -> None:
     found = [(name, pid, kernel.part_of_kernel(frames)) for name, pid, frames in kernel.read_samples(SAMPLES.splitlines())]
     assert found == [
@@ -85,9 +92,9 @@ def test_a_run_has_what_perf_saw_or_says_why_not(tmp_path: Path) -> None:
     assert all(c.holds for c in archive.run.checks[1]), "the check knows of them"
     rows = archive.table("kernel").to_pylist()
     said = [one.message for one in archive.run.warnings if one.code == "perf"]
-    for kind in kernel.KINDS:
-        seen = any(row["what"] == {"calls": "calls", "profile": "part"}[kind] for row in rows)
-        assert seen != any(kernel._WORDS[kind] in message for message in said)
+    for kind, what in (("calls", "calls"), ("profile", "part")):
+        seen = any(row["what"] == what for row in rows)
+        assert seen != any(kernel.KINDS[kind].lacks in message for message in said)
     if {row["what"] for row in rows} >= {"calls", "part"}:
         known = {(one.what, one.name, one.of): one.per_transaction for one in archive.evaluate().kernel[1]}
         # Six messages a transaction; of a busy machine perf loses some, and the clock may tick beside the server.

@@ -18,7 +18,7 @@ _INNODB = {
     "rows_updated", "rows_deleted", "rows_read", "temporary_tables_on_disk", "row_lock_waits", "deadlocks",
 }  # fmt: skip
 _BYTES = {"data_read_bytes", "data_written_bytes", "wal_bytes"}
-_GAUGES = {"dirty_bytes": "bytes", "purge_backlog": "transactions", "checkpoint_age": "bytes"}
+_GAUGES = {"dirty_bytes": "bytes", "purge_backlog": "transactions", "checkpoint_age": "bytes", "checkpoint_max_age": "bytes"}
 
 Open = Callable[[], Target]
 

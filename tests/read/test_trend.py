@@ -113,3 +113,19 @@ def test_archives_of_the_same_name_are_runs_of_their_own_and_copies_count_once(t
     ((history_of_both,), left) = histories(tmp_path / "all", 0.03)
     assert [one.label for one in history_of_both.results] == ["one", "two"]
     assert left == ["one/a01: a copy of again/a01", "one/kept/a01: a copy of again/a01"]
+
+
+def test_a_change_tells_what_became_of_a_transactions_time(tmp_path: Path) -> None:
+    """From the eleventh run on a transaction waits as long again, and all of that for a flush."""
+    spec = {"scales": [1], "cycles": 1, "duration": 1.0}
+    for day in range(20):
+        time_ns, state, of = (2 * MS, "active", None) if day < 10 else (4 * MS, "waiting", "flush")
+        run = run_json({**spec, "threads": 1}, name=f"f{day:02}", started=f"2026-11-{day + 1:02}T10:00:00+00:00")
+        looked = {"scale": 1, "stage": "load", "cycle": 1, "second": 0, "state": state, "class": of, "sessions": 20, "looks": 20}
+        cycles = [cycle_row(1, 1, [time_ns] * ((500 if day < 10 else 250) - day * 7 % 5))]
+        write(tmp_path / "runs", run, {"cycles": cycles, "samples": [looked]})
+    ((found,), _) = histories(tmp_path / "runs", 0.03)
+    (told,) = found.changes
+    assert told.became.startswith("a transaction takes 4 ms instead of 2 ms: ")
+    assert "flush 4 ms instead of 0 ms" in told.became
+    assert "A transaction takes 4 ms instead of 2 ms" in trend.text([found], [])

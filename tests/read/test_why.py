@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import dsbench
@@ -13,7 +15,7 @@ from dsbench.read.several.causes import say_change
 from dsbench.read.stats import shares
 from dsbench.read.stats.shares import Seen, Threads, What, divide, summarise
 from dsbench.read.subjects import find_subject
-from dsbench.read.subjects.why import Why, name_causes
+from dsbench.read.subjects.why import Why, name_causes, read_log_use
 
 
 def parts(seen: Seen) -> dict[str, float]:
@@ -140,3 +142,14 @@ def test_of_many_scales_the_one_of_the_first_screen_is_open_and_the_others_wait_
     assert (opened.title, opened.folded) == (f"Scale {found.row.scale:,}", False)
     assert rest.title == "The other 5, one by one"
     assert all(isinstance(one, Part) and one.folded for one in (rest, *rest.blocks))
+
+
+def test_how_full_innodbs_log_is_is_told_by_seconds_of_the_cycles() -> None:
+    def row(at_s: int, metric: str, value: float, scale: int = 1) -> dict[str, object]:
+        return {"scale": scale, "cycle": 1, "at_ns": at_s * 10**9, "monitor": "server", "metric": metric, "value": value}
+
+    ages = [row(at, "checkpoint_age", age) for at, age in ((-1, 1.0), (1, 90.0), (2, 95.0), (3, 10.0))]
+    most = [row(at, "checkpoint_max_age", 100.0) for at in (-1, 1, 2, 3)]
+    other = [row(1, "checkpoint_age", 1.0, 2), row(4, "checkpoint_age", 1.0)]
+    assert read_log_use(pa.Table.from_pylist(ages + most + other), 1) == 0.9
+    assert isnan(read_log_use(pa.Table.from_pylist(ages), 1))

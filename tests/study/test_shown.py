@@ -16,10 +16,11 @@ from dsbench import study
 from dsbench.read.several import compare
 from dsbench.read.stats.values import Resource
 from dsbench.spec import SpecError
-from dsbench.study import Point, Study, begin, outcomes, results, shown
+from dsbench.study import Point, Study, begin, outcomes, record, results, shown
 from dsbench.study.diagrams import specs
 from dsbench.study.record import extend, make_folder
 from dsbench.study.spec import parse
+from fixtures.archives import MS, cycle_row, run_json, write
 from fixtures.studies import archived
 
 
@@ -272,3 +273,23 @@ def test_archives_of_a_study_are_compared_in_the_order_of_its_levels(made: Study
     elsewhere = [tmp_path / "b.zip", *some]
     assert study.sort_archives(elsewhere) == (elsewhere, "")
     assert compare.read(some[::3]).labels[0].startswith("isolation read-committed, clients 4")
+
+
+def test_levels_tell_what_became_of_a_transactions_time(tmp_path: Path) -> None:
+    """With two clients a transaction takes four times as long, and half of that is for locks."""
+    run = {"target": "mock:", "workload": "select", "scales": [1], "cycles": 1, "duration": 1.0}
+    factor = {"name": "clients", "path": "threads", "levels": [1, 2]}
+    begun, _ = begin(parse({"name": "x", "run": run, "factor": [factor]}), tmp_path / "s")
+    make_folder(begun)
+    for trial in begun.trials:
+        many, name = trial.levels == ("2",), f"trial-{trial.number}"
+        key = {"scale": 1, "stage": "load", "cycle": 1, "second": 0, "looks": 20}
+        looked = [{**key, "state": "active", "sessions": 20}, {**key, "state": "waiting", "class": "lock", "sessions": 20 * many}]
+        cycles = [cycle_row(1, 1, [(4 if many else 1) * MS] * ((500 if many else 1000) + trial.block), threads=1 + many)]
+        spec = run_json({**run, "threads": 1 + many, "target": {"url": "mock:"}}, name=name)
+        write(begun.archives, spec, {"cycles": cycles, "samples": looked})
+        begun = begun.with_trial(replace(trial, status="done", archive=name))
+    record.store(begun)
+    text = shown.text(outcomes(record.load(begun.folder)))
+    assert re.search(r"clients 2 beside 1: a transaction takes (4|3\.9\d) ms instead of 1 ms: .*lock 2 ms instead of 0 ms", text), text
+    assert re.search(r"clients +2 +(4|3\.99\d*) ", text), text

@@ -389,6 +389,44 @@ _TABLES: Final = (
         ),
     ),
     Table(
+        "stacks",
+        "Only with --perf: stacks of the server's processes that were seen on a CPU beside one more cycle after those "
+        "of a load stage; of an embedded database those of the clients. Folded, as tools for flame graphs have them.",
+        (
+            _SCALE,
+            _STAGE,
+            Column("threads", "uint32", "Clients of that cycle on each node.", "threads"),
+            Column("of", "string", "server, or run: the clients, for an embedded database.", few=True),
+            Column(
+                "stack", "string", "Name of the thread and its functions from the outermost on, with ; between. "
+                "[file]: functions without a name; _[k] ends those of the kernel. Empty for all stacks beyond the most "
+                "frequent ones.",
+            ),
+            Column("samples", "uint64", "How often it was seen.", "samples", "sum"),
+            Column("committed", "uint64", "Transactions that the cycle committed.", "transactions"),
+        ),
+    ),
+    Table(
+        "device_times",
+        "Only with --perf: requests of the disks that hold the data, of whomever, from where the kernel gave them to "
+        "the device to their end, beside one more cycle after those of a load stage. How many took between two times, "
+        "both inclusive.",
+        (
+            _SCALE,
+            _STAGE,
+            Column("threads", "uint32", "Clients of that cycle on each node.", "threads"),
+            Column("device", "string", "The kernel's name of the disk.", few=True),
+            Column(
+                "operation", "string", "read, write, forced write (past the device's cache, FUA) or flush (of it).",
+                few=True,
+            ),
+            Column("low_ns", "uint64", "Least time.", "ns"),
+            Column("high_ns", "uint64", "Greatest time.", "ns"),
+            Column("count", "uint64", "Requests that took as long.", "requests", "sum"),
+            Column("committed", "uint64", "Transactions that the cycle committed.", "transactions"),
+        ),
+    ),
+    Table(
         "samples",
         "Where the sessions of the load were, looked at many times a second: one row per second, state, wait and "
         "statement. Sessions divided by looks are the sessions that were there on average.",

@@ -160,7 +160,7 @@ class _Run:
                     with place.visible(self.target, self.base.mark, there=self.base.there):
                         self._describe_system()
                 self.probes = Probes(self.spec, self.server.folder if self.server else None, self.journal)
-                self.perf = possible_kinds(self.spec.perf, self.journal.warn)
+                self.perf = possible_kinds(self.spec.perf, self.known.devices, self.journal.warn)
                 with surroundings.watch_others(self.known, self.journal, self.load):
                     self.load.begin(self.journal, self._url(), self._show_progress)
                     if not self.spec.nodes and self.spec.client == OWN:

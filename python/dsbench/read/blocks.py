@@ -138,6 +138,15 @@ class Diagram:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A diagram that is drawn already: SVG that takes its colours from the page."""
+
+    name: str
+    svg: str = field(repr=False)
+    caption: str = ""
+
+
+@dataclass(frozen=True)
 class Part:
     """Blocks below a heading of their own; ``folded``: a page shows them when they are opened."""
 
@@ -197,4 +206,4 @@ class Notices:
     items: Sequence[Notice]
 
 
-Block = Sentence | Listed | Terms | Table | Diagram | Part | Answer | Notices
+Block = Sentence | Listed | Terms | Table | Diagram | Picture | Part | Answer | Notices

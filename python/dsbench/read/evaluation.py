@@ -20,6 +20,7 @@ from dsbench.read.stats.tpcc import Nopm, Window
 from dsbench.read.stats.values import Collision, Doubt, Floats, Frequency, Index, Interval, Ints, Resource, ScaleResult
 from dsbench.read.subjects import readers
 from dsbench.read.subjects.cost import Seen
+from dsbench.read.subjects.device_times import Timed
 from dsbench.read.subjects.energy import Energy, Grade
 from dsbench.read.subjects.interference import Beside
 from dsbench.read.subjects.kinds import Counted
@@ -29,6 +30,7 @@ from dsbench.read.subjects.nodes import NodeShare
 from dsbench.read.subjects.price import Worth
 from dsbench.read.subjects.probes import Probed
 from dsbench.read.subjects.server_statements import Planned, Ran
+from dsbench.read.subjects.stacks import Profile
 from dsbench.read.subjects.statistics import Change
 from dsbench.read.subjects.why import Why
 
@@ -125,6 +127,10 @@ class Evaluation:
     """By scale: the slowest and the fastest client; empty with one client, or groups that do not do the same."""
     kernel: Mapping[int, tuple[Seen, ...]]
     """By scale: system calls by name, and where the kernel spent its time; empty without --perf."""
+    profile: Mapping[int, Profile]
+    """By scale: what the server did on CPUs, function by function; empty without --perf stacks."""
+    device_times: Mapping[int, tuple[Timed, ...]]
+    """By scale: how long the disks of the data took for their requests; empty without --perf storage."""
     ran: Mapping[int, tuple[Ran, ...]]
     """By scale: what the server counted of each statement; empty where it does not."""
     plans: Mapping[int, tuple[Planned, ...]]

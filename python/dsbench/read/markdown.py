@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from dsbench.read.blocks import Answer, Block, Diagram, Listed, Notices, Part, Sentence, Table, Terms
+from dsbench.read.blocks import Answer, Block, Diagram, Listed, Notices, Part, Picture, Sentence, Table, Terms
 
 
 def render_markdown(blocks: Iterable[Block], level: int = 3) -> str:
@@ -39,7 +39,7 @@ def _lines(block: Block, level: int) -> Iterator[str]:
                 where = f" ({', '.join(one.where)})" if one.where else ""
                 yield f"- **{'VOID' if one.severe else 'warning'}{_escape(where)}**: {_escape(one.text)}"
                 yield from ([f"  {_escape(one.remedy)}"] if one.remedy else [])
-        case Diagram():
+        case Diagram() | Picture():
             return
 
 

@@ -17,6 +17,7 @@ from dsbench.read.blocks import (
     Notice,
     Notices,
     Part,
+    Picture,
     Sentence,
     Table,
     Terms,
@@ -90,7 +91,7 @@ def _lines(block: Block, style: Style) -> Iterator[str]:
             yield from _answer(block, style)
         case Notices(items):
             yield from (line for one in items for line in _notice(one, style))
-        case Diagram():
+        case Diagram() | Picture():
             return
 
 

@@ -376,10 +376,11 @@ class RunSpec(Frozen):
     ] = 20
     """Less often where a look is dear."""
     perf: Annotated[
-        Literal["none", "calls", "profile", "all"],
+        Literal["none", "calls", "profile", "stacks", "storage", "all"],
         About(
             "After the cycles of a load, one more that no rate counts, with Linux's perf beside it: none, calls (the "
-            "system calls of server and clients by name), profile (where the kernel spends its time), or all of them",
+            "system calls of server and clients by name), profile (where the kernel spends its time; and stacks, in "
+            "one more), stacks (a flame graph of the server), storage (times of each request of the device), or all",
             RECORDS, "told", brief=True,
         ),
     ] = "none"

@@ -18,6 +18,7 @@ from dsbench.read.several.files import make_files
 from dsbench.read.stats.effects import LEVEL, Effect, Effects, Share, spearman
 from dsbench.read.text import render_text
 from dsbench.study import FAILED, Made, Outcomes, Point, Trial, combination
+from dsbench.study.causes import say_times, tabulate_times
 from dsbench.study.estimate import IN_ORDER, in_common, in_order, reasons
 from dsbench.study.levels import Row, describe_levels, key_columns, list_rows, tabulate_levels
 from dsbench.study.results import changes_unit
@@ -84,6 +85,8 @@ def tell(found: Outcomes, drawn: Mapping[str, Spec] | None = None) -> Iterator[B
         yield Diagram("effects", drawn["effects"], _CAPTIONS["effects"], wide=True)
     if len(sentences) > _FIRST or found.staged:
         yield Part("What it found", [Listed(sentences)], key="verdict", tab="Effects")
+    if found.effects is not None and (changed := list(say_times(found, found.effects))):
+        yield Part("What became of a transaction's time", [Listed(changed)], key="why", tab="Effects")
     yield Part("Figures", list(tables(found)), key="figures", tab="Effects")
     if drawn:
         # A button of the first diagram switches its axis: that of a linear one is a file for print.
@@ -298,6 +301,7 @@ def tables(found: Outcomes) -> Iterator[Table]:
         heads = [*keys, *(Column(name, used[name]) for name in names)]
         title = f"resources per transaction, median over the trials, at the largest scale{_of_last(found)}"
         yield Table(title, heads, [[*key, *cost] for key, cost in zip(cells, _costs(rows, names), strict=True)])
+    yield from tabulate_times(found)
     if foretold := list(_foretold(found)):
         heads = [Column("storage tool", left=True), Column(f"with the {_short(found)}"), Column("with the DSI"),
                  Column("trials")]  # fmt: skip

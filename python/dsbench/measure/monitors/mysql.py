@@ -73,6 +73,7 @@ _METRICS = (
     _Metric("dirty_bytes", "bytes", ("Innodb_buffer_pool_bytes_dirty", "Rocksdb_memtable_unflushed")),
     _Metric("purge_backlog", "transactions", ("Innodb_history_list_length",), instead=("trx_rseg_history_len",)),
     _Metric("checkpoint_age", "bytes", ("Innodb_checkpoint_age",), instead=("log_lsn_checkpoint_age",)),
+    _Metric("checkpoint_max_age", "bytes", ("Innodb_checkpoint_max_age",)),
 )  # fmt: skip
 
 _OF_INNODB = ("lock_deadlocks", "trx_rseg_history_len", "log_lsn_checkpoint_age")

@@ -11,6 +11,7 @@ import numpy as np
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.subjects.server_statements import say_plans
+from dsbench.read.subjects.stacks import tell_difference
 
 _LEAST: Final = 0.1
 """Share of the larger time from which on a change has a place in the sentence."""
@@ -55,6 +56,17 @@ def tell_changes(sides: Sequence[Sequence[Evaluation]], bases: Sequence[int], na
     rows = [[name, *(one.get(name, 0.0) for one in times)] for name in causes]
     yield Table(f"Time of a transaction at scale {scale}", columns, rows)
     yield from _tell_plans(sides, bases, names)
+
+
+def tell_stacks(sides: Sequence[Sequence[Evaluation]], bases: Sequence[int], names: Sequence[str]) -> Iterator[Block]:
+    """What grew and shrank of what the server does on CPUs, at the largest scale of all; of each side its first run."""
+    firsts = [side[0] for side in sides if side]
+    common = set.intersection(*(set(one.profile) for one in firsts)) if len(firsts) == len(sides) > 1 else set()
+    for number, base in enumerate(bases):
+        if common and number != base:
+            both, called = (firsts[base], firsts[number]), (names[base], names[number])
+            key = f"{firsts[number].stage}-{firsts[number].threads}-{number}"
+            yield from tell_difference(*both, max(common), called, key)
 
 
 def _tell_plans(sides: Sequence[Sequence[Evaluation]], bases: Sequence[int], names: Sequence[str]) -> Iterator[Block]:

@@ -132,6 +132,9 @@ def _tell_causes(section: Section, number: int, names: Sequence[str]) -> Iterato
     if changed := list(causes.tell_changes(section.evaluations, section.bases, names)):
         heading = f"Where the time goes, {section.heading}" if section.heading else "Where the time goes"
         yield Part(heading, changed, key=f"why-{number}", tab="Figures")
+    if flames := list(causes.tell_stacks(section.evaluations, section.bases, names)):
+        heading = f"CPU time by function, {section.heading}" if section.heading else "CPU time by function"
+        yield Part(heading, flames, key=f"stacks-{number}", tab="Figures")
 
 
 def _tell_section(section: Section, names: Sequence[str]) -> Iterator[Block]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isfinite, log, nan
 from pathlib import Path
 from typing import Any, Final
@@ -15,9 +16,10 @@ from dsbench.read.blocks import Answer, Block, Column, Diagram, Listed, Part, Se
 from dsbench.read.choice import Choice, list_stages, make_choice, refuse_missing
 from dsbench.read.draw.several import history as draw_history
 from dsbench.read.draw.theme import Spec
-from dsbench.read.evaluation import evaluate
+from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.format import finite, format_number, shorten
 from dsbench.read.naming import counted
+from dsbench.read.several.causes import read_times, say_change
 from dsbench.read.several.files import make_files
 from dsbench.read.several.settings import OF_WORKLOAD, SAYS_NOTHING, described, product
 from dsbench.read.stats.changes import FEWEST, Change, changes, leaning
@@ -38,6 +40,8 @@ RATE: Final = make_choice("rate")
 STEM: Final = "trend"
 _LETTERS: Final = 40
 """Of a value that a terminal shows."""
+_NEAR: Final = 5
+"""Runs on either side of a change whose transactions' times are set beside each other."""
 _MOST: Final = 8
 """Differences that a terminal shows of a change."""
 _CAPTION: Final = (
@@ -70,6 +74,8 @@ class Changed:
     """The first at the new level."""
     differs: Mapping[str, tuple[str, str]]
     """Name of a setting or version to its values before and from here on."""
+    became: str = ""
+    """What became of a transaction's time, at the largest scale; empty where the archives do not tell."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,9 @@ class History:
         return (changed.change.ratio.value < 1) is self.choice.how.more
 
 
+_Run = tuple[RunRecord, Result, Path]
+
+
 def histories(folder: Path, smallest: float, choice: Choice = RATE) -> tuple[list[History], list[str]]:
     """(the history of each configuration, what was left out and why) of the archives below ``folder``.
 
@@ -117,7 +126,7 @@ def histories(folder: Path, smallest: float, choice: Choice = RATE) -> tuple[lis
     out. ``ArchiveError`` where there is none to read, ``SpecError`` where none has the stage or group of ``choice``.
     """
     stages: dict[str, dict[str, None]] = {}
-    found: dict[tuple[object, ...], list[tuple[RunRecord, Result]]] = {}
+    found: dict[tuple[object, ...], list[_Run]] = {}
     left: list[str] = []
     seen: dict[tuple[str, str, str], Path] = {}
     for path in archives(folder):
@@ -136,7 +145,7 @@ def histories(folder: Path, smallest: float, choice: Choice = RATE) -> tuple[lis
             continue
         (values,) = described([run])
         same = sorted((n, v) for n, v in values.items() if (n in _SAME or n.startswith(OF_WORKLOAD)) and n not in _FREE)
-        found.setdefault((run.host, product(run), *same), []).append((run, result))
+        found.setdefault((run.host, product(run), *same), []).append((run, result, path))
     refuse_missing(stages, choice.stage, choice.group)
     if not found:
         words = f"{folder} holds no archive of a run that is complete"
@@ -166,12 +175,18 @@ def _result(archive: Archive, choice: Choice, stages: dict[str, dict[str, None]]
     return run, Result(archive.name, run.started, run.spec.label, found.value, found.of_stage, unit)
 
 
-def _history(runs: Sequence[tuple[RunRecord, Result]], smallest: float, choice: Choice) -> History:
-    records = [record for record, _ in runs]
-    results = tuple(result for _, result in runs)
+def _history(runs: Sequence[_Run], smallest: float, choice: Choice) -> History:
+    records = [record for record, _, _ in runs]
+    results = tuple(result for _, result, _ in runs)
     rates = choice.how.as_ratios(np.array([result.rate_tps for result in results]))
     found = changes(rates, smallest)
-    told = tuple(Changed(one, results[one.at], dict(_differs(records[one.at - 1], records[one.at]))) for one in found)
+    ends = [0, *(one.at for one in found), len(runs)]
+    levels = [[path for _, _, path in runs[begin:end]] for begin, end in pairwise(ends)]
+    became = [_compare_times(before, after, choice) for before, after in pairwise(levels)]
+    told = tuple(
+        Changed(one, results[one.at], dict(_differs(records[one.at - 1], records[one.at])), words)
+        for one, words in zip(found, became, strict=True)
+    )
     spec = records[-1].spec
     threads = ("highest of " if len(spec.thread_numbers) > 1 else "") + ", ".join(map(str, spec.thread_numbers))
     scales = ", ".join(map(str, spec.scales))
@@ -179,6 +194,20 @@ def _history(runs: Sequence[tuple[RunRecord, Result]], smallest: float, choice: 
     name += f", {results[-1].stage}" if results[-1].stage else ""
     name += f", {choice.how.label}" if choice.how.name != "rate" else ""
     return History(name, results, told, leaning(rates, found), choice)
+
+
+def _compare_times(before: Sequence[Path], after: Sequence[Path], choice: Choice) -> str:
+    """Over the last runs of one level and the first of the next."""
+    sides = [[_of_choice(evaluate(Archive.open(path)), choice) for path in paths]
+             for paths in (before[-_NEAR:], after[:_NEAR])]  # fmt: skip
+    scales = set.intersection(*(set(one.why) for side in sides for one in side))
+    return say_change(*(read_times(side, max(scales)) for side in sides)) if scales else ""
+
+
+def _of_choice(evaluation: Evaluation, choice: Choice) -> Evaluation:
+    """The stage that was chosen, with its last number of threads."""
+    stages = [part for key, part in evaluation.series.items() if key.stage == choice.stage]
+    return stages[-1] if stages else evaluation
 
 
 def _differs(before: RunRecord, after: RunRecord) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -228,6 +257,7 @@ def _tell(history: History, *, brief: bool) -> Iterator[Block]:
             Table(f"What changed at change {at}", heads, shown) if rows
             else Sentence("Nothing else that is known of the runs changed there."),
             *([Sentence(f"and {more} more: see --json", "note")] if more else []),
+            *([Sentence(f"{one.became[:1].upper()}{one.became[1:]}.")] if one.became else []),
         ])  # fmt: skip
     if not brief:
         heads = [Column("started (UTC)", left=True), Column("label", left=True), value,
@@ -277,6 +307,7 @@ def _document(history: History) -> dict[str, Any]:
             "archive": one.result.archive, "started": one.result.started, "label": one.result.label,
             "difference" if how.step else "ratio": {**ends, "level": ratio.level}, "p_value": one.change.p_value,
             "differs": {name: list(values) for name, values in one.differs.items()},
+            "time": one.became or None,
         })  # fmt: skip
     what = {"name": history.name, "measure": how.name, "unit": history.unit}
     whole = {**what, "fell": history.fell, "correlation": history.leaning}

@@ -11,8 +11,9 @@ from dsbench.read.subject import Measure, Read, Subject
 
 NAMES: Final = (
     "warnings", "rate", "load", "legs", "why", "queries", "interference", "latency", "connections", "kinds",
-    "statements", "server_statements", "models", "stages", "cost", "price", "energy", "probes",
-    "machine", "statistics", "course", "nodes", "errors", "checklist", "checks", "durability", "stack", "settings",
+    "statements", "server_statements", "models", "stages", "cost", "stacks", "device_times", "price", "energy",
+    "probes", "machine", "statistics", "course", "nodes", "errors", "checklist", "checks", "durability", "stack",
+    "settings",
 )  # fmt: skip
 
 

@@ -46,6 +46,13 @@ _NAMED: Final = (shares.LATCH, shares.OTHER)
 """Classes of which the wait's own name is said."""
 _OF_LOCKS: Final = 0.1
 """Share of the locks from which on their table is named."""
+_FULL: Final = 0.875
+"""Share of the greatest age of a checkpoint from which on InnoDB writes pages as fast as it can."""
+_OF_DEVICE: Final = (
+    ("flushes", "flush time", "flush"), ("disk reads", "disk read time", "read"),
+    ("disk writes", "disk write time", "write"),
+)  # fmt: skip
+"""Resources that count and time what the device does, with the word for it."""
 _MEASURES: Final = {
     "server-cpu": (shares.CPU, "on a CPU in the server"),
     "cpu-queue": (shares.QUEUE, "waiting for a CPU in the server"),
@@ -54,7 +61,10 @@ _MEASURES: Final = {
     "flush": (shares.FLUSH, "waiting until what is written is durable"),
     "read": (shares.READ, "waiting for reads"), "write": (shares.WRITE, "waiting for writes"),
     "other": (shares.OTHER, "in other waits of the server"), "network": (shares.NETWORK, "on the network"),
-    "client": (shares.CLIENT, "on a CPU in the client"), "unknown": (shares.UNKNOWN, "that is not known"),
+    "client": (shares.CLIENT, "on a CPU in the client"),
+    "client-queue": (shares.CLIENT_QUEUE, "waiting for a CPU in the client"),
+    "client-turn": (shares.CLIENT_TURN, "waiting in the client for its turn"),
+    "unknown": (shares.UNKNOWN, "that is not known"),
 }  # fmt: skip
 
 
@@ -331,11 +341,40 @@ def _remark(evaluation: Evaluation, scale: int, parts: Sequence[Share]) -> Itera
     written = sum(part.share for part in parts if part.kind in (shares.FLUSH, shares.WRITE, shares.LATCH))
     if met and written >= _LEAST:
         yield f"{len(met)} of {len(evaluation.rows.load[scale].cycles)} cycles had a checkpoint"
+    if written >= _LEAST and (full := read_log_use(evaluation.rows.monitors, scale)) >= _FULL:
+        yield (
+            f"InnoDB's log was {full:.0%} full of changes that no checkpoint had written, in the median: near 100% "
+            "statements wait for checkpoints"
+        )
     known = {one.name: one.per_second for one in evaluation.resources.get(scale, ())}
-    for count, time, word in (("flushes", "flush time", "flush"), ("disk reads", "disk read time", "read")):
+    timed = {one.operation: one for one in evaluation.device_times.get(scale, ())}
+    for count, time, word in _OF_DEVICE:
         if known.get(count, 0.0) > 0 and known.get(time, 0.0) > 0:
             mean_ms = known[time] / known[count] / 1e3
-            yield f"the device took {mean_ms:.3g} ms for a {word}, {known[count]:,.0f} of them a second"
+            one = timed.get(word)
+            spread = "" if one is None else f"; beside perf half within {one.p50_ns / 1e6:.3g} ms" + (
+                f", 99 % within {one.p99_ns / 1e6:.3g}" if isfinite(one.p99_ns) else "")  # fmt: skip
+            yield f"the device took {mean_ms:.3g} ms for a {word}, {known[count]:,.0f} of them a second{spread}"
+    flushed_ns = sum(part.time_ns for part in parts if part.kind == shares.FLUSH)
+    made = [one for one in timed.values() if one.operation in ("flush", "forced write", "write")]
+    if made and flushed_ns >= _LEAST * sum(part.time_ns for part in parts):
+        told = " and ".join(f"{one.per_transaction:.3g} {one.operation}{'' if one.operation != 'flush' else 'e'}s of "
+                            f"{one.mean_ns / 1e6:.3g} ms" for one in made)  # fmt: skip
+        waited = f"a transaction waited {flushed_ns / 1e6:.3g} ms for flushes"
+        yield f"{waited}; the device made {told} for each, beside perf"
+
+
+def read_log_use(monitors: pa.Table, scale: int) -> float:
+    """The age of InnoDB's last checkpoint as a share of the greatest that it allows, in the median of the cycles'
+    seconds; nan where it is not told."""
+    here = (pc.field("monitor") == "server") & (pc.field("scale") == scale) & (pc.field("at_ns") >= 0)
+    rows = monitors.filter(here & pc.field("metric").isin(["checkpoint_age", "checkpoint_max_age"])).to_pylist()
+    found: dict[tuple[int, int], dict[str, float]] = defaultdict(dict)
+    for row in rows:
+        found[row["cycle"], row["at_ns"]][row["metric"]] = row["value"]
+    used = [one["checkpoint_age"] / one["checkpoint_max_age"] for one in found.values()
+            if len(one) > 1 and one["checkpoint_max_age"] > 0]  # fmt: skip
+    return float(np.median(used)) if used else float("nan")
 
 
 _COLUMNS: Final = (
