@@ -18,8 +18,11 @@ import pytest
 
 from dsbench.archive import TABLES, Archive
 from dsbench.library import query
+from dsbench.read.commons.about import About, EntryError
 from dsbench.read.commons.audit import audit
-from dsbench.read.commons.entry import About, Entry, EntryError, Package, prepare, verify, write
+from dsbench.read.commons.entry import Entry, Package, write
+from dsbench.read.commons.packing import prepare
+from dsbench.read.commons.verifying import verify
 
 ARCHIVES = Path(__file__).parents[1] / "data/archives"
 SOUND = sorted(path for path in ARCHIVES.glob("*.zip") if path.stem != "cut")

@@ -10,7 +10,8 @@ import pytest
 import dsbench
 from dsbench.archive import Archive
 from dsbench.read.choice import make_choice
-from dsbench.read.commons import entry
+from dsbench.read.commons import about as owner
+from dsbench.read.commons import packing
 from dsbench.read.evaluation import evaluate
 from dsbench.read.several.compare import read
 from dsbench.read.several.shown import document
@@ -81,12 +82,12 @@ def test_a_comparison_has_what_the_money_buys() -> None:
 def test_an_entry_has_the_price_of_its_run_unless_the_publisher_says_another(tmp_path: Path) -> None:
     archive = dsbench.run("private:sqlite", scales=(1,), cycles=1, duration=0.2, threads=1, price="12000 EUR/3y",
                           out=tmp_path)  # fmt: skip
-    silent = entry.prepare(archive.path, entry.describe_owner(None, "", "", "", "", ""))
+    silent = packing.prepare(archive.path, owner.describe_owner(None, "", "", "", "", ""))
     assert silent.entry.about.price == read_price("12000 EUR/3y")
-    said = entry.prepare(archive.path, entry.describe_owner(None, "", "", "2/h", "CHF", ""))
+    said = packing.prepare(archive.path, owner.describe_owner(None, "", "", "2/h", "CHF", ""))
     assert said.entry.about.price == Price(per_hour=2.0, currency="CHF")
     assert json.loads(said.entry.rendered())["about"]["price"] == {"per_hour": 2.0, "currency": "CHF"}
     (tmp_path / "about.toml").write_text('price = "730 EUR/month"')
-    assert entry.read_about(tmp_path / "about.toml").price == Price(per_hour=1.0, currency="EUR")
+    assert owner.read_about(tmp_path / "about.toml").price == Price(per_hour=1.0, currency="EUR")
     (tmp_path / "about.toml").write_text("[price]\nper_hour = 0.5")
-    assert entry.read_about(tmp_path / "about.toml").price == Price(per_hour=0.5)
+    assert owner.read_about(tmp_path / "about.toml").price == Price(per_hour=0.5)

@@ -16,8 +16,11 @@ from typing import Any
 import pytest
 import yaml
 
-from dsbench.read.commons.entry import About, Package, Price, prepare, write
+from dsbench.read.commons.about import About
+from dsbench.read.commons.entry import Package, write
+from dsbench.read.commons.packing import prepare
 from dsbench.read.commons.site import build, check, renew
+from dsbench.spec.price import Price
 from fixtures.archives import copy_stored
 from fixtures.program import Program
 from fixtures.web import Seen, browsed, served
@@ -321,7 +324,8 @@ def test_money_of_two_currencies_is_not_ranked_together_and_less_energy_comes_fi
 ])  # fmt: skip
 def test_what_was_measured_otherwise_is_in_another_group(name: str, changed: dict[str, Any]) -> None:
     from dsbench.archive import Archive
-    from dsbench.read.commons.entry import Entry, describe, describe_group
+    from dsbench.read.commons.entry import Entry
+    from dsbench.read.commons.figures import describe, describe_group
 
     def group(archive: Archive) -> str:
         told = describe(archive)

@@ -49,11 +49,12 @@ def command(
 
     An entry holds run.json, the tables without the trace, and results.csv. Passwords are never in an archive.
     """
-    from dsbench.read.commons import entry
+    from dsbench.read.commons import about as owner
+    from dsbench.read.commons import entry, packing
 
-    said = entry.describe_owner(about, by, machine, price, currency, notes)
+    said = owner.describe_owner(about, by, machine, price, currency, notes)
     kinds = set() if hide == "none" else {word.strip() for word in hide.split(",") if word.strip()}
-    packages = [entry.prepare(path, said, kinds) for path in archives]
+    packages = [packing.prepare(path, said, kinds) for path in archives]
     for package in packages:
         if preview:
             _describe(package)

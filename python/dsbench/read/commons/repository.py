@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from dsbench.read.commons.entry import EntryError
+from dsbench.read.commons.about import EntryError
 
 _FILES: Final = {
     "README.md": "repository.md", "LICENSE": "repository-license.txt", "about.toml": "repository-about.toml",

@@ -18,17 +18,11 @@ from typing import Any, Final
 from dsbench import release
 from dsbench.archive import Archive
 from dsbench.problem import Problem
-from dsbench.read.commons.entry import (
-    FILES,
-    Entry,
-    EntryError,
-    describe_group,
-    list_entries,
-    prepare,
-    read_entry,
-    verify,
-    write,
-)
+from dsbench.read.commons.about import EntryError
+from dsbench.read.commons.entry import FILES, Entry, list_entries, read_entry, write
+from dsbench.read.commons.figures import describe_group
+from dsbench.read.commons.packing import prepare
+from dsbench.read.commons.verifying import verify
 from dsbench.read.evaluation import evaluate
 from dsbench.read.html import environment, read_template
 from dsbench.read.page import page

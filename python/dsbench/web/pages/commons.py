@@ -54,18 +54,18 @@ async def _verify(house: House, place: Any) -> None:
 
 def publish(house: House, asked: Mapping[str, str]) -> None:
     """Makes the page that publishes the archive that ``name`` names."""
-    from dsbench.read.commons.entry import HIDDEN, HIDEABLE
+    from dsbench.read.commons.hiding import HIDDEN, HIDEABLE
 
     path = house.shelf.path(asked.get("name", ""))
     texts, hide = dict.fromkeys(_TEXTS, ""), set(HIDDEN)
     tag("p", f"{path.name} becomes an entry of {house.commons}, which others can check.", "sub")
 
     def prepare() -> Any:
-        from dsbench.read.commons import entry
+        from dsbench.read.commons import about, packing
 
         currency = texts["currency"].strip()
-        about = entry.describe_owner(None, texts["by"], texts["machine"], texts["price"], currency, texts["notes"])
-        return entry.prepare(path, about, hide)
+        said = about.describe_owner(None, texts["by"], texts["machine"], texts["price"], currency, texts["notes"])
+        return packing.prepare(path, said, hide)
 
     async def show() -> None:
         try:

@@ -1,0 +1,86 @@
+"""Who measured, on which machine, at which price: what an archive cannot know."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from dsbench.problem import Problem
+from dsbench.spec import plain
+from dsbench.spec.price import HOW, Price, read_price
+
+UNSEEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+"""Letters that nobody sees, or that turn the text beside them around."""
+_ABOUT: Final = 'it has by, machine, notes and price, such as price = "0.34 USD/h"'
+
+
+class EntryError(Problem):
+    """What cannot be published, or is no entry."""
+
+
+class About(BaseModel):
+    """What an archive cannot know: who measured, on which machine, at which price."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    by: str = Field(default="", max_length=100)
+    machine: str = Field(default="", max_length=100)
+    """Its name in a shop or a rack: entries of one name are one machine."""
+    price: Price | None = None
+    """In a TOML also as a text, such as 1.2 EUR/h."""
+    notes: str = Field(default="", max_length=2000)
+
+    @field_validator("by", "machine", "notes")
+    @classmethod
+    def _seen(cls, value: str) -> str:
+        if UNSEEN.search(value):
+            raise ValueError("holds letters that nobody sees")
+        return value
+
+    @field_validator("price", mode="before")
+    @classmethod
+    def _price_of_text(cls, value: object) -> object:
+        return read_price(value) if isinstance(value, str) else value
+
+
+def read_about(path: Path) -> About:
+    """Who measured, from a TOML; ``EntryError`` names what is wrong there."""
+    try:
+        return About.model_validate(tomllib.loads(path.read_text("utf-8")))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise EntryError(f"--about: {path} cannot be read: {error}", _ABOUT, usage=True) from None
+    except ValidationError as error:
+        raise EntryError(f"--about: {path}: {first_of(error)}", _ABOUT, usage=True) from None
+
+
+def describe_owner(
+    path: Path | None, by: str, machine: str, price: str, currency: str, notes: str
+) -> About:
+    """What the options say of an entry, before what the TOML at ``path`` says; ``currency`` where ``price`` names
+    none."""
+    known = read_about(path) if path else About()
+    given = {"by": by, "machine": machine, "notes": notes}
+    values = known.model_dump() | {name: value for name, value in given.items() if value}
+    try:
+        if price.strip():
+            if currency and not re.fullmatch("[A-Z]{3}", currency):
+                raise EntryError("--currency: has to be three capital letters", "write for instance EUR", usage=True)
+            values["price"] = read_price(price, currency)
+    except ValueError as error:
+        raise EntryError(f"--price: {error}", HOW, usage=True) from None
+    try:
+        return About.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        words = f"--{first['loc'][-1]}: {plain(first['msg'])}"
+        raise EntryError(words, "see dsbench publish --help", usage=True) from None
+
+
+def first_of(error: ValidationError) -> str:
+    """The first thing that is wrong, in words."""
+    one = error.errors()[0]
+    return f"{'.'.join(str(part) for part in one['loc']) or 'all of it'}: {plain(one['msg'])}"

@@ -1,0 +1,84 @@
+"""Whether the rows of an archive can be those of one run: every count is held against the others that it follows from.
+
+A run counts the same thing in several places: transactions by thread, in the histogram and in the course; times by
+their sums and by their buckets; what the database kept by the clients and by the check. Whoever changes a figure
+afterwards has to change all of them, and none of these rules needs the machine.
+
+``rows`` adds the rows up. One file for each subject: ``whole`` (is all there that was asked for), ``kept`` (what the
+database kept), ``pace`` (open loops, levels, searches), ``clients``, ``times`` (histograms and courses), ``counters``
+(of server and machine), ``described`` (durability, stack, sizes, workload). ``RULES`` has the name of each rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from dsbench.archive import Archive, ArchiveError
+from dsbench.read.commons.audit import clients, counters, described, kept, pace, times, whole
+from dsbench.read.commons.audit.rows import Rows
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Two parts of an archive that cannot both be true."""
+
+    rule: str
+    sentence: str
+
+
+RULES: Final[Mapping[str, Callable[[Rows], Iterator[str]]]] = {
+    "complete": whole.complete,
+    "checks": kept.checks,
+    "kept rows": kept.kept_rows,
+    "sums": kept.sums,
+    "ladder": whole.ladder,
+    "load": whole.settings_of_load,
+    "pace": pace.paced,
+    "levels": pace.graded,
+    "search": pace.search,
+    "clients": clients.clients,
+    "times": clients.times,
+    "remote": clients.remote,
+    "idle clients": clients.idle,
+    "histograms": times.histograms,
+    "buckets": times.buckets,
+    "courses": times.courses,
+    "greatest times": times.greatest,
+    "copies": times.copies,
+    "monitors": counters.monitors,
+    "servers": counters.servers,
+    "machines": counters.machines,
+    "samples": counters.samples,
+    "format": whole.of_its_format,
+    "order": counters.order,
+    "lasted": counters.lasted,
+    "clock": counters.clock,
+    "errors": clients.errors,
+    "ceilings": clients.ceilings,
+    "switches": described.switches,
+    "description": described.described,
+    "building": described.built,
+    "workload": described.workload,
+}
+"""What an archive is held against, each rule by its name."""
+
+
+def audit(archive: Archive) -> list[Contradiction]:
+    """What in ``archive`` cannot be true, the first of each rule; empty where nothing speaks against it."""
+    try:
+        rows = Rows(archive)
+    except (ArchiveError, ValueError, LookupError, TypeError, ArithmeticError, pa.ArrowException) as error:
+        return [Contradiction("readable", str(error))]
+    found = []
+    for name, rule in RULES.items():
+        try:
+            first = next(iter(rule(rows)), None)
+        except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, pa.ArrowException) as error:
+            first = f"its rows cannot be added up: {error}"
+        if first:
+            found.append(Contradiction(name, first))
+    return found

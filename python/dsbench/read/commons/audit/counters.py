@@ -1,0 +1,192 @@
+"""Whether the counters of the server and of the machine go on, and saw what the clients did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dsbench.archive.columns import LOCAL
+from dsbench.read.commons.audit.rows import CYCLE, ENOUGH, LATE_NS, Key, Rows, plain, where
+
+_COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
+    "postgres": ("commits", "rollbacks"), "mysql": ("statements",), "firebird": ("page_fetches",),
+}  # fmt: skip
+"""By engine: counters of the server that each transaction raises."""
+_SEEN: Final = 0.75
+"""Share of the transactions of a cycle that the server has counted at least when the cycle ends."""
+_HALF: Final = 0.55
+"""The same of three cycles, of which the last may not be counted yet."""
+
+
+def monitors(run: Rows) -> Iterator[str]:
+    """Counters never go back, and a machine was watched as long as its cycle."""
+    rows = run.tables["monitors"]
+    if not rows.num_rows:
+        return
+    grows = np.array([str(unit).endswith("total") for unit in rows["unit"].to_pylist()])
+    words = ("stage", "node", "monitor", "metric")
+    names = [np.array(rows[name].to_pylist(), dtype=object).astype(str) for name in words]
+    at, value = rows["at_ns"].to_numpy(), rows["value"].to_numpy()
+    scale, cycle = rows["scale"].to_numpy(), rows["cycle"].to_numpy()
+    threads = rows["threads"].to_numpy()
+    order = np.lexsort((at, *names[::-1], threads, cycle, scale))
+    columns = (scale, cycle, threads, *names)
+    same = np.ones(len(order) - 1, dtype=bool)
+    for column in columns:
+        ordered = column[order]
+        same &= ordered[1:] == ordered[:-1]
+    ordered = value[order]
+    back = same & grows[order][1:] & (ordered[1:] < ordered[:-1] - 1e-6 * np.abs(ordered[:-1]))
+    if back.any():
+        first = order[1:][back][0]
+        yield f"scale {scale[first]}, cycle {cycle[first]}: the counter {names[2][first]} {names[3][first]} goes back"
+    longest = run.longest
+    ends: dict[Key, int] = {}
+    os_rows = rows.filter((pc.field("monitor") == "os") & (pc.field("node") == "local"))
+    for row in os_rows.group_by(list(CYCLE)).aggregate([("at_ns", "max")]).to_pylist():
+        ends[row["scale"], row["stage"], row["cycle"]] = row["at_ns_max"]
+    for key, end in ends.items():
+        if key in longest and key in run.finished and end < 0.7 * longest[key] - 2e9:
+            yield f"{where(key)} lasted {longest[key] / 1e9:.4g} s, and its machine was watched for {end / 1e9:.4g} s"
+
+
+def servers(run: Rows) -> Iterator[str]:
+    """The server saw as many transactions as the clients."""
+    metrics = _COUNTED.get(run.run.engine)
+    if metrics is None or plain(run.run.settings.get("track_counts", "on")) == "off":
+        return
+    rows = run.tables["monitors"].filter(pc.field("monitor") == "server")
+    rows = rows.filter(pc.is_in(pc.field("metric"), pa.array(metrics)))
+    found = rows.group_by([*CYCLE, "metric"]).aggregate([("value", "min"), ("value", "max")]).to_pylist()
+    seen: dict[Key, dict[str, tuple[float, float]]] = {}
+    for row in found:
+        key = (row["scale"], row["stage"], row["cycle"])
+        seen.setdefault(key, {})[row["metric"]] = row["value_min"], row["value_max"]
+    if (lacking := run.finished - seen.keys()) and run.run.engine != "firebird":  # There it needs rights.
+        yield f"{where(min(lacking))}: nothing says what its server counted"
+    ended = run.whole
+    for key, count in ended.items():
+        # PostgreSQL tells others what it counted once in a second.
+        late = run.run.engine == "postgres" and run.longest.get(key, 0) < 2 * 10**9
+        counted = sum(most - least for least, most in seen.get(key, {}).values())
+        if key in seen and not late and count >= ENOUGH and counted < _SEEN * count:
+            yield f"{where(key)}: {count:,} transactions ended, and its server counted {counted:,.0f}"
+    wholes: dict[Key, float] = {}
+    for row in rows.group_by(["scale", "stage", "metric"]).aggregate([("value", "min"), ("value", "max")]).to_pylist():
+        whole = (row["scale"], row["stage"])
+        wholes[whole] = wholes.get(whole, 0.0) + row["value_max"] - row["value_min"]
+    for whole, counted in wholes.items():
+        counts = [count for key, count in ended.items() if key[:2] == whole]
+        if len(counts) > 2 and sum(counts) >= ENOUGH and counted < _HALF * sum(counts):
+            yield f"scale {whole[0]}: {sum(counts):,} transactions ended, and its server counted {counted:,.0f}"
+
+
+def order(run: Rows) -> Iterator[str]:
+    """The machine's own counters go on from cycle to cycle, in the order of the scales and no longer than the run."""
+    rows = run.tables["monitors"].filter((pc.field("monitor") == "os") & (pc.field("node") == "local"))
+    switches = rows.filter(pc.field("metric") == "context_switches")
+    spans = sorted(
+        (row["value_min"], row["value_max"], (row["scale"], row["stage"], row["cycle"]))
+        for row in switches.group_by(list(CYCLE)).aggregate([("value", "min"), ("value", "max")]).to_pylist()
+    )
+    if lacking := run.finished - {key for *_, key in spans}:
+        yield f"{where(min(lacking))}: nothing says what its machine counted"
+    if run.run.resumed:
+        return  # Perhaps on a machine that was started anew.
+    for begin, end, one in spans:
+        if not begin < end:
+            yield f"{where(one)}: the counters of its machine stood still"
+    for (_, end, one), (begin, _, other) in pairwise(spans):
+        if begin < end or (one[:2] == other[:2] and other[2] < one[2]):
+            yield f"{where(one)}: by its machine's counters it did not end before {where(other)}"
+    begun = {key[:2]: at for at, _, key in reversed(spans)}
+    first = [min((at for (scale, _), at in begun.items() if scale == segment.scale), default=None)
+             for segment in run.run.segments if segment.first_cycle == 1]  # fmt: skip
+    known = [at for at in first if at is not None]
+    if any(later < earlier for earlier, later in pairwise(known)):
+        yield "by its machine's counters its scales were made in another order"
+
+
+def lasted(run: Rows) -> Iterator[str]:
+    """By the time that its CPUs counted, a run lasted no longer than it says."""
+    if run.run.resumed or not run.run.cpus or not run.run.ended:
+        return
+    rows = run.tables["monitors"].filter((pc.field("monitor") == "os") & (pc.field("node") == "local"))
+    spent: dict[Key, float] = {}
+    for row in rows.filter(pc.starts_with(pc.field("metric"), "cpu_")).to_pylist():
+        key = (row["scale"], row["stage"], row["cycle"], row["at_ns"])
+        spent[key] = spent.get(key, 0.0) + row["value"]
+    if spent:
+        lasted = (datetime.fromisoformat(run.run.ended) - datetime.fromisoformat(run.run.started)).total_seconds()
+        by_cpus = (max(spent.values()) - min(spent.values())) / run.run.cpus
+        if not by_cpus <= 1.1 * lasted + 5:
+            yield f"by its machine's CPUs its cycles took {by_cpus:.4g} s, and the whole run {lasted:g} s"
+
+
+def machines(run: Rows) -> Iterator[str]:
+    """What a machine did around a cycle lasted as long, and took no more CPU time than it has."""
+    longest = run.longest
+    client = run.add_up("cycles", (*CYCLE, "node"), "cpu_ns")
+    rows = run.tables["machine"].to_pylist()
+    watched = {(row["scale"], row["stage"], row["cycle"]) for row in rows}
+    if run.run.format > 1 and (lacking := run.finished - watched):
+        yield f"{where(min(lacking))}: nothing says what its machine did"
+    for row in rows:
+        key = (row["scale"], row["stage"], row["cycle"])
+        span = row["span_ns"]
+        if row["node"] == LOCAL and row["cpus"] and run.run.cpus and row["cpus"] != run.run.cpus:
+            yield f"{where(key)}: its machine has {row['cpus']} CPUs, and by its description {run.run.cpus}"
+        if key not in longest or not span:
+            continue
+        if span < longest[key] - 50 * LATE_NS:
+            yield f"{where(key)} lasted {longest[key] / 1e9:.4g} s, its machine was looked at for {span / 1e9:.4g} s"
+        if not row["cpus"]:
+            continue
+        whole = row["cpus"] * span
+        parts = ("run_ns", "server_ns", "kernel_ns", "others_ns", "idle_ns", "stolen_ns")
+        spent = sum(row[name] or 0 for name in parts)
+        if any(row[name] is None for name in parts):
+            continue
+        if not 0.5 * whole - 1e9 < spent < 1.5 * whole + 1e9:
+            yield f"{where(key)}: {spent / 1e9:.4g} s of CPU time on {row['cpus']} CPUs in {span / 1e9:.4g} s"
+        if client.get((*key, row["node"]), (0,))[0] > 1.2 * whole + 1e9:
+            yield f"{where(key)}: its clients took more CPU time than the machine has"
+
+
+def samples(run: Rows) -> Iterator[str]:
+    """No more sessions of the load were seen than there were."""
+    there: dict[Key, int] = {}
+    for row in run.tables["groups"].to_pylist():
+        key = (row["scale"], row["stage"], row["cycle"])
+        there[key] = there.get(key, 0) + (row["clients"] or 0) * max(row["connections"] or 1, 1)
+    seen = run.tables["samples"].group_by([*CYCLE, "second"]).aggregate([("sessions", "sum"), ("looks", "max")])
+    for row in seen.to_pylist():
+        key = (row["scale"], row["stage"], row["cycle"])
+        if key in there and row["sessions_sum"] > (there[key] + 1) * (row["looks_max"] or 0):
+            looks = row["looks_max"]
+            yield f"{where(key)}: {row['sessions_sum']:,} sessions were seen in {looks} looks at {there[key]}"
+
+
+def clock(run: Rows) -> Iterator[str]:
+    """Times of day go on."""
+    times = [run.run.started, *(segment.started for segment in run.run.segments), run.run.ended or ""]
+    try:
+        read = [datetime.fromisoformat(time) for time in times if time]
+    except ValueError:
+        yield "a time of day is none"
+        return
+    if run.run.resumed:
+        return
+    if any(later < earlier for earlier, later in pairwise(read)):
+        yield "the run ended, or went on, before it began"
+        return
+    measured = sum(run.longest.values()) / 1e9
+    if len(read) > 1 and run.run.ended and measured > (read[-1] - read[0]).total_seconds() + 2:
+        lasted = (read[-1] - read[0]).total_seconds()
+        yield f"its cycles lasted {measured:.4g} s, and the whole run {lasted:g} s"

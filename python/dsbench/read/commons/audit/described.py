@@ -1,0 +1,120 @@
+"""Whether a run says what it was: durable or not, on what, of which size, which workload."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Final
+
+import pyarrow.compute as pc
+
+from dsbench.read.commons.audit.rows import MOST, Rows, plain
+from dsbench.workloads import find, names
+
+_SWITCHES: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
+    "postgres": {
+        "fsync": frozenset({"on"}), "full_page_writes": frozenset({"on", "off"}),
+        "synchronous_commit": frozenset({"on", "local", "remote_write", "remote_apply"}),
+    },
+    "mysql": {"innodb_flush_log_at_trx_commit": frozenset({"1"})},
+    "sqlite": {"synchronous": frozenset({"full", "extra"}), "journal_mode": frozenset()},
+    "firebird": {},
+}  # fmt: skip
+"""By engine: switches that each archive of it has, with the values that lose nothing; none: any value."""
+_SMALL: Final = 2**23
+"""Bytes of a database that may be anything but its rows."""
+_EMPTY: Final = 2**25
+"""Bytes that the files of a product may have without a row: InnoDB makes them before they are needed."""
+_LESS: Final = 0.6
+"""Share of a size that the same rows have at least, however they were loaded."""
+
+
+def switches(run: Rows) -> Iterator[str]:
+    """What was durable is said, and agrees with the settings."""
+    if run.run.engine != "mock" and not run.run.durability:
+        yield "it does not say whether what was committed is durable"
+        return
+    values = {switch.switch: switch for switch in run.run.durability}
+    for name, good in _SWITCHES.get(run.run.engine, {}).items():
+        switch = values.get(name)
+        if switch is None and "rocksdb_flush_log_at_trx_commit" not in values:
+            yield f"it does not say what {name} was"
+        elif switch and good and switch.safe and str(switch.value).lower() not in good:
+            yield f"it calls {name} = {switch.value} durable"
+    for place, settings in (("was set to", run.run.spec.target.settings), ("is set to", run.run.settings)):
+        for name, value in settings.items():
+            if name in values and plain(values[name].value) != plain(value):
+                yield f"{name} {place} {value}, and among the switches it is {values[name].value}"
+
+
+def described(run: Rows) -> Iterator[str]:
+    """Each layer of the stack is said, and the server has one version."""
+    if run.run.engine == "mock":
+        return
+    layers = {layer.layer for layer in run.run.stack if layer.items}
+    for layer in ("core", "operating system", "file system", "RDBMS"):
+        if layer not in layers and not (layer in ("core", "operating system", "file system") and not run.run.stack):
+            yield f"it does not describe the {layer}"
+    if not run.run.stack:
+        yield "it describes no machine"
+    if not run.run.server_version:
+        yield "it does not say which version of the server it was"
+    said = run.run.item("RDBMS", "version")
+    if said and run.run.server_version and _numbers(said) != _numbers(run.run.server_version):
+        yield f"its server is {said[:40]!r} in one place and {run.run.server_version[:40]!r} in another"
+
+
+def _numbers(version: str) -> str:
+    found = re.search(r"\d+(\.\d+)+", version)
+    return found[0] if found else version
+
+
+def built(run: Rows) -> Iterator[str]:
+    """A scale has its rows before it has its cycles."""
+    phases = run.tables["phases"].to_pylist()
+    for row in phases:
+        if row["duration_ns"] is not None and not 0 <= row["duration_ns"] < MOST:
+            yield f"scale {row['scale']}: {row['phase']} took {row['duration_ns']} ns"
+    if run.run.spec.existing or run.run.reused or run.run.resumed:
+        return
+    built = {row["scale"] for row in phases}
+    for scale in sorted({key[0] for key in run.finished} - built):
+        yield f"scale {scale}: nothing says how it was built"
+    sizes = {row["scale"]: row["size_bytes"] for row in phases if row["size_bytes"] and row["phase"] == "foreign_key"}
+    for (low, small), (high, large) in pairwise(sorted(sizes.items())):
+        if large < small:
+            yield f"scale {high} is smaller than scale {low}"
+    yield from _sizes(run, sizes)
+
+
+def _sizes(run: Rows, sizes: Mapping[int, int]) -> Iterator[str]:
+    """A database is as large as its rows make it, and as the monitor saw it before the first cycle."""
+    rows = {row["scale"]: row["rows"] for row in run.tables["phases"].to_pylist() if row["phase"] == "populate"}
+    least, most = find(run.run.spec.workload, run.run.spec.workload_settings).row_bytes
+    if any(switch.switch.startswith("rocksdb") for switch in run.run.durability):
+        least = 0  # It compresses.
+    seen = run.tables["monitors"].filter((pc.field("metric") == "database_size") & (pc.field("cycle") == 1))
+    first = {row["scale"]: row["value"] for row in reversed(seen.sort_by("at_ns").to_pylist())}
+    for scale, size in sizes.items():
+        count = rows.get(scale, 0)
+        if most and count and not _LESS * least * count <= size <= most * count / _LESS + _EMPTY:
+            yield f"scale {scale}: {count:,} rows of {run.run.spec.workload} do not have {size:,} bytes"
+        if count and size > _SMALL and scale in first and not _LESS * size <= first[scale] <= size / _LESS:
+            yield f"scale {scale}: it was built with {size:,} bytes, and had {first[scale]:,.0f} before its first cycle"
+
+
+def workload(run: Rows) -> Iterator[str]:
+    """A workload is what it is called."""
+    name = run.run.spec.workload
+    if name not in names():
+        yield f"no workload of this dsbench is called {name[:40]!r}"
+        return
+    known = find(name, run.run.spec.workload_settings)
+    said = run.run.workload or known
+    for what in ("label", "headline", "specification"):
+        if (mine := getattr(said, what)) != (its := getattr(known, what)):
+            yield f"it calls the {what} of {name} {mine!r}, and it is {its!r}"
+    if known.kinds and (strange := {str(kind) for kind in run.tables["cycles"]["kind"].unique().to_pylist()}
+                        - {kind.name for kind in known.kinds}):  # fmt: skip
+        yield f"{name} has no transaction {min(strange)!r}"

@@ -1,0 +1,85 @@
+"""Whether the database kept what clients say that they committed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from math import inf
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dsbench.read.commons.audit.rows import CYCLE, ENOUGH, Rows, where
+from dsbench.spec.run import TURN_RAMP_UP_S, turn_s
+
+_WRITING: Final = ("tpcb-like", "simple-update")
+"""Scripts of pgbench that write a row of history for each transaction."""
+_SUMMED: Final = {"payments": "payment", "order_statuses": "order_status", "delivery_transactions": "delivery"}
+"""What the clients of TPC-C add up for the check, and the transaction that it is of."""
+_UNEVEN: Final = 3.0
+"""How many times the rate of a trial its ramp-up may have had."""
+
+
+def checks(run: Rows) -> Iterator[str]:
+    """The database kept its promises at each scale."""
+    for scale, conditions in run.run.broken.items():
+        yield f"scale {scale}: the check found that {conditions[0].name} does not hold"
+    stages = [stage.work for stage in run.run.stages]
+    if ("check" in stages or not stages) and not run.run.spec.existing:
+        for scale in sorted({key[0] for key in run.finished} - set(run.run.checks)):
+            yield f"scale {scale}: its check is missing"
+
+
+def kept_rows(run: Rows) -> Iterator[str]:
+    """What the check counted in the database is what the clients counted."""
+    counted = ("committed", "early_commits", "late_commits", "unknown")
+    kept = run.add_up("cycles", ("scale", "cycle"), *counted)
+    # Of scripts some write no history.
+    writing = pc.is_in(pc.field("kind"), pa.array(_WRITING)) if run.run.spec.workload == "scripted" else None
+    written = run.add_up("cycles", ("scale", "cycle"), *counted, of=writing)
+    first: dict[int, int] = {}
+    for segment in run.run.segments:
+        first[segment.scale] = segment.first_cycle
+    for scale, conditions in run.run.checks.items():
+        for one in conditions:
+            found = re.fullmatch(r"history (\d+), committed (\d+)", one.detail)
+            if found is None:
+                continue
+            if found[1] != found[2] and one.holds:
+                yield f"scale {scale}: the check says that {found[1]} rows are {found[2]}"
+            here = [key for key in kept if key[0] == scale and key[1] >= first.get(scale, 1)]
+            least = sum(sum(written.get(key, (0, 0, 0, 0))[:3]) for key in here)
+            most = sum(sum(kept[key]) for key in here)
+            if not least <= int(found[2]) <= most + _beside(run, scale):
+                yield f"scale {scale}: the check found {int(found[2]):,} transactions, the cycles have {least:,}"
+
+
+def _beside(run: Rows, scale: int) -> float:
+    """Transactions at most that the database of ``scale`` has and no table: what others did before, and cycles that no
+    rate counts, of a ramp-up or warm-up, before a search for a rate, of a trial of places, and the one beside perf."""
+    spec, extra = run.run.spec, run.run.spec.model_extra or {}
+    warmed = any(until != "time" for until in run.tables["groups"]["until"].to_pylist())
+    found = extra.get("find_ramp_up") or spec.objective or spec.graduated
+    if run.run.reused or spec.perf != "none" or found or warmed or run.run.resumed:
+        return inf
+    tried = run.run.placement_tried
+    if tried is None or scale != run.run.segments[0].scale:
+        return 0
+    best = max((ended * 1e9 / run.longest[key] for key, ended in run.whole.items() if key[0] == scale), default=0.0)
+    rates = (*tried.free_tps, *tried.follow_tps) or (best,)  # A first turn in which no client could follow.
+    return _UNEVEN * sum(rates) * (turn_s(spec.duration) + TURN_RAMP_UP_S) + ENOUGH
+
+
+def sums(run: Rows) -> Iterator[str]:
+    """What clients added up for the check is as many as they committed."""
+    if not run.tables["sums"].num_rows:
+        return
+    kept = run.add_up("cycles", (*CYCLE, "kind"), "committed", "early_commits", "late_commits", "unknown")
+    for key, (value,) in run.add_up("sums", (*CYCLE, "name"), "value").items():
+        kind = _SUMMED.get(key[3])
+        if kind is None or (*key[:3], kind) not in kept:
+            continue
+        *counts, unknown = kept[*key[:3], kind]
+        if not sum(counts) <= value <= sum(counts) + unknown:
+            yield f"{where(key)}: its clients committed {sum(counts):,} {kind}, and added up {value:,}"

@@ -1,0 +1,92 @@
+"""Whether starts were as they had to be: in an open loop, at the levels of a graduated load, in a search for a rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from dsbench.archive.asked import Asked
+from dsbench.read.commons.audit.rows import Key, Rows, where
+from dsbench.read.stats.capacity import Judged, Step, lowest, next_step
+from dsbench.read.subjects.load import Tried, read_loads, search_of
+from dsbench.spec.run import GRADES
+
+_GRADED: Final = 2e-3
+"""What rates that are rounded to four digits are off, relatively."""
+_SIGMAS: Final = 8
+"""Standard deviations by which no count of a Poisson process lies off."""
+
+
+def paced(run: Rows) -> Iterator[str]:
+    """In an open loop no more ends than is due: what the demanded rate comes to over the cycle and its ramp-up."""
+    ended: dict[Key, int] = {}
+    for key, values in run.ended.items():
+        ended[*key[:3], key[5]] = ended.get((*key[:3], key[5]), 0) + values[0] + values[1]
+    legs = run.run.spec.legs
+    for row in run.tables["groups"].to_pylist():
+        if row["pacing"] not in ("poisson", "constant") or row["rows_per_s"] is not None:
+            continue
+        key = (row["scale"], row["stage"], row["cycle"], row["group"])
+        due = sum(leg.due(leg.duration_s) for leg in legs) if legs else 0.0
+        if row["rate_per_s"] and not legs:
+            due = row["rate_per_s"] * (row["duration_ns"] + (row["ramp_up_ns"] or 0)) / 1e9
+        most = due + _SIGMAS * due**0.5 + _SIGMAS
+        if due and ended.get(key, 0) > most:
+            yield f"{where(key)}: {ended[key]:,} transactions ended of {due:,.0f} that were due"
+
+
+def graded(run: Rows) -> Iterator[str]:
+    """A graduated load has each of its levels, at that share of the first one's rate."""
+    spec = run.run.spec
+    rows = [row for row in run.tables["groups"].to_pylist() if row["level"] is not None]
+    if rows and not spec.graduated:
+        yield "nobody asked for the levels that its load has"
+    if not spec.graduated:
+        return
+    for scale in sorted({key[0] for key in run.finished}):
+        found: dict[float, list[float]] = {}
+        cycles: dict[float, set[int]] = {}
+        for row in (row for row in rows if row["scale"] == scale):
+            found.setdefault(row["level"], []).append(row["rate_per_s"])
+            cycles.setdefault(row["level"], set()).add(row["cycle"])
+        full = next(iter(found.get(GRADES[0], ())), 0.0)
+        for level in GRADES:
+            if (there := len(cycles.get(level, ()))) != spec.cycles:
+                yield f"scale {scale}: {spec.cycles} cycles at {level} % were asked for, and there are {there}"
+            off = [rate for rate in found[level] if level and abs(rate - full * level / 100) > _GRADED * full]
+            if off:
+                yield f"scale {scale}: {off[0]:g} starts per second are not {level} % of {full:g}"
+        order = [level for level, _ in sorted(cycles.items(), key=lambda one: min(one[1]))]
+        if order != sorted(order, reverse=True):
+            yield f"scale {scale}: its levels are not in their order"
+
+
+def search(run: Rows) -> Iterator[str]:
+    """Each step of a search for a rate is the one that follows from those before it, and the last one ends it."""
+    spec = run.run.spec
+    if not spec.objective:
+        return
+    wanted = [(one.allowed, one.limit_ns / 1e9) for one in spec.objectives]
+    search = search_of(spec)
+    for scale, load in read_loads(run.tables, spec.objectives, spec.duration).items():
+        for at, one in enumerate(load.tried):
+            steps = [[before.steps[number] for before in load.tried[:at]] for number in range(len(wanted))]
+            step = next_step(steps, wanted, search, one.demanded)
+            if step is None:
+                yield from _end_of_search(scale, load.tried[at:], steps, wanted, spec)
+                break
+            if abs(one.demanded - step.rate) > _GRADED * step.rate or abs(one.seconds - step.seconds) > 1e-2:
+                words = f"{one.demanded:,.6g}/s for {one.seconds:g} s, and {step.rate:,.6g}/s for {step.seconds:.4g} s"
+                yield f"scale {scale}, cycle {one.cycle}: its search went on with {words} follow from the steps before"
+                break
+
+
+def _end_of_search(
+    scale: int, rest: Sequence[Tried], steps: Sequence[Sequence[Step]], wanted: Sequence[Judged], spec: Asked
+) -> Iterator[str]:
+    found = lowest(steps, wanted)
+    rates = {one.demanded for one in rest}
+    if found is None or any(abs(rate - found[1].rate) > _GRADED * found[1].rate for rate in rates):
+        yield f"scale {scale}: its search was over, and it went on with {min(rates):,.6g}/s"
+    elif not spec.graduated and len(rest) != spec.cycles:
+        yield f"scale {scale}: {spec.cycles} cycles at the rate it found were asked for, and there are {len(rest)}"

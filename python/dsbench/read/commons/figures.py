@@ -1,0 +1,194 @@
+"""What an ``entry.json`` says of its archive, and what follows from its tables: stack, conditions, figures."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final
+
+from dsbench.archive import Archive, RunRecord
+from dsbench.read.answer import highest, say
+from dsbench.read.commons.entry import Entry
+from dsbench.read.evaluation import Evaluation, evaluate
+from dsbench.read.naming import by_client, counted, limited, pacing, server, unsafe
+from dsbench.read.subjects.energy import Energy
+from dsbench.spec import OPTIONS
+
+_LINE: Final = 80
+"""Letters of a setting in the words of a group."""
+_TOLD: Final = frozenset({
+    "cycles", "shortest", "duration", "threads", "peak", "nodes", "isolation", "rate", "objective", "graduated", "load",
+    "pace", "terminals", "ramp_up",
+})  # fmt: skip
+"""Options that the group, or a column of their own, tells."""
+
+
+def describe_packed(content: bytes) -> dict[str, Any]:
+    """``describe`` of the archive in a zip."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "archive.zip")
+        file.write_bytes(content)
+        return describe(Archive.open(file))
+
+
+def describe(archive: Archive) -> dict[str, Any]:
+    """What an ``entry.json`` says of its archive."""
+    evaluation, run = evaluate(archive), archive.run
+    return {
+        "measured": run.started[:10],
+        "dsbench": run.dsbench,
+        "sentence": say(evaluation, run).replace(" on this machine", ""),
+        "system": describe_system(run),
+        "conditions": describe_conditions(evaluation, run),
+        "figures": compute_figures(evaluation),
+    }
+
+
+def describe_system(run: RunRecord) -> dict[str, Any]:
+    """The stack in a few words each; empty where the archive does not say."""
+    virtual = run.item("operating system", "virtual machine")
+    disks = [str(text) for layer in run.stack if layer.layer == "storage backend"
+             for name, text in layer.items.items() if name.startswith("disk ")]  # fmt: skip
+    return {
+        "product": server(run) or run.engine,
+        "engine": run.engine,
+        "cpu": run.item("core", "CPU"),
+        "cpus": run.cpus,
+        "ram": run.item("core", "RAM"),
+        "storage": "; ".join(disks),
+        "file_system": run.item("file system", "type"),
+        "os": run.item("operating system", "distribution"),
+        "kernel": run.item("operating system", "kernel"),
+        "architecture": run.item("operating system", "architecture"),
+        "virtual": virtual if virtual != "none" else "",
+        "transport": run.item("API", "transport"),
+        "nodes": run.spec.nodes,
+        "limits": limited(run),
+    }
+
+
+def describe_conditions(evaluation: Evaluation, run: RunRecord) -> dict[str, Any]:
+    """What has to be equal where two rates are compared, and what is told beside them."""
+    spec = run.spec
+    return {
+        "workload": spec.workload,
+        "label": run.entry.label,
+        "settings": dict(sorted(spec.workload_settings.items())),
+        "profile": (spec.model_extra or {}).get("profile", ""),
+        "cycles": _describe_cycles(evaluation, run),
+        "durable": not unsafe(run),
+        "not_durable": unsafe(run),
+        "isolation": run.in_force,
+        "pacing": _describe_pace(run),
+        "client": by_client(run),
+        "options": _describe_options(run),
+        "scales": list(spec.scales) or [row.scale for row in evaluation.scales],
+        "threads": list(spec.thread_numbers),
+        "server_settings": {name: str(value) for name, value in sorted(run.settings.items())},
+    }
+
+
+def _describe_cycles(evaluation: Evaluation, run: RunRecord) -> str:
+    """How many cycles of how many seconds, or by what the run decided that."""
+    spec = run.spec
+    timed = not evaluation.has_clients or "time" in evaluation.rows.groups["until"].to_pylist()
+    asked = ""
+    if spec.precision is not None and not spec.objective:
+        asked = f"until {spec.precision:g} % of the {spec.precision_of}"
+    if spec.peak:
+        asked = ", ".join(part for part in (asked, "at a searched number of threads") if part)
+    cycles = "cycles" if asked else counted(spec.cycles, "cycle")
+    if timed and spec.shortest is not None:
+        cycles += f" of {spec.shortest:g} s at least"
+    elif timed and not spec.legs:
+        cycles += f" of {spec.duration:g} s"
+    return f"{cycles} {asked}".strip()
+
+
+def _describe_pace(run: RunRecord) -> str:
+    """When transactions start; with the objective of a search, and the legs of a load that changes."""
+    spec, words = run.spec, pacing(run)
+    if spec.objective:
+        words += f" with {' and '.join(one.words for one in spec.objectives)}"
+        words += ", then from it to idle" if spec.graduated else ""
+    return f"{words}: {_shorten(spec.load)}" if spec.legs else words
+
+
+def _shorten(text: str) -> str:
+    """``text`` in one line; of a long one the beginning, and a digest by which it is told from others."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LINE else f"{line[: _LINE - 20]}… ({hashlib.sha256(text.encode()).hexdigest()[:8]})"
+
+
+def _describe_options(run: RunRecord) -> dict[str, str]:
+    """Options that make the load another one and are not at their default, but for those that are told elsewhere."""
+    asked = run.spec.described()
+    return {
+        name: str(asked[name]) for name, option in sorted(OPTIONS.items())
+        if option.of_load and name not in _TOLD and asked.get(name) not in (None, "", option.default)
+    }  # fmt: skip
+
+
+def describe_group(entry: Entry) -> str:
+    """What has to be equal for two entries to be ranked together, in words."""
+    said = entry.conditions
+    settings = ", ".join(f"{name} {_shorten(value)}" for name, value in said["settings"].items())
+    scales = said["scales"]
+    ladder = f"scale {scales[0]}" if len(scales) == 1 else f"scales {_shorten(', '.join(map(str, scales)))}"
+    unit = (entry.figures.get("rate") or {}).get("unit", "")
+    parts = [
+        said["label"], settings, ladder, said["cycles"], said["isolation"].replace("-", " "), said["pacing"],
+        "durable" if said["durable"] else "not durable", said["client"], unit,
+    ]  # fmt: skip
+    return " · ".join(part for part in parts if part)
+
+
+def compute_figures(evaluation: Evaluation) -> dict[str, Any]:
+    """The highest rate, the index and the curve of each series; times in nanoseconds, sizes in GB."""
+    top = highest(evaluation)
+    if top is None:
+        return {}
+    searched = evaluation.load.get(top.scale)
+    plain = top.part.intervals.get(top.scale) if top.short == "tps" else None
+    interval = searched.capacity if searched and searched.capacity else plain
+    low, high = (_known(interval.low), _known(interval.high)) if interval else (None, None)
+    low, high = (low, high) if low and high else (None, None)
+    curve = top.part.response.get(top.scale) or top.part.frequency.get(top.scale)
+    index = top.part.index
+    dsi = index.dsi if index.dsi and not evaluation.staged and not evaluation.nopm and not evaluation.headline else None
+    parts = list(evaluation.series.values()) or [evaluation]
+    return {
+        "rate": {"value": top.value, "unit": top.short, "scale": top.scale, "threads": top.part.threads,
+                 "stage": top.part.stage, "low": low, "high": high},
+        "p50_ns": _known(curve.told(0.5) if curve else None),
+        "p99_ns": _known(curve.told(0.99) if curve else None),
+        "failed": 1 - top.part.success_share.get(top.scale, 1.0),
+        "dsi": {"value": dsi.value, "low": _known(dsi.low), "high": _known(dsi.high), "comparable": index.comparable}
+        if dsi else None,
+        "energy": _describe_energy(top.part.energy.get(top.scale)),
+        "stages": _rates_of_stages(evaluation),
+        "curves": [
+            {"stage": part.stage, "threads": part.threads,
+             "points": [[row.scale, _known(row.database_size_gb), _known(row.rate_median_tps)] for row in part.scales]}
+            for part in parts if part.has_clients
+        ],
+    }  # fmt: skip
+
+
+def _describe_energy(energy: Energy | None) -> dict[str, Any] | None:
+    joules = _known(energy.joules_per_transaction) if energy else None
+    return {"joules": joules, "watts": _known(energy.watts), "by": energy.of} if energy and joules else None
+
+
+def _rates_of_stages(evaluation: Evaluation) -> dict[str, float | None]:
+    """Of a run with stages, the rate of each at its largest scale, of what is measured there."""
+    if not evaluation.staged:
+        return {}
+    last = {part.stage: part.own_rates for part in evaluation.series.values()}
+    return {stage: _known(rates[max(rates)]) for stage, rates in last.items() if rates}
+
+
+def _known(value: float | None) -> float | None:
+    return float(value) if value is not None and isfinite(value) else None
