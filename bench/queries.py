@@ -63,10 +63,16 @@ def measure(size: str) -> list[tuple[str, float, float]]:
             logs = [path.read_text(errors="replace") for path in server.directory.parent.iterdir() if path.is_file()]
         rows = Archive.open(outcome.archive).table("cycles").to_pylist()
     asked = sorted((row for row in rows if row["kind"] in QUERIES), key=lambda row: row["first_start_ns"])
-    noted = dict(statements("\n".join(logs)))
+    noted = {_plain(text): ms for text, ms in statements("\n".join(logs))}
+    texts = [_plain(text) for text in texts]
     if missing := [text for text in texts if text not in noted]:
         raise BenchError(f"the server noted nothing of {len(missing)} queries, of this one first: {missing[0]}")
     return [(row["kind"], noted[text], row["residence_ns"] / 1e6) for row, text in zip(asked, texts, strict=True)]
+
+
+def _plain(text: str) -> str:
+    """Without the parameters, which a run draws by its stage."""
+    return re.sub(r"'[^']*'|\b\d+(\.\d+)?", "?", text)
 
 
 def statements(log: str) -> Iterator[tuple[str, float]]:
