@@ -1,14 +1,15 @@
 //! Several groups in one load stage: who makes load at the same time, and when each of them ends.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use dsbench_core::clock::Monotonic;
-use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session, Statement, StatementId};
+use dsbench_core::engine::{Connection, Dialect, Engine, Isolation, Place, Prepare, Session, Statement, StatementId};
 use dsbench_core::error::Result;
 use dsbench_core::generator::Conduct;
 use dsbench_core::placement::Placement;
 use dsbench_core::stage::{Counted, Whose};
-use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until};
+use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until, CONNECTING};
 use dsbench_core::workload::{Client, ClientId, Condition, Drawn, End, Expected, Shape, Workload};
 use dsbench_engines::mock::{Mock, Script};
 
@@ -120,6 +121,45 @@ fn of_group(outcome: &CycleOutcome, number: usize) -> (u64, u64, u64, u64) {
         tallies().map(|tally| tally.last_end).max().unwrap(),
         clients().map(|client| client.missed).sum(),
     )
+}
+
+/// Counts those that connect at the same time.
+#[derive(Debug)]
+struct Door {
+    behind: Mock,
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Engine for Door {
+    fn dialect(&self) -> &'static Dialect {
+        self.behind.dialect()
+    }
+
+    fn connect(&self, session: Session) -> Result<Box<dyn Connection>> {
+        self.most.fetch_max(self.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        let connection = self.behind.connect(session);
+        self.now.fetch_sub(1, Ordering::SeqCst);
+        connection
+    }
+
+    fn place(&self) -> &dyn Place {
+        self.behind.place()
+    }
+}
+
+#[test]
+fn many_clients_connect_some_at_a_time() {
+    let behind = Mock::new(Script { connect_ns: 3 * MS, ..Script::default() });
+    let door = Arc::new(Door { behind, now: AtomicUsize::new(0), most: AtomicUsize::new(0) });
+    let clients = vec![
+        group("a", 0, 200, Pacing::Closed, Until::Time(20 * MS)),
+        group("b", 0, 300, Pacing::Closed, Until::Time(20 * MS)),
+    ];
+    let outcome = of_plan(&LoadPlan { engine: Arc::clone(&door) as Arc<dyn Engine>, ..plan(clients) });
+    assert_eq!(outcome.clients.len(), 500);
+    let most = door.most.load(Ordering::SeqCst);
+    assert!((2..=CONNECTING).contains(&most), "{most} connected at a time");
 }
 
 #[test]

@@ -6,7 +6,11 @@ exponential times has an exponential tail, P(W > t) = C exp(-(c mu - x) t) (Klei
 
 Misses come in clusters, those of one congestion, so that counts scatter more than binomial ones. They are taken for
 negative binomial with variance phi times the mean, phi estimated with the rest; the interval is that of the profile
-likelihood. Decision 032 has the simulation of what it promises.
+likelihood. A congestion lasts as long as the queue remembers, about (c mu - x)^-2 near saturation (Kleinrock, 3.5),
+so that clusters grow with the rate: d ln phi / dx = 2 / (c mu - x), beside d ln f / dx = t, and as
+t (c mu - x) = ln(C / q) at the capacity, phi grows there as f to the power of 2 / ln(1 / q). Taken for constant, the
+steps above the capacity would count too much, and pull the line flat and the capacity down by 1.5 %.
+Decision 032 has the simulation of what all this promises.
 """
 
 from __future__ import annotations
@@ -31,8 +35,13 @@ _CUT: Final = 0.98
 covers the capacity in 95 % of simulated searches and more."""
 _NEAR: Final = 2.5
 """Steps whose expected logit is so near to that of the allowed share count for the fit."""
-_SPREAD: Final = 1.0
+_SPREAD: Final = 1.5
 """Standard deviation of ln slope around its expectation."""
+_FAR: Final = 4.0
+"""Steps whose logit of misses lies as far above that of the allowed share are of a server that is overloaded: there the
+line does not hold."""
+_WIDEST: Final = 0.4
+"""Of ln rate: how far from the capacity a step lies at most, where the share of misses hardly grows with the rate."""
 _MOST_TOGETHER: Final = 1e4
 """Misses that come together at most, so that a step far off does not hide the others."""
 _CLIMB: Final = 1.3
@@ -72,7 +81,7 @@ class Capacity:
     slope: float
     """Of logit f over ln rate there."""
     dispersion: float
-    """phi: how many misses come together."""
+    """phi there: how many misses come together."""
     steps: int
     """Those near the capacity."""
     clusters: float
@@ -91,10 +100,14 @@ def estimate(steps: Sequence[Step], allowed: float, limit_s: float = 0.0) -> Cap
     ``limit_s``: the longest time of the objective, from which the slope is expected; 0 for other objectives.
     """
     known = [step for step in steps if step.count]
+    # Short steps only look for the region: a server that stalls now and then has no stall in most of them.
+    whole = [step for step in known if step.whole]
+    known = whole if _bracket(whole, allowed) else known
+    in_line = [step for step in known if step.missed < _saturated(allowed) * step.count]
+    known = in_line if _bracket(in_line, allowed) else known
     x = np.log([step.rate for step in known])
     n, b = np.array([step.count for step in known]), np.array([step.missed for step in known])
-    within = b <= allowed * n
-    if within.all() or not within.any():
+    if not _bracket(known, allowed):
         return None
     expected = max(float(np.exp(x).mean()) * limit_s, 3.0) if limit_s else 5.0
     centre, slope, phi = _crossing(x, n, b, allowed), expected, 30.0
@@ -103,6 +116,14 @@ def estimate(steps: Sequence[Step], allowed: float, limit_s: float = 0.0) -> Cap
         centre, slope, phi = _fit(x[near], n[near], b[near], allowed, (centre, slope, phi), expected)
     near = _choose_near(x, centre, slope)
     return _interval(x[near], n[near], b[near], allowed, (centre, slope, phi), expected)
+
+
+def _bracket(steps: Sequence[Step], allowed: float) -> bool:
+    return len({step.missed <= allowed * step.count for step in steps}) == 2
+
+
+def _saturated(allowed: float) -> float:
+    return float(_share(np.array(_FAR), allowed, 0.0, 1.0))
 
 
 def _crossing(x: Floats, n: Floats, b: Floats, allowed: float) -> float:
@@ -136,11 +157,13 @@ def _fit(x: Floats, n: Floats, b: Floats, allowed: float, start: _Point, expecte
     reach = max(3 / start[1], 0.03)
     centres, slopes = np.linspace(centre - reach, centre + reach, 200), np.geomspace(1, 500, 50)
     eta = _logit(allowed) + slopes[:, None] * (x - centres[:, None, None])
-    deviance = 2 * (n * np.logaddexp(0, eta) - b * eta).sum(-1) + phi * (np.log(slopes / expected) / _SPREAD) ** 2
+    lost = 2 * ((n * np.logaddexp(0, eta) - b * eta) / _growth(x, allowed, centre, start[1])).sum(-1)
+    deviance = lost + phi * (np.log(slopes / expected) / _SPREAD) ** 2
     row, column = np.unravel_index(int(deviance.argmin()), deviance.shape)
     centre, slope = float(centres[row]), float(slopes[column])
     share = np.clip(_share(x, allowed, centre, slope), 1e-6, 1 - 1e-6)
-    pearson = float(((b - n * share) ** 2 / (n * share * (1 - share))).sum())
+    variance = n * share * (1 - share) * _growth(x, allowed, centre, slope)
+    pearson = float(((b - n * share) ** 2 / variance).sum())
     return centre, slope, min(max(pearson / max(x.size - 1.5, 1), 1.0), _MOST_TOGETHER)
 
 
@@ -151,24 +174,25 @@ def _interval(x: Floats, n: Floats, b: Floats, allowed: float, start: _Point, ex
     reach = max(10 / start[1], 0.1)
     centres = np.linspace(start[0] - reach, start[0] + reach, 320)
     slopes = start[1] * np.geomspace(1 / 6, 6, 19)
-    phis = np.maximum(max(start[2], 1.2) * np.geomspace(1 / 6, 8, 13), 1.05)[:, None]
+    phis = max(start[2], 1.2) * np.geomspace(1 / 6, 8, 13)
     constant = special.gammaln(b + 1).sum()
     profile, best = np.empty(centres.size), np.empty((centres.size, 2))
     for at, centre in enumerate(centres):
         mean = np.maximum(n * _share(x, allowed, centre, slopes[:, None]), 1e-9)[:, None, :]
-        size = mean / (phis - 1)
-        terms = special.gammaln(b + size) - special.gammaln(size) - size * np.log(phis) + b * np.log1p(-1 / phis)
+        phi = np.maximum(phis[:, None] * _growth(x, allowed, centre, slopes[:, None])[:, None, :], 1.05)
+        size = mean / (phi - 1)
+        terms = special.gammaln(b + size) - special.gammaln(size) - size * np.log(phi) + b * np.log1p(-1 / phi)
         deviance = 2 * (constant - terms.sum(-1)) + (np.log(slopes / expected) / _SPREAD)[:, None] ** 2
         row, column = np.unravel_index(int(deviance.argmin()), deviance.shape)
-        profile[at], best[at] = deviance[row, column], (slopes[row], phis[column, 0])
+        profile[at], best[at] = deviance[row, column], (slopes[row], phis[column])
     at = int(profile.argmin())
-    slope, phi = best[at]
-    clusters = float((n * np.minimum(_share(x, allowed, centres[at], slope), 0.5)).sum() / phi)
+    slope, together = best[at]
+    clusters = float((n * np.minimum(_share(x, allowed, centres[at], slope), 0.5)).sum() / together)
     freedom = max(min(x.size - 1.5, clusters - 1), 1)
     inside = np.flatnonzero(profile <= profile[at] + stats.f.ppf(_CUT, 1, freedom))
     low = exp(centres[inside[0]]) if inside[0] > 0 else 0.0
     high = exp(centres[inside[-1]]) if inside[-1] < centres.size - 1 else inf
-    return Capacity(exp(centres[at]), low, high, float(slope), float(phi), x.size, clusters)
+    return Capacity(exp(centres[at]), low, high, float(slope), float(together), x.size, clusters)
 
 
 def _logit(share: float) -> float:
@@ -177,6 +201,12 @@ def _logit(share: float) -> float:
 
 def _share(x: Floats, allowed: float, centre: float, slope: float | Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-np.clip(_logit(allowed) + slope * (x - centre), -500, 500))))
+
+
+def _growth(x: Floats, allowed: float, centre: float, slope: float | Floats) -> Floats:
+    """phi at each step, relatively to that at the capacity."""
+    power = min(2 / log(1 / allowed), 1.0)
+    return np.asarray(np.exp(power * np.clip(slope * (x - centre), -_NEAR, _NEAR)))
 
 
 @dataclass(frozen=True)
@@ -244,7 +274,7 @@ def _place(found: tuple[int, Capacity], whole: Sequence[Step], wanted: Sequence[
     """A whole step beside the capacity, on the other side than the last one."""
     at, capacity = found
     side = 1 if len(whole) % 2 else -1
-    rate = capacity.rate * exp(side * min(1 / capacity.slope, 0.1))
+    rate = capacity.rate * exp(side * min(1 / capacity.slope, _WIDEST))
     longest = whole[-1].seconds
     few = len(whole) >= 4 and rate * longest * wanted[at][0] < _TAIL_FEW * capacity.dispersion
     return Step(rate, min(longest * 1.5, seconds * _MOST_STRETCH) if few else longest, 0, 0)

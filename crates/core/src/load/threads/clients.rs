@@ -270,6 +270,7 @@ impl Thread<'_> {
         let (plan, shared, group) = (self.plan, self.shared, self.group());
         let (mut pacer, seats) = self.seated(clients)?;
         let handles = &shared.handles[self.index];
+        shared.wait_to_connect(self.index);
         let mut runner =
             Runner::connect(&group.conduct, plan.engine.as_ref(), seats, Monotonic, &shared.stop, handles)?;
         self.place(&mut runner);

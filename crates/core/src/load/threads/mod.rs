@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use crate::board::Board;
 use crate::carrier;
-use crate::clock::{Monotonic, Nanos};
+use crate::clock::{Clock, Monotonic, Nanos};
 use crate::course::Second;
 use crate::engine::Interrupt;
 use crate::error::{Error, ErrorKind, Result};
@@ -34,6 +34,9 @@ mod seconds;
 const STACK_BYTES: usize = 512 * 1024;
 const SECOND: Nanos = 1_000_000_000;
 const MILLISECOND: Nanos = 1_000_000;
+/// How many clients connect at a time: with thousands at the door of a server, logins would wait for each other until
+/// they time out.
+pub const CONNECTING: usize = 64;
 
 /// What the clients of one thread did.
 pub struct ClientOutcome {
@@ -227,6 +230,19 @@ impl Shared {
         self.started.notify_all();
     }
 
+    /// Waits until client `index` is one of the next ones that connect, or the cycle is stopped. A client looks the
+    /// less often, the more are before it.
+    fn wait_to_connect(&self, index: usize) {
+        loop {
+            let next = self.ready.load(Ordering::Acquire) + CONNECTING;
+            if index < next || self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let pause = (1 + (index - next) / CONNECTING) as Nanos * MILLISECOND;
+            Monotonic.sleep_until(Monotonic.now() + pause, &self.stop);
+        }
+    }
+
     /// Waits for the common start; `None` when the cycle is stopped before.
     fn wait_for_start(&self) -> Option<Nanos> {
         while carrier::carried() && !self.stop.load(Ordering::Relaxed) {
@@ -234,8 +250,10 @@ impl Shared {
             if let Some(start) = *lock(&self.start) {
                 return Some(start);
             }
-            // All clients look at the same times. If each looked at its own, the thread would hardly sleep.
-            carrier::pause_until((Monotonic.now() / MILLISECOND + 1) * MILLISECOND);
+            // All clients look at the same times. If each looked at its own, the thread would hardly sleep. The more
+            // they are, the longer before it the start is told, and the less often they have to look.
+            let every = MILLISECOND * (1 + self.threads / CONNECTING) as Nanos;
+            carrier::pause_until((Monotonic.now() / every + 1) * every);
         }
         let mut start = lock(&self.start);
         while start.is_none() && !self.stop.load(Ordering::Relaxed) {
