@@ -72,6 +72,7 @@ def test_workloads_run_through_a_pooler_as_on_the_server(
             archive = dsbench.run(pooled, isolation="serializable", out=tmp_path, **asked, **SMALL | {"duration": 3.0})
         assert {row["code"] for row in archive.table("errors").to_pylist()} == {"40001"}
     assert "a pooler of" in (archive.path / "results.log").read_text()
+    assert "samples" not in {warning.code for warning in archive.run.warnings}
     assert left(postgresql) == []
 
 

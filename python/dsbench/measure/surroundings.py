@@ -105,7 +105,7 @@ def sample_sessions(spec: RunSpec, target: Target) -> SessionSampler:
         return SessionSampler(None)
     if name in WATCHERS:
         own = Target(target.url, existing=spec.existing)
-        asked = Asked(own.fetch, own.close, target.fetch, spec.client == OWN)
+        asked = Asked(own.fetch, own.close, target.fetch, spec.client == OWN, kept=target.pooled != "transactions")
         return SessionSampler(WATCHERS[name](asked), spec.samples)
     return SessionSampler(EmbeddedWatcher(target.seen), spec.samples)
 

@@ -163,6 +163,25 @@ fn many_clients_connect_some_at_a_time() {
 }
 
 #[test]
+fn clients_whose_transactions_end_soon_are_not_ended_by_force() {
+    let engine: Arc<dyn Engine> = Arc::new(Mock::new(Script { latency_ns: 20 * MS, ..Script::default() }));
+    let clients = vec![group("all", 0, 20, Pacing::Closed, Until::Time(60_000 * MS))];
+    let cycle = Cycle::spawn(&LoadPlan { engine, ..plan(clients) }).unwrap();
+    while cycle.ready() < 20 {
+        std::thread::yield_now();
+    }
+    cycle.start(Monotonic.now() + MS);
+    while cycle.totals().0 < 20 {
+        std::thread::yield_now();
+    }
+    cycle.abandon(None);
+    let outcome = cycle.join().unwrap();
+    assert_eq!(outcome.failure, None);
+    let tallies = || outcome.clients.iter().flat_map(|client| client.recorder.tallies());
+    assert_eq!(tallies().map(|tally| tally.failed + tally.unknown).sum::<u64>(), 0);
+}
+
+#[test]
 fn groups_run_at_the_same_time_and_those_that_follow_end_with_their_leader() {
     let outcome = run(vec![
         group("query", 0, 3, Pacing::Closed, Until::Group(1)),

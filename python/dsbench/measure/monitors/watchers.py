@@ -28,6 +28,8 @@ class Asked:
     """A query in the administrative session, which is none of the load's."""
     own: bool
     """Whether the load is made by dsbench's own client, whose sessions carry a name."""
+    kept: bool = True
+    """Whether each question reaches the same session; not behind a pooler of transactions."""
 
 
 def _cell(row: Row, name: str) -> str:
@@ -67,31 +69,37 @@ _LOCKS: Final = (
 
 
 class PostgresWatcher:
-    """Of PostgreSQL: one statement, planned once, and one more while sessions wait for locks."""
+    """Of PostgreSQL: one statement, planned once where it can be, and one more while sessions wait for locks."""
 
     least_s = 0.0
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
         self._tables: dict[str, str] = {}
+        self._look, self._locks = "EXECUTE dsbench_look", "EXECUTE dsbench_locks"
 
     def open(self) -> None:
         own = "SELECT pg_catalog.pg_backend_pid()::text AS pid"
-        pids = ", ".join(_cell(ask(own)[0], "pid") for ask in (self._asked.fetch, self._asked.beside))
+        asking = (self._asked.fetch, self._asked.beside) if self._asked.kept else ()
+        pids = ", ".join(_cell(ask(own)[0], "pid") for ask in asking)
         named = " AND application_name = pg_catalog.current_setting('application_name')" if self._asked.own else ""
-        # The view joins names that are not needed here. Several lines, as PREPARE ends where the message does.
-        self._asked.fetch(
-            "PREPARE dsbench_look AS SELECT pid, state, wait_event_type AS kind, wait_event AS event, query"
+        # The view joins names that are not needed here.
+        look = (
+            "SELECT /* dsbench_look */ pid, state, wait_event_type AS kind, wait_event AS event, query"
             " FROM pg_catalog.pg_stat_get_activity(NULL)"
             " WHERE datid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())"
             " AND usesysid = (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = current_user)"
-            f" AND backend_type = 'client backend'{named} AND pid NOT IN ({pids})"
+            f" AND backend_type = 'client backend'{named} AND pid NOT IN ({pids or 'pg_catalog.pg_backend_pid()'})"
         )
+        if not self._asked.kept:
+            self._look, self._locks = look, _LOCKS
+            return
+        self._asked.fetch(f"PREPARE dsbench_look AS {look}")
         self._asked.fetch(f"PREPARE dsbench_locks AS {_LOCKS}")
 
     def look(self) -> Iterable[Seen]:
-        rows = self._asked.fetch("EXECUTE dsbench_look")
-        locks = self._asked.fetch("EXECUTE dsbench_locks") if any(row["kind"] == "Lock" for row in rows) else ()
+        rows = self._asked.fetch(self._look)
+        locks = self._asked.fetch(self._locks) if any(row["kind"] == "Lock" for row in rows) else ()
         states = {_cell(row, "pid"): _cell(row, "state") for row in rows}
         for row in rows:
             yield self._seen(row, locks, states)

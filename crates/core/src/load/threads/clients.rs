@@ -170,6 +170,7 @@ fn client_thread(plan: &LoadPlan, shared: &Arc<Shared>, index: usize, mut record
         shared.fail(error);
         Done::default()
     });
+    shared.handles[index].clear();
     if let Pacing::InStep(other) = group.pacing {
         let (pair, half) = shared.pair(number, other, within);
         pair.leave(half);

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::board::Board;
 use crate::carrier;
@@ -37,6 +38,8 @@ const MILLISECOND: Nanos = 1_000_000;
 /// How many clients connect at a time: with thousands at the door of a server, logins would wait for each other until
 /// they time out.
 pub const CONNECTING: usize = 64;
+/// How long clients may take to end by themselves.
+const GRACE: Nanos = 300 * MILLISECOND;
 
 /// What the clients of one thread did.
 pub struct ClientOutcome {
@@ -73,6 +76,13 @@ pub struct CycleOutcome {
 
 #[derive(Default)]
 struct Handles(Mutex<Vec<Option<Box<dyn Interrupt>>>>);
+
+impl Handles {
+    /// Forgets them: there is nothing to end any more.
+    fn clear(&self) {
+        lock(&self.0).clear();
+    }
+}
 
 impl Interrupts for Handles {
     fn put(&self, index: usize, handle: Option<Box<dyn Interrupt>>) {
@@ -401,12 +411,17 @@ impl Cycle {
     }
 
     /// Ends what the clients are waiting for. With a `reason` the cycle has failed, for instance
-    /// because the server does not answer any more; without one the user wants it.
+    /// because the server does not answer any more; without one the user wants it, and those whose transactions end
+    /// by themselves soon are left alone: an end by force takes a connection of its own for each.
     pub fn abandon(&self, reason: Option<&str>) {
         if let Some(reason) = reason {
             self.shared.fail(Error::with(ErrorKind::Disconnected, "load", reason));
         }
         self.stop();
+        let patience = Monotonic.now() + GRACE;
+        while reason.is_none() && !self.finished() && Monotonic.now() < patience {
+            std::thread::sleep(Duration::from_millis(2));
+        }
         interrupt_all(&self.shared.handles);
     }
 
@@ -449,8 +464,6 @@ fn interrupt_all(handles: &[Handles]) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     /// Waits, as for a server that does not answer, until all have been asked to end.
