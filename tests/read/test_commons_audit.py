@@ -724,6 +724,22 @@ def test_what_a_run_does_before_its_cycles_is_no_contradiction(bases: dict[str, 
     assert "kept rows" in rules(10**6)
 
 
+def test_a_difference_of_counters_may_go_back_and_a_counter_may_not(bases: dict[str, Copy], tmp_path: Path) -> None:
+    """InnoDB's hits are requests less reads, and a long query adds its requests late."""
+    changed = copy.deepcopy(bases["pg"])
+    last = max((row for row in changed.tables["monitors"] if row["metric"] == "blocks_hit"), key=lambda row: row["at_ns"])
+    last["value"] *= 0.5
+    path = tmp_path / "back.zip"
+
+    def rules() -> set[str]:
+        path.write_bytes(changed.packed())
+        return {wrong.rule for wrong in audit(Archive(path))}
+
+    assert "monitors" in rules()
+    changed.run["engine"] = "mysql"
+    assert "monitors" not in rules()
+
+
 def test_what_is_hidden_is_nowhere(tmp_path: Path) -> None:
     changed = Copy(ARCHIVES / "sqlite-threads.zip")
     changed.run["host"] = "atlas"

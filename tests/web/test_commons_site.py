@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -57,7 +58,7 @@ def browser() -> Iterator[Any]:
 def test_from_a_run_to_a_site_by_four_commands(tmp_path: Path) -> None:
     folder = tmp_path / "results"
     assert dsbench("commons", "init", str(folder)).returncode == 0
-    assert {path.name for path in folder.iterdir()} == {"README.md", "LICENSE", "about.toml", ".github", "entries"}
+    assert {path.name for path in folder.iterdir()} == {"README.md", "LICENSE", "about.toml", ".github", ".gitignore", "entries"}
     again = dsbench("commons", "init", str(folder))
     assert (again.returncode, "is there already" in again.stderr) == (2, True)
 
@@ -68,6 +69,11 @@ def test_from_a_run_to_a_site_by_four_commands(tmp_path: Path) -> None:
     assert published.returncode == 0, published.stderr
     entry = json.loads((Path(published.stdout.strip()) / "entry.json").read_text())
     assert entry["about"] == {"by": "Ada", "machine": "", "notes": "", "price": {"per_hour": 0.1, "currency": "USD"}}
+
+    again = dsbench("publish", str(STORED / "pg.zip"), str(STORED / "sqlite-tpcb.zip"), "--to", str(folder))
+    assert (again.returncode, len(again.stdout.splitlines())) == (0, 1)
+    assert "is there already: this run is published" in again.stderr
+    shutil.rmtree(again.stdout.strip())
 
     # As the workflow does it, in a clean clone.
     clone = tmp_path / "clone"
@@ -84,6 +90,8 @@ def test_from_a_run_to_a_site_by_four_commands(tmp_path: Path) -> None:
     assert checked.stderr == "1 of 1 entry holds\n"
     assert built.stdout == "site/index.html\n"
     assert (clone / "site/index.html").is_file()
+    left = subprocess.run(["git", "status", "--porcelain"], cwd=clone, capture_output=True, text=True, check=True)
+    assert left.stdout == ""
 
     entry["figures"]["rate"]["value"] *= 2
     (Path(published.stdout.strip()) / "entry.json").write_text(json.dumps(entry))
@@ -96,6 +104,7 @@ def test_from_a_run_to_a_site_by_four_commands(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("words", "said"), [
     (("publish", "nowhere", "--to", "x"), "no archive at nowhere"),
     (("publish", str(STORED / "cut.zip"), "--to", "x"), "cut-short"),
+    (("publish", str(STORED / "pg.zip"), "--to", "x"), "x is no commons"),
     (("publish", str(STORED / "pg.zip"), "--to", "x", "--hide", "colour"), "--hide: 'colour' is nothing"),
     (("publish", str(STORED / "pg.zip"), "--to", "x", "--price", "-1"), "--price"),
     (("publish", str(STORED / "pg.zip"), "--to", "x", "--currency", "euro", "--price", "1"), "--currency"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import stat
 import struct
 import zipfile
 import zlib
@@ -218,6 +219,8 @@ def _files(path: Path, pack: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
         if not _stays_within(name):
             words = f"{path} holds a file called {name[:200]!r}, which would lie elsewhere"
             raise ArchiveError(words, LEFT, usage=True)
+    if linked := [one.filename for one in listed if stat.S_IFMT(one.external_attr >> 16) not in (0, stat.S_IFREG)]:
+        raise ArchiveError(f"{path}: {linked[0][:200]!r} is a link, or no file at all", LEFT, usage=True)
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise ArchiveError(f"{path} holds two files called {twice[0][:200]!r}", LEFT, usage=True)
     _spare(path, listed)

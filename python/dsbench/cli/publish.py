@@ -47,7 +47,8 @@ def command(
 ) -> None:
     """Add archives to a commons, without what shows where they were made.
 
-    An entry holds run.json, the tables without the trace, and results.csv. Passwords are never in an archive.
+    An entry holds run.json, the tables without the trace, and results.csv. Passwords are never in an archive. What is
+    there already is passed over.
     """
     from dsbench.read.commons import about as owner
     from dsbench.read.commons import entry, packing
@@ -55,9 +56,13 @@ def command(
     said = owner.describe_owner(about, by, machine, price, currency, notes)
     kinds = set() if hide == "none" else {word.strip() for word in hide.split(",") if word.strip()}
     packages = [packing.prepare(path, said, kinds) for path in archives]
+    if not preview:
+        entry.list_entries(to)  # A name that is mistyped makes no commons.
     for package in packages:
         if preview:
             _describe(package)
+        elif (there := to / "entries" / package.entry.id).exists():
+            print(f"{there} is there already: this run is published", file=sys.stderr)
         else:
             print(entry.write(package, to))
     if not preview:

@@ -67,8 +67,10 @@ class Package:
 def read_entry(folder: Path) -> Entry:
     """The entry in ``folder``; ``EntryError`` says what is wrong with its ``entry.json``."""
     path = folder / "entry.json"
+    if folder.is_symlink() or not folder.is_dir():
+        raise EntryError(f"{folder} is a {'link' if folder.is_symlink() else 'file'}, and an entry is a folder")
     try:
-        if folder.is_symlink() or path.is_symlink() or path.stat().st_size > _LARGEST:
+        if path.is_symlink() or path.stat().st_size > _LARGEST:
             raise EntryError(f"{path} is a link, or larger than 1 MiB")
         entry = Entry.model_validate_json(path.read_bytes())
     except OSError as error:
@@ -83,12 +85,14 @@ def read_entry(folder: Path) -> Entry:
 
 
 def list_entries(folder: Path) -> list[Path]:
-    """The folders of the entries in a commons, in the order of their names."""
+    """What lies among the entries of a commons, in the order of their names, but for what begins with a dot."""
     within = folder / "entries"
+    if within.is_symlink():
+        raise EntryError(f"{within} is a link", "make it a folder", usage=True)
     if not within.is_dir():
         words = f"{folder} is no commons: it has no folder entries"
         raise EntryError(words, f"make one: dsbench commons init {folder}", usage=True)
-    return sorted(path for path in within.iterdir() if path.is_dir() and not path.name.startswith("."))
+    return sorted(path for path in within.iterdir() if not path.name.startswith("."))
 
 
 def write(package: Package, folder: Path) -> Path:

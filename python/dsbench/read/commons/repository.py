@@ -11,6 +11,7 @@ from dsbench.read.commons.about import EntryError
 _FILES: Final = {
     "README.md": "repository.md", "LICENSE": "repository-license.txt", "about.toml": "repository-about.toml",
     ".github/workflows/results.yml": "repository-workflow.yml", "entries/.gitkeep": "",
+    ".gitignore": "repository-ignored.txt",
 }  # fmt: skip
 
 

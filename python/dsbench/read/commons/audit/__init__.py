@@ -52,6 +52,7 @@ RULES: Final[Mapping[str, Callable[[Rows], Iterator[str]]]] = {
     "monitors": counters.monitors,
     "servers": counters.servers,
     "machines": counters.machines,
+    "around cycles": counters.around,
     "samples": counters.samples,
     "format": whole.of_its_format,
     "order": counters.order,

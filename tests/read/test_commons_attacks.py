@@ -1,0 +1,214 @@
+"""What a stranger may send to a commons in place of an honest entry: refused with a sentence, at little cost."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dsbench.archive import TABLES, Archive
+from dsbench.read.commons.about import About, EntryError
+from dsbench.read.commons.audit import audit
+from dsbench.read.commons.entry import Package, write
+from dsbench.read.commons.packing import prepare
+from dsbench.read.commons.site import build, check
+from dsbench.read.commons.verifying import verify
+
+DATA = Path(__file__).parents[1] / "data"
+Parts = dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def honest() -> Package:
+    return prepare(DATA / "archives/sqlite-threads.zip", About())
+
+
+def _parts(content: bytes) -> Parts:
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def _zip(parts: Parts, *more: tuple[zipfile.ZipInfo, bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in parts.items():
+            file.writestr(name, content)
+        for member, content in more:
+            file.writestr(member, content, zipfile.ZIP_DEFLATED)
+    return made.getvalue()
+
+
+def _packaged(honest: Package, content: bytes) -> Package:
+    """An entry whose digest and name are made again."""
+    digest = hashlib.sha256(content).hexdigest()
+    told = {"sha256": digest, "id": f"{honest.entry.id[:-10]}{digest[:10]}"}
+    return Package(honest.entry.model_copy(update=told), content, {})
+
+
+def _instead(table: str, content: Callable[[Parts], bytes]) -> Callable[[Parts], bytes]:
+    """The zip with other content in one of its files."""
+
+    def attack(parts: Parts) -> bytes:
+        name = next(name for name in parts if name.endswith(table))
+        return _zip({**parts, name: content(parts)})
+
+    return attack
+
+
+def _link(name: str, leads: str) -> tuple[zipfile.ZipInfo, bytes]:
+    member = zipfile.ZipInfo(name)
+    member.create_system, member.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+    return member, leads.encode()
+
+
+def _linked(parts: Parts) -> bytes:
+    """A table is a link to a file of the machine that checks; its bytes are those of the table."""
+    name = next(name for name in parts if name.endswith("cycles.parquet"))
+    member, _ = _link(name, "")
+    return _zip({one: content for one, content in parts.items() if one != name}, (member, parts[name]))
+
+
+def _parquet(rows: int) -> bytes:
+    """A table of ``rows`` that are all alike: next to nothing on disk."""
+    schema = TABLES["seconds"]
+    texts = {"stage": "load", "node": "local", "group": "all", "kind": "tpcb"}
+    columns = []
+    for field in schema:
+        value = texts.get(field.name, 1) if not pa.types.is_integer(field.type) else 1
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        columns.append(pa.repeat(pa.scalar(value, kind), rows).cast(field.type)
+                       if kind == field.type else pa.repeat(pa.scalar(value, kind), rows))  # fmt: skip
+    made = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays(columns, names=schema.names), made, compression="zstd")
+    return made.getvalue()
+
+
+def _two_files(parts: Parts) -> bytes:
+    """Two files of one name, of which programs read another one each."""
+    name = next(name for name in parts if name.endswith("run.json"))
+    with pytest.warns(UserWarning, match="Duplicate"):
+        return _zip(parts, (zipfile.ZipInfo(name), b"{}"))
+
+
+ZIPS: dict[str, tuple[Callable[[Parts], bytes], str]] = {
+    "a link in the place of a table": (_linked, "is a link"),
+    "a link beside the tables": (lambda parts: _zip(parts, _link("x/etc.parquet", "/etc/passwd")), "is a link"),
+    "an absolute path": (lambda parts: _zip(parts, (zipfile.ZipInfo("/etc/passwd"), b"x")), "would lie elsewhere"),
+    "a path that climbs": (lambda parts: _zip(parts, (zipfile.ZipInfo("x/../../y"), b"x")), "would lie elsewhere"),
+    "a path of Windows": (lambda parts: _zip(parts, (zipfile.ZipInfo("C:/y"), b"x")), "would lie elsewhere"),
+    "a file twice": (_two_files, "two files called"),
+    "a file that becomes two hundred times as large": (_instead("run.json", lambda _: bytes(2**27)), "bytes unpacked, more"),
+    "a table that becomes thousands of times as large": (_instead("seconds.parquet", lambda _: _parquet(4_000_000)),
+                                                         "would become"),
+    "a table of endless rows": (_instead("seconds.parquet", lambda _: _parquet(10_000_001)), "more than 10000000"),
+    "a run.json of brackets": (_instead("run.json", lambda _: b"[" * 10_000_000), "run.json cannot be read"),
+    "a run.json of names": (_instead("run.json", lambda _: b'{"a":' * 100_000 + b"1" + b"}" * 100_000),
+                            "run.json cannot be read"),
+    "a zip in a zip": (lambda parts: _zip(parts, (zipfile.ZipInfo("x/more.zip"), _zip(parts))), "which no entry has"),
+    "no zip": (lambda _: b"PK\x03\x04" + bytes(1000), "no dsbench archive"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("attack", ZIPS)
+def test_an_archive_that_harms_who_opens_it_is_refused(attack: str, honest: Package, tmp_path: Path) -> None:
+    doctor, said = ZIPS[attack]
+    folder = write(_packaged(honest, doctor(_parts(honest.archive))), tmp_path)
+    with pytest.raises(EntryError, match=said) as refused:
+        verify(folder)
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 500
+    found = check(tmp_path)
+    assert (found.sound, len(found.refused)) == ((), 1)
+
+
+def _deep(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+JSONS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
+    "nested without end": (lambda entry: json.dumps(entry).replace('"hidden": [', f'"figures": {_deep(200_000)}, "hidden": ['),
+                           "recursion"),
+    "larger than it may be": (lambda entry: json.dumps(entry) + " " * 2**20, "larger than 1 MiB"),
+    "a name that climbs": (lambda entry: json.dumps({**entry, "id": f"../../{entry['id']}"}), "id: "),
+    "a name that is absolute": (lambda entry: json.dumps({**entry, "id": f"/tmp/{entry['id']}"}), "id: "),
+    "a name with a line more": (lambda entry: json.dumps({**entry, "id": f"{entry['id']}\n"}), "id: "),
+    "the name of another": (lambda entry: json.dumps({**entry, "id": f"19990101-x-y-{'0' * 10}"}), "is the entry 19990101"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("attack", JSONS)
+def test_a_description_that_harms_who_reads_it_is_refused(attack: str, honest: Package, tmp_path: Path) -> None:
+    doctor, said = JSONS[attack]
+    path = write(honest, tmp_path) / "entry.json"
+    path.write_text(doctor(json.loads(path.read_text())))
+    found = check(tmp_path)
+    assert found.sound == ()
+    (sentence,) = found.refused
+    assert said in sentence
+    assert len(sentence) < 500
+    site = build(tmp_path, tmp_path / "site")
+    assert not list((tmp_path / "site").glob("entries/*"))
+    assert site.verified.sound == ()
+
+
+def test_what_leads_elsewhere_is_no_entry(honest: Package, tmp_path: Path) -> None:
+    """A link to the entries of somebody else, to one entry, and to a file that is not there."""
+    other, mine = tmp_path / "other", tmp_path / "mine"
+    entry = write(honest, other)
+    (mine / "entries").mkdir(parents=True)
+    (mine / "entries" / entry.name).symlink_to(entry)
+    (mine / "entries" / "nowhere").symlink_to(tmp_path / "absent")
+    (mine / "entries" / "notes.txt").write_text("x")
+    found = check(mine)
+    assert found.sound == ()
+    assert sorted(sentence.rpartition("entries/")[2] for sentence in found.refused) == [
+        f"{entry.name} is a link, and an entry is a folder", "notes.txt is a file, and an entry is a folder",
+        "nowhere is a link, and an entry is a folder",
+    ]  # fmt: skip
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "whole" / "entries").symlink_to(other / "entries")
+    with pytest.raises(EntryError, match="entries is a link"):
+        check(tmp_path / "whole")
+
+
+def test_queries_whose_times_were_all_shrunk_are_refused(tmp_path: Path) -> None:
+    """Every time that a client took, its histogram, its course, the length of its stage: all by two, so that they agree."""
+    source = Archive.open(DATA / "published/tpch.zip")
+    assert audit(source) == []
+    parts = _parts((DATA / "published/tpch.zip").read_bytes())
+    shrunk = {
+        "cycles": ("residence_ns", "response_ns", "residence_min_ns", "residence_max_ns", "first_start_ns", "last_end_ns",
+                   "failed_ns"),
+        "buckets": ("low_ns", "high_ns"), "seconds": ("p50_ns", "p99_ns", "max_ns"), "groups": ("duration_ns",),
+    }  # fmt: skip
+    for table, names in shrunk.items():
+        rows = source.table(table).to_pylist()
+        for row in rows:
+            row.update({name: row[name] // 2 for name in names if row.get(name) is not None})
+            if table == "buckets":
+                _to_bounds(row)
+            if table == "seconds":
+                row["second"] //= 2
+        made = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(rows, schema=source.table(table).schema), made)
+        parts[next(name for name in parts if name.endswith(f"{table}.parquet"))] = made.getvalue()
+    path = tmp_path / "shrunk.zip"
+    path.write_bytes(_zip(parts))
+    assert "around cycles" in {wrong.rule for wrong in audit(Archive.open(path))}
+
+
+def _to_bounds(row: dict[str, Any]) -> None:
+    """A bucket of the halved times has the bounds that a histogram of dsbench has there, unless a time ends it."""
+    width = 1 << max(row["low_ns"].bit_length() - 11, 0)
+    if row["high_ns"] - row["low_ns"] + 1 >= width:
+        row["low_ns"] -= row["low_ns"] % width
+        row["high_ns"] = row["low_ns"] + width - 1
