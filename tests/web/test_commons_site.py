@@ -200,7 +200,7 @@ def test_ranking_entry_comparison_and_versions_in_a_browser(site: Path, browser:
         assert seen.well()
 
     page.goto(site.as_uri())
-    assert page.locator("h1").inner_text() == f"{len(PUBLISHED)} database servers, measured"
+    assert page.locator("h1").inner_text() == f"{len(PUBLISHED)} results of database servers"
     sound()
     group = page.get_by_label("What is compared")
     values = [option.get_attribute("value") for option in group.locator("option").all()]
@@ -262,7 +262,7 @@ def test_an_archive_is_published_in_the_browser_and_shown_there(browser: Any, tm
         page.get_by_role("button", name="Publish").click()
         page.get_by_role("link", name="To the commons").click()
         frame = page.frame_locator("iframe")
-        assert frame.locator("h1").inner_text() == "One database server, measured"
+        assert frame.locator("h1").inner_text() == "One result of a database server"
         assert "PostgreSQL" in frame.locator(".ranking tbody").inner_text()
         page.get_by_text("1 of 1 entries").wait_for()
         assert seen.well()
@@ -285,6 +285,39 @@ def test_entries_whose_intervals_overlap_share_a_place(commons: Path, browser: A
     page.goto(path.as_uri())
     places = page.locator(".ranking tbody tr td:nth-child(2)").all_inner_texts()
     assert places == ["1 (tied)", "1 (tied)", "–", "3"]
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_two_entries_of_one_server_are_told_apart_and_their_curve_is_whole(
+    width: int, commons: Path, browser: Any, tmp_path: Path
+) -> None:
+    """Rates of a million, whose labels are long; both sides of a comparison are in sight on a telephone."""
+    from dsbench.read.commons.entry import read_entry
+    from dsbench.read.commons.site import render
+
+    base = read_entry(next(iter((commons / "entries").glob("*sqlite-tpcb*"))))
+    made = []
+    for number, threads in enumerate((1, 4)):
+        curve = {"stage": "load", "threads": threads, "points": [[1, 0.1, 900_000 + number], [2, 0.2, 1_100_000 + number]]}
+        told = {"figures": {**base.figures, "curves": [curve]}, "id": f"{base.id[:-1]}{number}"}
+        made.append(base.model_copy(update={**told, "conditions": {**base.conditions, "threads": [threads]}}))
+    path = tmp_path / "index.html"
+    path.write_text(render("made", made))
+    page = browser.new_page(viewport={"width": width, "height": 844})
+    page.goto(f"{path.as_uri()}#compare={','.join(entry.id for entry in made)}")
+    product = base.system["product"]
+    assert page.locator("thead th a").all_inner_texts() == [f"{product}, 1 thread", f"{product}, 4 threads"]
+    assert f"{product}, 1 thread" in page.locator("h1").inner_text()
+    drawn = page.locator("svg.curve")
+    assert "1,000,000" in drawn.locator("text").all_text_contents()
+    box = drawn.bounding_box()
+    for text in drawn.locator("text").all():
+        one = text.bounding_box()
+        assert one["x"] >= box["x"], text.text_content()
+        assert one["x"] + one["width"] <= box["x"] + box["width"] + 1, text.text_content()
+        assert one["height"] > 10, "as large as it is elsewhere"
+    last = page.locator(".sides thead th").last.bounding_box()
+    assert last["x"] + last["width"] <= width
 
 
 def test_money_of_two_currencies_is_not_ranked_together_and_less_energy_comes_first(

@@ -103,7 +103,7 @@
     fill();
     const count = new Set(entries.map((entry) => entry.group)).size;
     return [
-      make("h1", {}, entries.length === 1 ? "One database server, measured" : `${number(entries.length)} database servers, measured`),
+      make("h1", {}, entries.length === 1 ? "One result of a database server" : `${number(entries.length)} results of database servers`),
       make("p", {className: "sub"}, `Each figure was computed again from its archive. Only what was measured alike is ranked: ${count === 1 ? "all of it here" : `${count} such groups are here`}.`),
       make("div", {className: "filters"},
         choice("Workload", "workload", values(entries, ({conditions}) => conditions.label)), make("label", {className: "check"}, durable, "Durable only"),
@@ -167,16 +167,29 @@
       make("td", {className: "text"}, differs || "–"), make("td", {}, entry.measured));
   };
 
+  // Servers of one name are told apart by their threads, else by their day.
+  const named = (entry, among) => {
+    const same = among.filter((other) => other !== entry && other.system.product === entry.system.product);
+    const threads = ({conditions}) => conditions.threads.join(", ");
+    return entry.system.product + (!same.length ? "" : same.some((other) => threads(other) !== threads(entry)) ? `, ${counted(threads(entry))}` : `, ${entry.measured}`);
+  };
+  const counted = (threads) => `${threads} ${threads === "1" ? "thread" : "threads"}`;
+
   // --- Rate over the size, both on logarithmic axes.
+  const ticks = (from, to) => {
+    const powers = Array.from({length: 20}, (_, at) => 10 ** (at - 4)), shown = (steps) => powers.flatMap((power) => steps.map((step) => step * power)).filter((tick) => tick >= from && tick <= to);
+    return [[1], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9]].map(shown).find((found, at) => found.length > 2 || at === 2);
+  };
   const curve = (chosen) => {
     const lines = chosen.flatMap((entry, position) => (entry.figures.curves ?? []).map(({points, threads, stage}, at, all) => ({
-      name: entry.system.product + (all.length > 1 ? `, ${stage === "load" ? `${threads} threads` : stage}` : ""), ink: INKS[position % INKS.length], dash: at ? `${2 + 3 * at} 3` : "",
+      name: all.length > 1 ? `${entry.system.product}, ${stage === "load" ? counted(String(threads)) : stage}` : named(entry, chosen), ink: INKS[position % INKS.length], dash: at ? `${2 + 3 * at} 3` : "",
       points: points.filter(([scale, , rate]) => scale > 0 && rate > 0),
     }))).filter(({points}) => points.length > 1);
     if (!lines.length) return "";
     const all = lines.flatMap(({points}) => points), xs = all.map(([x]) => Math.log10(x)), ys = all.map(([, , y]) => Math.log10(y));
-    const [left, right] = [Math.min(...xs), Math.max(...xs)], [low, high] = [Math.floor(Math.min(...ys)), Math.ceil(Math.max(...ys) + 0.01)];
-    const W = 720, H = 320, x = (v) => 64 + (W - 220) * (right > left ? (Math.log10(v) - left) / (right - left) : 0.5);
+    const [left, right] = [Math.min(...xs), Math.max(...xs)], [low, high] = [Math.min(...ys) - 0.1, Math.max(...ys) + 0.1];
+    // As wide as it is shown, so that letters keep their size.
+    const W = Math.max(340, Math.min(736, view.clientWidth)), H = 320, left_ = 76, right_ = W < 500 ? 16 : 176, x = (v) => left_ + (W - left_ - right_) * (right > left ? (Math.log10(v) - left) / (right - left) : 0.5);
     const y = (v) => 16 + (H - 64) * (1 - (Math.log10(v) - low) / (high - low));
     const svg = (name, attributes, text = "") => {
       const made = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -185,19 +198,19 @@
       return made;
     };
     const drawn = svg("svg", {viewBox: `0 0 ${W} ${H}`, class: "curve", role: "img", "aria-label": "Rate over the scale"});
-    for (let power = low; power <= high; power++) {
-      drawn.append(svg("line", {x1: 64, x2: W - 156, y1: y(10 ** power), y2: y(10 ** power), class: "grid"}), svg("text", {x: 56, y: y(10 ** power) + 4, "text-anchor": "end"}, number(10 ** power)));
+    for (const tick of ticks(10 ** low, 10 ** high)) {
+      drawn.append(svg("line", {x1: left_, x2: W - right_ + 8, y1: y(tick), y2: y(tick), class: "grid"}), svg("text", {x: left_ - 8, y: y(tick) + 4, "text-anchor": "end"}, number(tick)));
     }
     for (const scale of [...new Set(all.map(([value]) => value))].sort((a, b) => a - b)) drawn.append(svg("text", {x: x(scale), y: H - 28, "text-anchor": "middle"}, number(scale)));
-    drawn.append(svg("text", {x: 64 + (W - 220) / 2, y: H - 8, "text-anchor": "middle"}, "scale"));
+    drawn.append(svg("text", {x: left_ + (W - left_ - right_) / 2, y: H - 8, "text-anchor": "middle"}, "scale"));
     const ends = [];
     for (const {points, ink, dash, name} of lines) {
       drawn.append(svg("polyline", {points: points.map(([scale, , rate]) => `${x(scale)},${y(rate)}`).join(" "), fill: "none", stroke: ink, "stroke-width": 2, "stroke-dasharray": dash}));
       for (const [scale, , rate] of points) drawn.append(svg("circle", {cx: x(scale), cy: y(rate), r: 3, fill: ink}));
-      let at = y(points.at(-1)[2]) + 4;
+      let at = y(points.at(-1)[2]) + (right_ < 100 ? -8 : 4);
       while (ends.some((other) => Math.abs(other - at) < 14)) at += 14;
       ends.push(at);
-      drawn.append(svg("text", {x: x(points.at(-1)[0]) + 8, y: at}, name.slice(0, 26)));
+      drawn.append(svg("text", right_ < 100 ? {x: W - right_, y: at, "text-anchor": "end"} : {x: x(points.at(-1)[0]) + 8, y: at}, name.slice(0, 28)));
     }
     return drawn;
   };
@@ -223,7 +236,7 @@
     ...Object.fromEntries(Object.keys(MEASURES).filter((key) => key.startsWith("stage ")).map((key) => [MEASURES[key].name, (entry) => { const found = MEASURES[key].of(entry); return found ? number(found.value) : "–"; }])),
     "Highest rate": ({figures}) => figures.rate ? `${number(figures.rate.value)} ${figures.rate.unit}` : "–",
     "Interval of 95 %": ({figures}) => figures.rate && figures.rate.low !== null ? `${number(figures.rate.low)} to ${number(figures.rate.high)}` : "–",
-    "At": ({figures}) => figures.rate ? `scale ${figures.rate.scale}, ${figures.rate.threads} threads${figures.rate.stage === "load" ? "" : `, stage ${figures.rate.stage}`}` : "–",
+    "At": ({figures}) => figures.rate ? `scale ${figures.rate.scale}, ${counted(String(figures.rate.threads))}${figures.rate.stage === "load" ? "" : `, stage ${figures.rate.stage}`}` : "–",
     "Median": ({figures}) => time(figures.p50_ns), "99 % take at most": ({figures}) => time(figures.p99_ns),
     "Failed attempts": ({figures}) => figures.failed ? `${number(100 * figures.failed, 2)} %` : "none",
     "Index DSI": ({figures}) => figures.dsi ? `${figures.dsi.value.toFixed(2)}${figures.dsi.low === null ? "" : ` (${figures.dsi.low.toFixed(2)} to ${figures.dsi.high.toFixed(2)})`}${figures.dsi.comparable ? "" : ", of this ladder only"}` : "–",
@@ -251,12 +264,13 @@
     const [first, other] = chosen.map(({figures}) => figures.rate), times = first && other ? other.value / first.value : null;
     const clear = first && other && first.low !== null && other.low !== null && (first.high < other.low || other.high < first.low);
     const alike = new Set(chosen.map(({group}) => group)).size === 1;
+    const names = chosen.map((entry) => named(entry, chosen));
     const verdict = !alike ? "These were not measured alike: the table tells what differs" : chosen.length > 2 || times === null ? `${chosen.length} servers side by side`
-      : first.low === null || other.low === null ? `${chosen[0].system.product} and ${chosen[1].system.product}: too few cycles to tell which is faster`
-      : clear ? `${chosen[1].system.product} does ${number(times, 3)} times the rate of ${chosen[0].system.product}` : `${chosen[0].system.product} and ${chosen[1].system.product} cannot be told apart`;
+      : first.low === null || other.low === null ? `${names[0]} and ${names[1]}: too few cycles to tell which is faster`
+      : clear ? `${names[1]} does ${number(times, 3)} times the rate of ${names[0]}` : `${names[0]} and ${names[1]} cannot be told apart`;
     return [make("h1", {}, verdict), make("p", {className: "sub"}, "What differs from the first is coloured."), curve(chosen),
-      make("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": "Side by side, table"}, make("table", {}, make("caption", {}, "Side by side"),
-        make("thead", {}, make("tr", {}, make("td"), ...chosen.map((entry) => make("th", {scope: "col"}, make("a", {href: `#entry=${entry.id}`}, entry.system.product), make("small", {}, ` ${entry.measured}`))))), make("tbody", {}, ...body)))];
+      make("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": "Side by side, table"}, make("table", {className: "sides"}, make("caption", {}, "Side by side"),
+        make("thead", {}, make("tr", {}, make("td"), ...chosen.map((entry, at) => make("th", {scope: "col"}, make("a", {href: `#entry=${entry.id}`}, names[at]), make("small", {}, ` ${entry.measured}`))))), make("tbody", {}, ...body)))];
   };
   // --- One machine, one product, one group, several versions.
   const versions = () => {
