@@ -48,8 +48,8 @@ _CAPTIONS: Final = {
     "cycle": "Rate of each cycle in order: it moves with the age of the database.",
     "freq": "Share of transactions that take longer than the time below. The further right a curve ends, the worse "
     "its slowest transactions.",
-    "connections": "New-Orders per minute, or the rate, over the number of connections: where it stops to rise, the "
-    "server or what transactions wait for is at its limit.",
+    "connections": "Rate over the number of connections: where it stops to rise, the server or what transactions wait "
+    "for is at its limit.",
     "response": "Mean and maximum of the response times over the number of connections.",
     "kinds": "Latencies of each kind of transactions, as above.",
     "stages": "Rate and largest response time of each second: of what is measured, and of what works beside it.",

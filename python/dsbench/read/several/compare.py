@@ -360,7 +360,8 @@ def _doubts(evaluation: Evaluation) -> Iterator[str]:
         scales = list(dict.fromkeys(f"{one.scale:,}" for one in some if one.scale is not None))
         messages = len({one.message for one in some})
         more = f", and {messages - 1} more of this kind" if messages > 1 else ""
-        where = f" (scale {', '.join(scales)})" if scales else ""
+        told = messages == 1 and len(scales) == 1 and f"scale {scales[0]}" in some[0].message
+        where = f" (scale {', '.join(scales)})" if scales and not told else ""
         yield f"{some[0].message}{more}{where}"
 
 

@@ -434,9 +434,20 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     others = [Part(f"{one.words[0].upper()}{one.words[1:]}: {one.why.sentence or 'not known'}",
                    list(_tell_place(one, titled=True)), folded=True) for one in places if one is not first]  # fmt: skip
     yield from others if len(others) <= _FEW else [Part(f"The other {len(others)}, one by one", others, folded=True)]
+    yield from _advise(evaluation.run.engine, [first, *(one for one in places if one is not first)])
     yield Sentence(_NOTE, "note")
     if not all(one.why.sampled for one in places) and not evaluation.run.embedded:
         yield Sentence(_UNSAMPLED, "note")
+
+
+def _advise(engine: str, places: Sequence[_Place]) -> Iterator[Block]:
+    """What may help against the causes of all places, those of the first one first."""
+    causes = [one.kind for place in places for one in
+              [one for one in place.why.causes if one.share >= 2 * _LEAST][:_MOST]]  # fmt: skip
+    if advice := find_remedies(engine, causes):
+        columns = (Column("cause", left=True), Column("what may help", left=True), Column("source", left=True))
+        listed = [(_PARTS[one.kind], one.words, one.source) for one in advice]
+        yield Part("What people do about such causes", [Table("Causes and remedies", columns, listed)], folded=True)
 
 
 def _tabulate(columns: Sequence[Column], places: Sequence[_Place]) -> Table:
@@ -469,12 +480,6 @@ def _tell_place(place: _Place, *, titled: bool = False) -> Iterator[Block]:
     if spec := _draw(part, scale):
         caption = "Transactions in progress by what they did, second by second over the cycles."
         yield Diagram(f"why-{part.stage}-{part.threads}-{scale}", spec, caption, wide=True)
-    advice = find_remedies(part.run.engine, [one.kind for one in why.causes if one.share >= 2 * _LEAST][:_MOST])
-    if advice:
-        columns = (Column("cause", left=True), Column("what may help", left=True), Column("source", left=True))
-        listed = [(_PARTS[one.kind], one.words, one.source) for one in advice]
-        table = Table(f"Causes at {place.words}", columns, listed)
-        yield Part("What people do about such causes", [table], folded=True)
 
 
 def read_seconds(evaluation: Evaluation) -> dict[int, list[dict[str, Any]]]:

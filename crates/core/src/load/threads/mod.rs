@@ -39,7 +39,7 @@ const MILLISECOND: Nanos = 1_000_000;
 /// they time out.
 pub const CONNECTING: usize = 64;
 /// How long clients may take to end by themselves.
-const GRACE: Nanos = 300 * MILLISECOND;
+const GRACE: Nanos = 500 * MILLISECOND;
 
 /// What the clients of one thread did.
 pub struct ClientOutcome {
