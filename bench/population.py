@@ -149,7 +149,7 @@ def section(product: str, scale: int, rows_of: Rows = TPCB, own: Mapping[str, st
             rows, _ = made()
             size = float((own or {}).get("size", "1")) * scale
             sides = {DSBENCH: lambda: made()[1], **_own(product, place, rows_of, size, made)}
-            if product == "postgresql" and rows_of is TPCB:
+            if product == "postgresql" and rows_of.workload == TPCB.workload:
                 sides[PGBENCH] = lambda: _by_pgbench(libpq(place.urls[UNIX], "public"), scale)
 
             def client(name: str) -> Measured:
