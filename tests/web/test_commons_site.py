@@ -70,8 +70,10 @@ def test_from_a_run_to_a_site_by_four_commands(tmp_path: Path) -> None:
     entry = json.loads((Path(published.stdout.strip()) / "entry.json").read_text())
     assert entry["about"] == {"by": "Ada", "machine": "", "notes": "", "price": {"per_hour": 0.1, "currency": "USD"}}
 
-    again = dsbench("publish", str(STORED / "pg.zip"), str(STORED / "sqlite-tpcb.zip"), "--to", str(folder))
-    assert (again.returncode, len(again.stdout.splitlines())) == (0, 1)
+    several = (str(STORED / f"{name}.zip") for name in ("pg", "cut", "sqlite-tpcb"))
+    again = dsbench("publish", *several, "--to", str(folder))
+    assert (again.returncode, len(again.stdout.splitlines())) == (1, 1)
+    assert "cut.zip: the run is cut-short" in again.stderr
     assert "is there already: this run is published" in again.stderr
     shutil.rmtree(again.stdout.strip())
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dsbench.cli import errors
+
 if TYPE_CHECKING:
     from dsbench.read.commons.entry import Package
 
@@ -48,14 +50,22 @@ def command(
     """Add archives to a commons, without what shows where they were made.
 
     An entry holds run.json, the tables without the trace, and results.csv. Passwords are never in an archive. What is
-    there already is passed over.
+    there already is passed over. Of several archives those that a commons would refuse are named and left out.
     """
     from dsbench.read.commons import about as owner
     from dsbench.read.commons import entry, packing
 
     said = owner.describe_owner(about, by, machine, price, currency, notes)
     kinds = set() if hide == "none" else {word.strip() for word in hide.split(",") if word.strip()}
-    packages = [packing.prepare(path, said, kinds) for path in archives]
+    packages, refused = [], False
+    for path in archives:
+        try:
+            packages.append(packing.prepare(path, said, kinds))
+        except owner.RefusedError as error:
+            if len(archives) == 1:
+                raise
+            print(f"refused: {error}", file=sys.stderr)
+            refused = True
     if not preview:
         entry.list_entries(to)  # A name that is mistyped makes no commons.
     for package in packages:
@@ -67,6 +77,8 @@ def command(
             print(entry.write(package, to))
     if not preview:
         print(f"Check and build the site: dsbench commons build {to} --out site", file=sys.stderr)
+    if refused:
+        sys.exit(errors.FAILED)
 
 
 def _describe(package: Package) -> None:

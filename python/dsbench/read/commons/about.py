@@ -22,6 +22,10 @@ class EntryError(Problem):
     """What cannot be published, or is no entry."""
 
 
+class RefusedError(EntryError):
+    """An archive that a commons would refuse."""
+
+
 class About(BaseModel):
     """What an archive cannot know: who measured, on which machine, at which price."""
 

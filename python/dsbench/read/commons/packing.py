@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from dsbench.archive import TABLES, Archive
 from dsbench.read import tables
-from dsbench.read.commons.about import About, EntryError
+from dsbench.read.commons.about import About, EntryError, RefusedError
 from dsbench.read.commons.audit import audit
 from dsbench.read.commons.entry import LARGEST_ARCHIVE, Entry, Package, name_of
 from dsbench.read.commons.figures import describe_packed
@@ -27,14 +27,14 @@ _DATE: Final = (1980, 1, 1, 0, 0, 0)
 
 
 def prepare(path: Path, about: About, hide: Collection[str] = HIDDEN) -> Package:
-    """The entry of the archive at ``path``; ``EntryError`` for one that a commons would refuse."""
+    """The entry of the archive at ``path``; ``RefusedError`` for one that a commons would refuse."""
     if unknown := set(hide) - set(HIDEABLE):
         words = f"--hide: {min(unknown)!r} is nothing that can be hidden"
         raise EntryError(words, f"name some of {', '.join(HIDEABLE)}", usage=True)
     source = Archive.open(path)
     if wrong := audit(source):
         words = f"{path}: {wrong[0].sentence}"
-        raise EntryError(words, "nothing was written: leave it out, or measure again", usage=True)
+        raise RefusedError(words, "it was not written: leave it out, or measure again", usage=True)
     run = source.run
     names = {run.host: "host"} | {node.name: f"node-{number}" for number, node in enumerate(run.nodes, 1) if node.name}
     hider = Hider(hide, {name: now for name, now in names.items() if name and name != "local"})
@@ -42,7 +42,7 @@ def prepare(path: Path, about: About, hide: Collection[str] = HIDDEN) -> Package
     content = pack(source, name, hider)
     if len(content) > LARGEST_ARCHIVE:
         words = f"{path}: without its trace it has {len(content) >> 20} MiB, and an entry has {LARGEST_ARCHIVE >> 20}"
-        raise EntryError(words, "nothing was written: measure for less long, or without --per-statement", usage=True)
+        raise RefusedError(words, "it was not written: measure for less long, or without --per-statement", usage=True)
     digest = hashlib.sha256(content).hexdigest()
     entry_id = f"{name}-{digest[:10]}"
     if about.price is None:
