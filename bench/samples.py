@@ -13,6 +13,7 @@ import statistics
 import sys
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from scipy import stats
@@ -58,26 +59,24 @@ def main() -> None:
     sys.exit(missed)
 
 
+def _rate(url: str, workload: str, duration: float, samples: float, out: Path, reuse: bool) -> float:
+    archive = dsbench.run(
+        url, workload=workload, scales=(10,), cycles=1, duration=duration, threads=CLIENTS, keep=True, reuse=reuse,
+        samples=samples, placement="free", out=out,
+    )  # fmt: skip
+    return float(archive.table("cycles")["committed"].to_numpy().sum()) / duration
+
+
 def measure(product: str, workload: str, pairs: int, duration: float) -> Cost:
     """The cost there; negative where the runs with sampling were faster."""
     target = TargetSpec(url=f"private:{product}")
     with tempfile.TemporaryDirectory() as folder, servers.start(target, CLIENTS) as server:
-        made = False
-
-        def rate(samples: float) -> float:
-            nonlocal made
-            archive = dsbench.run(
-                server.url, workload=workload, scales=(10,), cycles=1, duration=duration, threads=CLIENTS, keep=True,
-                reuse=made, samples=samples, placement="free", out=Path(folder),
-            )  # fmt: skip
-            made = True
-            return float(sum(archive.table("cycles")["committed"].to_pylist())) / duration
-
-        rate(LOOKS)
+        rate = partial(_rate, server.url, workload, duration, out=Path(folder))
+        rate(LOOKS, reuse=False)
         logs = []
         for pair in range(pairs):
             first, second = (LOOKS, 0) if pair % 2 else (0, LOOKS)
-            found = {first: rate(first), second: rate(second)}
+            found = {samples: rate(samples, reuse=True) for samples in (first, second)}
             logs.append(math.log(found[LOOKS] / found[0]))
     mean = statistics.mean(logs)
     reach = stats.t.ppf(0.975, pairs - 1) * statistics.stdev(logs) / math.sqrt(pairs)
