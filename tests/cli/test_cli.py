@@ -84,6 +84,7 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(called: Program, tmp_path
         (["run", "--no-such-option"], "--no-such-option: no option has this name", 2),
         (["run", "--cycles"], "--cycles", 2),
         (["run", "--clients", "8"], "did you mean --threads? See dsbench run --help", 2),
+        (["run", "--scals", "1"], "did you mean --scales, --call, --samples? See dsbench run --help", 2),
         (["check", "mock:", "--scales", "1"], "did you mean --scale, --set? See dsbench check --help", 2),
         (["run", "--out", "out\udcff"], "--out: out\\xff is no text in UTF-8", 2),
         (["run", "--label\udcff=x"], "TARGET or another argument: --label\\xff=x is no text in UTF-8", 2),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import re
 import sys
@@ -107,7 +108,10 @@ def _command() -> str:
 def _remedy(error: Any) -> str:
     if apart := _apart(sys.argv):
         return f"several numbers are written with commas: {apart}"
-    near = ", ".join(_meant(error) or sorted(getattr(error, "possibilities", None) or ()))
+    written = str(getattr(error, "option_name", "") or getattr(error, "command_name", ""))
+    # The parser's own order is that of the alphabet.
+    close = difflib.get_close_matches(written, getattr(error, "possibilities", None) or (), cutoff=0)
+    near = ", ".join(_meant(error) or close)
     command = error.ctx.command_path if error.ctx is not None else _command()
     return f"did you mean {near}? See {command} --help" if near else f"see {command} --help"
 
