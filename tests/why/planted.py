@@ -273,7 +273,7 @@ LIST: Final = (
     Planted("plan-flip", "the statistics of a table are dropped in the first cycle: its rows are read in another order",
             with_flip(_CODES, _FIRST, "SELECT id FROM item", _FORGET, "--scales", "1", "--threads", "4"),
             _CPU, says="the plan changed during the cycles: SELECT id FROM item"),
-    Planted("checkpoints", "16 MiB of log on MariaDB, writes limited to 4 MiB/s: checkpoints wait for pages",
+    Planted("checkpoints", "4 MiB of log on MariaDB, writes limited to 4 MiB/s: checkpoints wait for pages",
             after_filling("private:mariadb?innodb_log_file_size=4M&innodb_flush_log_at_trx_commit=0",
                           ("--limit", "write=4MiB/s"), "--scales", "20", "--threads", "8"), frozenset({shares.WRITE, shares.FLUSH, shares.LATCH}),
             says="checkpoint"),
