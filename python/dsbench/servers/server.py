@@ -22,9 +22,6 @@ from dsbench.servers.pages import LetGo, let_go
 from dsbench.servers.process import Log, Process, called, free_port, run, unprivileged
 from dsbench.servers.settings import elsewhere
 
-STOP_PATIENCE_S = 30.0
-"""Time for an orderly end, which writes changed pages, before harder means."""
-
 _STARTS = 5
 """Ports that a server tries whose port was free a moment ago."""
 _TAKEN = re.compile(r"Address already in use", re.IGNORECASE)
@@ -146,6 +143,8 @@ class OwnProcess(Server):
     """The setting that names its port."""
     ENDING: tuple[signal.Signals, ...] = (signal.SIGTERM,)
     """What it is ended by, from the mildest to the hardest before SIGKILL."""
+    PATIENCE_S = 30.0
+    """Time for an orderly end, which writes changed pages, before harder means."""
     ORPHANED: signal.Signals | None = None
     """What ends it when this program dies, where that is not the mildest."""
 
@@ -208,7 +207,7 @@ class OwnProcess(Server):
             alive = self._process.alive
             ready = alive and self._ready()
             if host and _TAKEN.search(out.read_text(errors="replace")):
-                self._process.stop(STOP_PATIENCE_S, *harder)
+                self._process.stop(self.PATIENCE_S, *harder)
                 return False
             if ready:
                 return True
@@ -221,7 +220,7 @@ class OwnProcess(Server):
     def restart(self) -> LetGo:
         """As that of every server. Its process is another one then."""
         assert self._process is not None
-        self._process.stop(STOP_PATIENCE_S, *self.ENDING[1:])
+        self._process.stop(self.PATIENCE_S, *self.ENDING[1:])
         self._rest()
         gone = self._let_go()
         host, port = self._launched
@@ -302,7 +301,7 @@ class OwnProcess(Server):
     def stop(self) -> None:
         """An orderly shutdown, then by harder means; then the folder goes. Harmless when repeated."""
         if self._process is not None:
-            self._process.stop(STOP_PATIENCE_S, *self.ENDING[1:])
+            self._process.stop(self.PATIENCE_S, *self.ENDING[1:])
         if self._group is not None and not self._group.remove():
             self.notes.append(f"{', '.join(map(str, self._group.paths))} could not be removed")
         super().stop()

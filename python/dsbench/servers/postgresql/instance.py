@@ -20,7 +20,7 @@ from dsbench.servers.pages import LetGo
 from dsbench.servers.postgresql import instance, second
 from dsbench.servers.postgresql.binaries import Binaries
 from dsbench.servers.process import Process, network_host, run
-from dsbench.servers.server import STOP_PATIENCE_S, OwnProcess
+from dsbench.servers.server import OwnProcess
 from dsbench.servers.settings import LOG, SECOND, SPACE, check_port, elsewhere, raise_max_connections, wrong
 
 _SYNCHRONOUS = "synchronous_standby_names"
@@ -179,7 +179,7 @@ class Instance(OwnProcess):
         """Also removes what a killed server left in shared memory."""
         if self._second is not None:
             if self._process is not None:
-                self._process.stop(STOP_PATIENCE_S, *self.ENDING[1:])
+                self._process.stop(self.PATIENCE_S, *self.ENDING[1:])
             self._second.stop()
         super().stop()
         if self._memory is not None:
