@@ -20,13 +20,14 @@ from fixtures.program import described
 from fixtures.started import program, wait_for_cycle, wait_until_under_way
 
 IMPATIENT = """
-from dsbench.measure.monitors import sampler
+from dsbench.measure.monitors import sampler, sessions
 from dsbench.measure import cycle
-cycle._GRACE_S, sampler.PATIENCE_S = 4.0, 2.0
+cycle._GRACE_S, sampler.PATIENCE_S, sessions.PATIENCE_S = 4.0, 2.0, 2.0
 """
 """dsbench with less patience for a server, so that a test need not wait for all of it."""
 
-LADDER = ["--scales", "1", "--cycles", "2", "--duration", "3", "--threads", "2", "--seed", "1", "--out", "out"]
+LADDER = ["--scales", "1", "--cycles", "2", "--duration", "3", "--threads", "2", "--seed", "1", "--out", "out",
+          "--placement", "free"]
 
 
 PROGRAMS = {"private:postgresql": "postgres", "private:mariadb": "mariadbd", "private:firebird": "firebird"}
