@@ -1,87 +1,130 @@
-"""``python -m bench.samples``: what sampling the sessions costs, in pairs of runs with it and without it in turn.
+"""``python -m bench.samples``: the share of all CPU time that sampling the sessions takes.
 
-Both runs of a pair have one database on one private server, and cycles of the same length. The cost is the geometric
-mean of the pairs' ratios of rates, with its 95 % interval (Student's t of their logarithms).
+From the first look of a cycle to its end the kernel counts the CPU time of the thread that looks, of its session in the
+server, and of client and server altogether. Nothing is estimated; threads of the server that end meanwhile are not in
+the whole, which makes the share larger.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
-import os
 import statistics
 import sys
 import tempfile
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-
-from scipy import stats
+from typing import Final
+from unittest.mock import patch
 
 import dsbench
 from dsbench import servers
+from dsbench.measure.monitors import WATCHERS, Asked, proc
+from dsbench.measure.monitors.sessions import Seen, Watcher
 from dsbench.spec import RunSpec
 from dsbench.spec import Target as TargetSpec
 
-GOALS = {"select": 0.01, "tpcb": 0.005}
-CLIENTS = 8
-LOOKS = RunSpec().samples
+GOALS: Final = {"select": 0.01, "tpcb": 0.005}
+CLIENTS: Final = 8
+_BEFORE: Final = 3
+"""Looks of a watcher before the clock."""
+_THREAD: Final = {
+    "postgres": "SELECT pg_catalog.pg_backend_pid()::text AS id",
+    "mysql": "SELECT tid AS id FROM information_schema.processlist WHERE id = connection_id()",
+}
+"""Asks the server for the thread of the session, as the kernel numbers it."""
 
 
 @dataclass(frozen=True)
-class Cost:
-    """The share of the rate that sampling takes, and its bounds."""
+class Taken:
+    """CPU time in ns since something began."""
 
-    share: float
-    low: float
-    high: float
+    here: int
+    """Of the thread that looks."""
+    session: int
+    whole: int
+    """Of this process and the server."""
+
+
+class Metered:
+    """A watcher, with what it takes from the first look of the cycle on."""
+
+    def __init__(self, inner: Watcher, asked: Asked, thread: str, server: dsbench.servers.Server) -> None:
+        self.least_s = inner.least_s
+        self._inner, self._asked, self._thread, self._server = inner, asked, thread, server
+        self._tid = 0
+        self._begun: Taken | None = None
+        self.taken = Taken(0, 0, 0)
+        self.looks = -_BEFORE
+
+    def open(self) -> None:
+        self._inner.open()
+        self._tid = int(self._asked.fetch(self._thread)[0]["id"] or 0)
+
+    def look(self) -> Iterable[Seen]:
+        if self.looks == 0:
+            self._begun = self._read()
+        self.looks += 1
+        return list(self._inner.look())
+
+    def close(self) -> None:
+        if self._begun is not None:
+            here, begun, ended = time.thread_time_ns(), self._begun, self._read()
+            self.taken = Taken(here - begun.here, ended.session - begun.session, ended.whole - begun.whole)
+        self._inner.close()
+
+    def _read(self) -> Taken:
+        scheduled = [proc.scheduled(proc.ROOT, pid) for pid in self._server.pids()]
+        threads = {tid: one.ran_ns for of in scheduled for tid, one in of.items()}
+        return Taken(time.thread_time_ns(), threads[self._tid], time.process_time_ns() + sum(threads.values()))
 
 
 def main() -> None:
     """Measures each product and workload, and prints a line for each."""
     parser = argparse.ArgumentParser(prog="python -m bench.samples", description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=10, help="pairs of runs, three at least [10]")
-    parser.add_argument("--duration", type=float, default=3.0, help="seconds of a cycle [3]")
+    parser.add_argument("--cycles", type=int, default=5, help="of each product and workload [5]")
+    parser.add_argument("--duration", type=float, default=5.0, help="seconds of a cycle [5]")
     parser.add_argument("--only", default="", help="what has this text in its name, such as postgresql select")
     asked = parser.parse_args()
-    if asked.pairs < 3:
-        parser.error("--pairs: three at least, as an interval is told")
     missed = False
-    print(f"{CLIENTS} clients, {asked.pairs} pairs of cycles of {asked.duration:g} s, {LOOKS} looks a second")
+    print(f"{CLIENTS} clients, {asked.cycles} cycles of {asked.duration:g} s")
     for product in ("postgresql", "mariadb"):
         for workload, goal in GOALS.items():
             if asked.only in f"{product} {workload}":
-                cost = measure(product, workload, asked.pairs, asked.duration)
-                words = "met" if cost.high <= goal else "missed" if cost.low > goal else "not told apart"
-                missed |= words == "missed"
-                print(f"{product:10} {workload:6} {cost.share:6.2%} of the rate ({cost.low:.2%} to {cost.high:.2%});"
-                      f" goal {goal:.1%}: {words}; load {os.getloadavg()[0]:.1f}", flush=True)  # fmt: skip
+                found = measure(product, workload, asked.cycles, asked.duration)
+                shares = [(one.taken.here + one.taken.session) / one.taken.whole for one in found]
+                share, looks = statistics.mean(shares), sum(one.looks for one in found)
+                here, session = (
+                    sum(getattr(one.taken, of) for one in found) / looks / 1e6 for of in ("here", "session")
+                )
+                missed |= share > goal
+                print(f"{product:10} {workload:6} {share:.2%} of the CPU time ({min(shares):.2%} to {max(shares):.2%});"
+                      f" goal {goal:.1%}: {'missed' if share > goal else 'met'};"
+                      f" {looks / asked.cycles / asked.duration:.1f} looks a second, each {here:.2f} ms in the client"
+                      f" and {session:.2f} ms in the server", flush=True)  # fmt: skip
     sys.exit(missed)
 
 
-def _rate(url: str, workload: str, duration: float, samples: float, out: Path, reuse: bool) -> float:
-    archive = dsbench.run(
-        url, workload=workload, scales=(10,), cycles=1, duration=duration, threads=CLIENTS, keep=True, reuse=reuse,
-        samples=samples, placement="free", out=out,
-    )  # fmt: skip
-    return float(archive.table("cycles")["committed"].to_numpy().sum()) / duration
+def measure(product: str, workload: str, cycles: int, duration: float) -> list[Metered]:
+    """What the sampler of each cycle took."""
+    found: list[Metered] = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        servers.start(TargetSpec(url=f"private:{product}"), CLIENTS) as server,
+    ):
 
+        def meter(dialect: str, asked: Asked) -> Metered:
+            found.append(Metered(WATCHERS[dialect](asked), asked, _THREAD[dialect], server))
+            return found[-1]
 
-def measure(product: str, workload: str, pairs: int, duration: float) -> Cost:
-    """The cost there; negative where the runs with sampling were faster."""
-    target = TargetSpec(url=f"private:{product}")
-    with tempfile.TemporaryDirectory() as folder, servers.start(target, CLIENTS) as server:
-        rate = partial(_rate, server.url, workload, duration, out=Path(folder))
-        rate(LOOKS, reuse=False)
-        logs = []
-        for pair in range(pairs):
-            first, second = (LOOKS, 0) if pair % 2 else (0, LOOKS)
-            found = {samples: rate(samples, reuse=True) for samples in (first, second)}
-            logs.append(math.log(found[LOOKS] / found[0]))
-    mean = statistics.mean(logs)
-    reach = stats.t.ppf(0.975, pairs - 1) * statistics.stdev(logs) / math.sqrt(pairs)
-    low, high = 1 - math.exp(mean + reach), 1 - math.exp(mean - reach)
-    return Cost(1 - math.exp(mean), low, high)
+        metered = {dialect: (lambda asked, of=dialect: meter(of, asked)) for dialect in _THREAD}
+        with patch("dsbench.measure.surroundings.WATCHERS", metered):
+            dsbench.run(
+                server.url, workload=workload, scales=(10,), cycles=cycles, duration=duration, threads=CLIENTS,
+                samples=RunSpec().samples, placement="free", out=Path(folder),
+            )  # fmt: skip
+    return found
 
 
 if __name__ == "__main__":

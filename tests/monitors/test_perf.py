@@ -32,7 +32,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file.write_text(WAITS)
     file.chmod(file.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{file.parent}:{os.environ['PATH']}")
-    monkeypatch.setattr(perf, "_MOUNT", ())
+    monkeypatch.setattr(perf, "_mount", lambda: ())
     return file
 
 
@@ -55,6 +55,21 @@ def test_what_it_says_of_errors_is_kept_and_it_is_not_ready(fake: Path) -> None:
     one = perf.Program(["perf", "record"])
     assert not one.is_ready()
     assert (one.end(), one.code) == ("not allowed", 3)
+
+
+def test_the_reason_is_what_follows_the_word_error() -> None:
+    assert perf.find_reason("\nError:\nAccess is limited.\nConsider\n") == "Access is limited."
+    assert perf.find_reason("event syntax error: 'block'\n   \\___ unknown\n\nError:\tno tracefs\n") == "no tracefs"
+
+
+def test_who_may_mount_nothing_has_perf_itself_say_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(perf, "TRACEFS", tmp_path / "none")
+    monkeypatch.setattr(perf, "_MOUNT", ("sh", "-c", "exit 1"))
+    assert perf._mount.__wrapped__() == ()
+    monkeypatch.setattr(perf, "_MOUNT", ("env",))
+    assert perf._mount.__wrapped__() == ("env",)
 
 
 def test_a_killed_program_ends_and_leaves_nothing(fake: Path) -> None:

@@ -201,7 +201,7 @@ def refusal(kind: str, of: Sequence[devices.Device] = ()) -> str:
                 ready = started.is_ready()
                 said = started.end()
                 if not ready or started.code:
-                    return said or f"perf ended with {started.code}"
+                    return said or f"perf ended with {started.code} and did not say why"
         except OSError as error:
             return str(error)
     return ""

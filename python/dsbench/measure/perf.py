@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Final
@@ -33,15 +34,23 @@ _MOUNT: Final = ("unshare", "-m", "sh", "-c", 'mount -t tracefs tracefs "$0" && 
 """Gives perf a tracefs of its own where the machine has none mounted."""
 
 
+@cache
+def _mount() -> Sequence[str]:
+    """What begins a command of perf. Who may mount nothing leaves it to perf to say what it lacks."""
+    if (TRACEFS / "events").is_dir():
+        return ()
+    tried = subprocess.run([*_MOUNT, "true"], stderr=subprocess.DEVNULL, check=False)
+    return _MOUNT if tried.returncode == 0 else ()
+
+
 class Program:
     """One perf. What it says of errors goes to a file, so that nobody has to read for it to end."""
 
     def __init__(self, command: Sequence[str], patience_s: float = _PATIENCE_S) -> None:
-        mount = () if (TRACEFS / "events").is_dir() else _MOUNT
         self._patience_s = patience_s
         self._said = TemporaryFile()  # noqa: SIM115 - closed with the program
         self._program = subprocess.Popen(
-            [*mount, *command, *_WAITER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said,
+            [*_mount(), *command, *_WAITER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said,
             start_new_session=True,
         )  # fmt: skip
 
@@ -75,12 +84,18 @@ class Program:
         with self._said:
             self._said.seek(0)
             said = self._said.read().decode(errors="replace")
-        return next((line.strip() for line in said.splitlines() if line.strip()), "")
+        return find_reason(said)
 
     @property
     def code(self) -> int | None:
         """What it ended with."""
         return self._program.returncode
+
+
+def find_reason(said: str) -> str:
+    """The first line of what perf said of an error; what follows "Error:" where that stands in it."""
+    _, error, after = said.partition("Error:")
+    return next((line.strip() for line in (after if error else said).splitlines() if line.strip()), "")
 
 
 def read_lines(command: Sequence[str], patience_s: float = _READING_S) -> Iterator[str]:

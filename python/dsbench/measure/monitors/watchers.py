@@ -83,12 +83,15 @@ class PostgresWatcher:
         asking = (self._asked.fetch, self._asked.beside) if self._asked.kept else ()
         pids = ", ".join(_cell(ask(own)[0], "pid") for ask in asking)
         named = " AND application_name = pg_catalog.current_setting('application_name')" if self._asked.own else ""
+        ours = self._asked.fetch(
+            "SELECT d.oid::text AS here, r.oid::text AS role FROM pg_catalog.pg_database d, pg_catalog.pg_roles r"
+            " WHERE d.datname = pg_catalog.current_database() AND r.rolname = current_user"
+        )[0]
         # The view joins names that are not needed here.
         look = (
             "SELECT /* dsbench_look */ pid, state, wait_event_type AS kind, wait_event AS event, query"
             " FROM pg_catalog.pg_stat_get_activity(NULL)"
-            " WHERE datid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())"
-            " AND usesysid = (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = current_user)"
+            f" WHERE datid = {_cell(ours, 'here')} AND usesysid = {_cell(ours, 'role')}"
             f" AND backend_type = 'client backend'{named} AND pid NOT IN ({pids or 'pg_catalog.pg_backend_pid()'})"
         )
         if not self._asked.kept:
