@@ -73,7 +73,7 @@ pub fn open(url: &str) -> Result<Box<dyn Engine>> {
         None => {
             let shown = if scheme.bytes().all(|b| b.is_ascii_alphanumeric()) { scheme } else { "its beginning" };
             Err(Error::configuration(format!(
-                "no engine for {shown:?}; a target starts with one of {}",
+                "no engine for {shown:?}; a target starts with one of {}, or with private:",
                 schemes().join(", ")
             )))
         }

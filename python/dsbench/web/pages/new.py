@@ -11,7 +11,7 @@ from nicegui import run, ui
 from dsbench import servers, workloads
 from dsbench.library import RunError, SpecError
 from dsbench.measure.ahead import text_of
-from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, examples
+from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, Target, examples
 from dsbench.spec.trust import Untrusted
 from dsbench.spec.words import GROUPS
 from dsbench.web import form
@@ -79,7 +79,7 @@ def _build_run(house: House, way: str, texts: dict[str, str]) -> None:
                 if option == "target":
                     if way == "server":
                         shows.props["placeholder"] = "postgresql://user@host/database"
-                    _password(texts, view.show)
+                    view.password()
             if way == "server":
                 _choose_depth(view)
             if way == _EVERYTHING:
@@ -154,13 +154,25 @@ class _Ahead:
         """``named``: nothing is asked for before a database is named."""
         self._house, self.texts, self._named = house, texts, named
         self._trust = False
+        self._asks: Any = None
+        """Where the password is asked for."""
         self._left_open: dict[str, Any] = {}
         """By name of an option, what shows its value while its field is empty: the control, or its first choice."""
 
     def field(self, option: Option) -> Any:
         """Makes the field of ``option``; gives what shows its value while it is empty."""
-        self._left_open[option.name] = _field(option, self.texts, self.show)
+        needed = self._named and option.name == "target"
+        self._left_open[option.name] = _field(option, self.texts, self.show, needed=needed)
         return self._left_open[option.name]
+
+    def password(self) -> None:
+        """Makes the field for the password of the database's user; a server of dsbench's own has none to ask for."""
+        with tag("div", cls="field") as self._asks:
+            tag("label", _NAMES[form.PASSWORD], for_="field-password")
+            control = tag("input", type="password", id="field-password", autocomplete="new-password",
+                          aria_describedby="help-password")  # fmt: skip
+            tag("small", "Of a database that asks for one. It is never shown, and never written.", id="help-password")
+        _listening(control, form.PASSWORD, self.texts, self.show)
 
     def put(self, texts: Mapping[str, str]) -> None:
         """Fills in fields, as if they were typed."""
@@ -183,6 +195,8 @@ class _Ahead:
         self._told.clear()
         self._takes.clear()
         going = self._house.runs.going()
+        if self._asks is not None:
+            self._asks.set_visibility(not (self.texts.get("target", "") or Target().url).startswith("private:"))
         if self._named and not self.texts.get("target", "").strip():
             self._start.props["disabled"] = True
             self._plan.text = self._command.text = self._file.text = ""
@@ -230,8 +244,9 @@ class _Ahead:
             go(f"/live?run={key}")
 
 
-def _field(option: Option, texts: dict[str, str], changed: Any) -> Any:
-    """A label, a control and the words of --help; gives what ``_leave_open`` takes."""
+def _field(option: Option, texts: dict[str, str], changed: Any, *, needed: bool) -> Any:
+    """A label, a control and the words of --help, without the default of what is ``needed``; gives what
+    ``_leave_open`` takes."""
     name = option.name
     label = _NAMES.get(name, name.replace("_", " ").capitalize())
     unit = f" [{option.about.unit}]" if option.about.unit else ""
@@ -240,7 +255,7 @@ def _field(option: Option, texts: dict[str, str], changed: Any) -> Any:
         control, first = _control(option, texts.get(name, ""))
         control.props["id"] = f"field-{name}"
         control.props["aria-describedby"] = f"help-{name}"
-        tag("small", option.help, id=f"help-{name}")
+        tag("small", f"{option.about.help}." if needed else option.help, id=f"help-{name}")
     _listening(control, name, texts, changed)
     return first
 
@@ -291,12 +306,3 @@ def _control(option: Option, value: str) -> tuple[Any, Any]:
             for product in servers.products():
                 tag("option", value=f"private:{product}")
     return made, made
-
-
-def _password(texts: dict[str, str], changed: Any) -> None:
-    with tag("div", cls="field"):
-        tag("label", _NAMES[form.PASSWORD], for_="field-password")
-        control = tag("input", type="password", id="field-password", autocomplete="new-password",
-                      aria_describedby="help-password")  # fmt: skip
-        tag("small", "Of a database that asks for one. It is never shown, and never written.", id="help-password")
-    _listening(control, form.PASSWORD, texts, changed)
