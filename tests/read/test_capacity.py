@@ -95,6 +95,17 @@ def test_a_search_gives_up_where_every_step_says_the_same(missed: int) -> None:
     assert lowest([steps], [(ALLOWED, LIMIT_S)]) is None
 
 
+def test_a_short_step_does_not_keep_a_rate_that_a_whole_one_misses() -> None:
+    short = [Step(rate, 0.12, 300, missed, whole=False) for rate, missed in ((1500, 0), (1980, 0), (2570, 1), (3340, 100))]
+    whole = [Step(rate, 0.5, rate / 2, 0.4 * rate) for rate in (2557, 2849, 2929)]
+    found = estimate([*short, *whole], ALLOWED, 0.03)
+    assert found is not None
+    assert 1980 < found.rate < 2557
+    step = next_step([[short[2], *whole]], [(ALLOWED, 0.03)], SEARCH, 2570.0)
+    assert step is not None
+    assert step.rate < 2557
+
+
 def test_of_several_objectives_the_lowest_counts() -> None:
     low, high = exact([300, 350, 390, 410, 450], 400, 20), exact([300, 350, 390, 410, 450], 380, 20)
     found = lowest([low, high], [(ALLOWED, 0.05), (ALLOWED, 0.05)])

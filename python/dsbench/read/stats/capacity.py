@@ -102,6 +102,9 @@ def estimate(steps: Sequence[Step], allowed: float, limit_s: float = 0.0) -> Cap
     known = [step for step in steps if step.count]
     # Short steps only look for the region: a server that stalls now and then has no stall in most of them.
     whole = [step for step in known if step.whole]
+    lowest_miss = min((step.rate for step in whole if step.missed > allowed * step.count), default=inf)
+    # Nor do they tell that a rate is kept which a whole one misses: no queue has grown in them yet.
+    known = [step for step in known if step.whole or step.rate < lowest_miss]
     known = whole if _bracket(whole, allowed) else known
     in_line = [step for step in known if step.missed < _saturated(allowed) * step.count]
     known = in_line if _bracket(in_line, allowed) else known
@@ -258,6 +261,8 @@ def next_step(steps: Sequence[Sequence[Step]], wanted: Sequence[Judged], search:
     whole = [step for step in done if step.whole]
     found = lowest(steps, wanted) if whole else None
     if found is None:
+        if whole and max(kept) > min(broken):
+            return Step(min(broken) / _CLIMB, search.seconds, 0, 0)
         return Step(sqrt(max(kept) * min(broken)), search.seconds, 0, 0)
     if _is_known(found[1], len(whole), search.precision):
         return None
