@@ -208,7 +208,9 @@ def _clock() -> list[Finding]:
     found = f"{named}{cost_ns:.0f} ns a reading from Python"
     if cost_ns < _SLOW_CLOCK_NS:
         return [Finding("clock", True, found)]
-    remedy = "let the kernel use tsc (clocksource=tsc), or another type of virtual machine: latencies suffer"
+    remedy = "take another type of virtual machine, one that is not emulated: latencies suffer"
+    if source != "tsc":
+        remedy = f"let the kernel use tsc (clocksource=tsc), or {remedy}"
     if is_tsc_given_up():
         found += "; the kernel found the CPUs' own counter (tsc) unstable"
         remedy = f"see dmesg for why, and {remedy}"
