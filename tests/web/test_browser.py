@@ -32,7 +32,7 @@ STORED = Path(__file__).parents[1] / "data" / "archives"
 BAD = "<img src=x onerror='window.hacked=1'></script><script>window.hacked=1</script>{{window.hacked=1}}`${window.hacked=1}`"
 NAMED = "<img src=x onerror=window.hacked=1>"
 PAGES = ("/", "/?for=server", "/?for=two", "/?for=all", "/live", "/archives", "/archive?name=pg", "/compare",
-         "/compare?a=pg&a=sqlite-tpcb", "/study", "/study?name=tried&effects=yes", "/new-study", "/doctor")  # fmt: skip
+         "/compare?a=pg&a=sqlite-tpcb", "/study", "/study?name=tried&effects=yes", "/new-study", "/check", "/doctor")  # fmt: skip
 STUDY = """
 name = "{}"
 about = "<img src=x onerror='window.hacked=1'>"
@@ -400,6 +400,24 @@ def test_a_study_from_its_text_to_its_matrix(page: Any, base: str, archives: Pat
     page.get_by_role("link", name="Open the study").click()
     page.get_by_role("table", name="Trials").get_by_role("link", name=re.compile("tps$")).nth(1).wait_for()
     assert room.load(archives.parent / "studies" / "new").counted("done")
+    assert seen.well()
+
+
+def test_a_check_tells_what_a_server_without_flushes_loses(page: Any, base: str) -> None:
+    seen = Seen(page)
+    page.goto(f"{base}/check")
+    page.get_by_label("Database").fill("postgresql://me@host/db")
+    page.get_by_role("alert").wait_for()
+    assert page.get_by_role("button", name="Start the check").is_disabled()
+    page.get_by_label("Database").fill("private:postgresql?fsync=off")
+    page.wait_for_function("document.getElementById('command').textContent.includes('--storage forgetful')")
+    page.get_by_role("button", name="Start the check").click()
+    page.wait_for_url("**/check?run=*")
+    page.get_by_text("DOES NOT KEEP", exact=False).wait_for(timeout=180_000)
+    assert page.get_by_role("status").text_content() == "complete"
+    page.goto(f"{base}/live")
+    page.get_by_role("link", name="The check of private:postgresql").click()
+    page.get_by_text("DOES NOT KEEP", exact=False).wait_for()
     assert seen.well()
 
 

@@ -4,5 +4,17 @@ from dsbench.check.durable import Durability, Round, durability
 from dsbench.check.flushes import Flushes, flushes, flushes_of
 from dsbench.check.forgetting import STORAGES
 from dsbench.check.result import Checked, lines
+from dsbench.check.trying import try_out
 
-__all__ = ["STORAGES", "Checked", "Durability", "Flushes", "Round", "durability", "flushes", "flushes_of", "lines"]
+__all__ = [
+    "STORAGES",
+    "Checked",
+    "Durability",
+    "Flushes",
+    "Round",
+    "durability",
+    "flushes",
+    "flushes_of",
+    "lines",
+    "try_out",
+]

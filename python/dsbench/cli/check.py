@@ -12,14 +12,12 @@ import typer
 
 from dsbench import check as promises
 from dsbench import spec, workloads
-from dsbench.check.conformance import conform
 from dsbench.cli import errors, options
 from dsbench.cli.options import completing
 from dsbench.cli.progress import Counting
 from dsbench.measure.interrupts import listening
-from dsbench.measure.journal import RunError
 from dsbench.measure.keeping import check_target
-from dsbench.measure.loaders import CoreError, Stopped
+from dsbench.measure.loaders import Stopped
 
 _DEFAULT: str = spec.RunSpec.model_fields["workload"].default
 _ROUNDS, _THREADS = 5, 4
@@ -126,41 +124,26 @@ def _consistent(
         sys.exit(errors.FAILED)
 
 
-def _tried(
-    where: spec.Target, promised: bool, rounds: int, clients: int, kind: str, restart: str
-) -> promises.Checked:
-    """The promises of ``where``; those of isolation and the others only where ``promised``."""
-    try:
-        suite = None
-        if promised:
-            with Counting() as counting:
-                suite = conform(where, counting.show)
-        with Counting("kills") as counting, listening() as stop:
+def _tried(where: spec.Target, whole: bool, rounds: int, clients: int, kind: str, restart: str) -> promises.Checked:
+    """What ``promises.try_out`` finds; shows how far it is."""
+    shown = ("", -1)
+    with Counting() as counting, listening() as stop:
 
-            shown = -1
+        def watch(what: str, done: int, total: int, noun: str) -> None:
+            nonlocal shown
+            stop.check()
+            if (noun, done) != shown:
+                shown = noun, done
+                counting.show(what, done, total, noun)
 
-            def watch(done: int, total: int) -> None:
-                nonlocal shown
-                stop.check()
-                if done != shown:
-                    shown = done
-                    counting.show(where.redacted, done, total)
-
-            durable = promises.durability(
-                where, rounds=rounds, writers=clients, kind=kind, restart=restart, watch=watch,
+        try:
+            return promises.try_out(
+                where, whole=whole, rounds=rounds, writers=clients, kind=kind, restart=restart, watch=watch,
                 said=counting.say,
             )  # fmt: skip
-        flushed = promises.flushes_of(where)
-    except Stopped as stopped:
-        errors.tell(str(stopped))
-        sys.exit(128 + (stop.signal or 2))
-    except CoreError as error:
-        remedy, usage = "see dsbench doctor, or name another target", error.kind == "configuration"
-        raise RunError(f"{where.redacted}: {error}", remedy, usage=usage) from None
-    return promises.Checked(
-        target=where.redacted, version=suite.version if suite is not None else durable.version, suite=suite,
-        settings=dict(where.settings), durability=durable, flushes=flushed,
-    )  # fmt: skip
+        except Stopped as stopped:
+            errors.tell(str(stopped))
+            sys.exit(128 + (stop.signal or 2))
 
 
 def _shown(found: promises.Checked, out: Path | None, as_json: bool) -> None:

@@ -102,8 +102,7 @@ class Progress:
 class Counting:
     """Shows how many of the cases of a suite are done: a line that changes on a terminal, one per target elsewhere."""
 
-    def __init__(self, noun: str = "cases") -> None:
-        self._noun = noun
+    def __init__(self) -> None:
         self._console = Console(stderr=True, highlight=False)
         self._live = Live(console=self._console, refresh_per_second=5, transient=True)
 
@@ -117,13 +116,13 @@ class Counting:
     ) -> None:
         self._live.stop()
 
-    def show(self, what: str, done: int, total: int) -> None:
+    def show(self, what: str, done: int, total: int, noun: str = "cases") -> None:
         """Shows that ``done`` of ``total`` on ``what`` are done."""
         if self._console.is_terminal:
             self._live.start()
-            self._live.update(Text(f"{what}: {done} of {total} {self._noun}", no_wrap=True, overflow="ellipsis"))
+            self._live.update(Text(f"{what}: {done} of {total} {noun}", no_wrap=True, overflow="ellipsis"))
         elif done == 0:
-            print(f"{what}: {total} {self._noun if total != 1 else self._noun[:-1]}", file=sys.stderr, flush=True)
+            print(f"{what}: {total} {noun if total != 1 else noun[:-1]}", file=sys.stderr, flush=True)
 
     def say(self, words: str) -> None:
         """A line that stays; the one that changes is away until ``show``, as somebody may be asked to type."""

@@ -1,4 +1,4 @@
-"""The process that makes one run or study of the browser, which ``dsbench.web.state`` begins.
+"""The process that makes one run, study or check of the browser, which ``dsbench.web.state`` begins.
 
 It is a process of its own, so that clients share no interpreter with the web server, and the run goes on when page
 and server are closed: it tells of itself in a file, and not through a pipe.
@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dsbench import library
 from dsbench.library import Moment, Observer, RunSpec, Silent, Stop, TimeLeft
+from dsbench.measure.interrupts import listening
+from dsbench.measure.loaders import Stopped
 from dsbench.redaction import redact_words
+from dsbench.spec import Target
 from dsbench.web import state as states
 from dsbench.web.state import State
 
@@ -40,7 +43,12 @@ class Telling(Silent):
 
     def begin(self, spec: RunSpec) -> None:
         """What is told from now on is of a run of ``spec``."""
-        self._left, self._secrets = TimeLeft(spec), (*self._secrets, *spec.target.secrets)
+        self._left = TimeLeft(spec)
+        self.hide(spec.target)
+
+    def hide(self, target: Target) -> None:
+        """Tells no password of ``target``."""
+        self._secrets = (*self._secrets, *target.secrets)
 
     def moment(self, moment: Moment) -> None:
         """Keeps where the run is."""
@@ -124,14 +132,41 @@ def _study(asked: Mapping[str, Any], telling: Telling, stop: Stop) -> tuple[str,
     return "failed", "no trial was done", "see the log"
 
 
+def _check(asked: Mapping[str, Any], telling: Telling, stop: Stop) -> tuple[str, str, str]:
+    """Tries out what a target promises; the same of it."""
+    from dsbench import check  # Late: its engines take their time.
+
+    target, file = Target.model_validate(asked["target"]), Path(telling.state.check)
+    telling.hide(target)
+    telling.state.status = "running"
+
+    def watch(_what: str, done: int, total: int, noun: str) -> None:
+        stop.check()
+        telling.moment(Moment(0, 0, 0, noun, done=done, total=total))
+
+    try:
+        with listening(stop):
+            found = check.try_out(target, **asked["check"], restart="", watch=watch, said=telling.message)
+    except Stopped:
+        return "cut-short", "", ""
+    telling.state.found = list(check.lines(found))
+    try:
+        file.parent.mkdir(exist_ok=True)
+        found.write(file)
+    except OSError as error:
+        return "complete", f"cannot write {file}: {error.strerror}", "copy what is shown here"
+    return "complete", "", ""
+
+
 def main() -> None:
-    """Makes the run or the study that standard input asks for."""
+    """Makes the run, the study or the check that standard input asks for."""
     asked: dict[str, Any] = json.loads(sys.stdin.readline())
     stop = Stop(signals=True)
     telling = Telling(Path(asked["live"]), states.STATE.validate_python(asked["state"]), stop)
     telling.write()
     try:
-        ended = (_study if "study" in asked else _run)(asked, telling, stop)
+        make = _study if "study" in asked else _check if "check" in asked else _run
+        ended = make(asked, telling, stop)
     except BaseException as error:  # Whatever it is, the page is where it is told.
         ended = "failed", str(error) or type(error).__name__, str(getattr(error, "remedy", ""))
     telling.end(*ended)

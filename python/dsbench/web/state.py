@@ -7,6 +7,7 @@ import os
 import secrets
 import subprocess
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -21,7 +22,7 @@ from dsbench.library import RunError
 from dsbench.library.apart import send_line
 from dsbench.measure.events import Moment, Real, Whole
 from dsbench.servers.process import python
-from dsbench.spec import RunSpec
+from dsbench.spec import RunSpec, Target
 
 _LARGEST: Final = 2**22
 """Bytes of a file."""
@@ -51,6 +52,10 @@ class State:
     trial: Whole = 0
     trials: Whole = 0
     """Number of the trial, and how many there are."""
+    check: str = ""
+    """The file for what a check finds; empty for runs and studies."""
+    found: list[str] = field(default_factory=list)
+    """What a check found, in lines, its verdict last."""
     status: str = "starting"
     """"starting", "running", or as the archive has it at its end."""
     began: Real = 0.0
@@ -138,6 +143,13 @@ class Runs:
         """Begins the study of ``text``, a file, in ``folder``; without it the one that is there goes on."""
         asked = {"study": text, "folder": str(folder)}
         return self._begin(asked, target="", workload="", label="", study=folder.name)
+
+    def begin_check(self, target: Target, asked: Mapping[str, Any]) -> str:
+        """Begins a check of what ``target`` promises; ``asked`` are arguments of ``try_out``."""
+        product = target.private or target.scheme
+        file = self._archives.absolute().parent / "checks" / f"{product}-{time.strftime('%Y%m%dT%H%M%S')}.json"
+        values = {"target": target.model_dump(mode="json"), "check": dict(asked)}
+        return self._begin(values, target=target.redacted, workload="", label="", check=str(file))
 
     def _begin(self, asked: dict[str, Any], **what: Any) -> str:
         try:

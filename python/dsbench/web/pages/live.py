@@ -31,16 +31,25 @@ def build(house: House, asked: Mapping[str, str]) -> None:
         tag("p", "No run was begun here yet.")
         link("Begin one", "/")
         return
-    _Watching(house, state).place()
+    if state.check:
+        link(f"The check of {state.target}", _address(state), "button primary")
+    else:
+        _Watching(house, state).place()
     others = [one for one in states if one.key != key]
     if others:
         tag("h2", "Earlier runs")
         table("Earlier runs", ["begun", "what", "status"], [
-            [lambda one=one: link(_when(one), f"/live?run={one.key}"), _name(one), _status(one)] for one in others
+            [lambda one=one: link(_when(one), _address(one)), _name(one), _status(one)] for one in others
         ])  # fmt: skip
 
 
+def _address(state: State) -> str:
+    return f"/{'check' if state.check else 'live'}?run={state.key}"
+
+
 def _name(state: State) -> str:
+    if state.check:
+        return f"check of {state.target}"
     trial = f"trial {state.trial} of {state.trials}" if state.trials else ""
     study = f"study {state.study}" if state.study else ""
     return ", ".join(part for part in (study, trial, state.label, state.workload, state.target) if part)
