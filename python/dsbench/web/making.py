@@ -141,8 +141,8 @@ def _check(asked: Mapping[str, Any], telling: Telling, stop: Stop) -> tuple[str,
     telling.state.status = "running"
 
     def watch(_what: str, done: int, total: int, noun: str) -> None:
-        stop.check()
         telling.moment(Moment(0, 0, 0, noun, done=done, total=total))
+        stop.check()
 
     try:
         with listening(stop):

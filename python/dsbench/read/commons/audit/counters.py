@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -26,10 +26,7 @@ _HALF: Final = 0.55
 
 _AROUND: Final = (1.1, 3.0, 0.4)
 """How long a machine is looked at around cycles that lasted so long: at most so many times their time, some seconds,
-and some for each. As a rule it was 0.08 s more. Where other programs leave a share of the CPUs, these seconds are
-that much longer: with seven programs for each CPU it was 1.8 s more for one, with hardly any CPU left 4.1 s."""
-_LEFT: Final = 0.1
-"""Share of the CPUs that others leave at least: so nobody makes room for anything by saying that they left none."""
+and some for each of them. Where seven programs ran for each CPU, it was 1.8 s more for one, and 0.08 s as a rule."""
 _DIFFERENCES: Final[Mapping[str, tuple[str, ...]]] = {"mysql": ("blocks_hit",)}
 """By engine: what the monitor subtracts from each other, of counters that the server raises at different times."""
 
@@ -182,25 +179,17 @@ def around(run: Rows) -> Iterator[str]:
     for group, begun in run.begun.items():
         ramps[group[:3]] = max(ramps.get(group[:3], 0), begun)
     looks = {
-        (row["scale"], row["stage"], row["cycle"]): row
+        (row["scale"], row["stage"], row["cycle"]): row["span_ns"]
         for row in run.tables["machine"].to_pylist() if row["node"] == LOCAL and row["span_ns"]
     }  # fmt: skip
-    spans = [(key, row["span_ns"], run.longest[key] + ramps.get(key, 0), _left(row)) for key, row in looks.items()
-             if key in run.longest]  # fmt: skip
+    spans = [(key, span, run.longest[key] + ramps.get(key, 0)) for key, span in looks.items() if key in run.longest]
     times, more, each = _AROUND
-    for key, span, lasted, left in spans:
-        if span > times * lasted + (more + each) * 1e9 / left:
+    for key, span, lasted in spans:
+        if span > times * lasted + (more + each) * 1e9:
             yield f"{where(key)} lasted {lasted / 1e9:.4g} s, and its machine was looked at for {span / 1e9:.4g} s"
     span, lasted = sum(one[1] for one in spans), sum(one[2] for one in spans)
-    allowed = more / min((left for *_, left in spans), default=1) + sum(each / left for *_, left in spans)
-    if span > times * lasted + allowed * 1e9:
+    if span > times * lasted + (more + each * len(spans)) * 1e9:
         yield f"its cycles lasted {lasted / 1e9:.4g} s, and their machine was looked at for {span / 1e9:.4g} s"
-
-
-def _left(row: Mapping[str, Any]) -> float:
-    """The share of a machine's CPUs that other programs and its host left."""
-    others = (row["others_ns"] or 0) + (row["stolen_ns"] or 0)
-    return max(1 - others / (row["cpus"] * row["span_ns"]), _LEFT) if row["cpus"] else 1.0
 
 
 def samples(run: Rows) -> Iterator[str]:
