@@ -155,12 +155,12 @@ def test_a_rate_of_a_stage_is_that_of_its_measured_clients_alone(tmp_path: Path)
     """In a study and in a history: the 900 rows per second beside 200 queries are no queries."""
     whole = evaluate(archive(tmp_path, "base"))
     last = whole.series[next(key for key in whole.series if key.stage == "query")]
-    assert last.of_stage == "stage query, transactions of query per second"
+    assert last.of_stage == "stage query, transactions per second of the query clients"
     assert last.own_rates == {1: pytest.approx(200)}
     assert last.scales[0].rate_median_tps > 200, "all that was committed"
     (history,), _left = histories(tmp_path, 0.03)
     assert history.results[0].rate_tps == pytest.approx(200)
-    assert history.name.endswith("stage query, transactions of query per second")
+    assert history.name.endswith("stage query, transactions per second of the query clients")
     assert "median 200.0 per second" in trend.text([history], [])
 
 

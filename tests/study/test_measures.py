@@ -128,6 +128,7 @@ def test_without_a_choice_every_stage_has_a_column(staged: Study) -> None:
 def test_a_stage_a_group_and_a_measure_are_chosen_at_show_or_in_the_file(staged: Study) -> None:
     found = outcomes(staged, "p99", "query", "insert")
     assert (found.unit, found.staged, found.value(found.made[0])) == ("ms", False, pytest.approx(2000, rel=1e-3))
+    assert found.stage == "stage query", "what its rate counts says nothing of a time"
     named = replace(staged, spec=staged.spec.model_copy(update={"of": "kb-read", "stage": "query"}))
     found = outcomes(named)
     assert (found.measure, found.chosen, found.unit) == ("kb-read", "query", "KB")

@@ -67,6 +67,11 @@ def read_unit(measure: Measure, part: Evaluation) -> str:
     return measure.get_unit(part.own if measure.own else part)
 
 
+def of_what(measure: Measure, of_stage: str) -> str:
+    """What ``measure`` is of: of a rate ``Evaluation.of_stage``, else the stage alone."""
+    return of_stage if measure.name == "rate" else of_stage.partition(",")[0]
+
+
 def refuse_missing(known: Mapping[str, Iterable[str]], stage: str, group: str) -> None:
     """``SpecError`` where the stages that are ``known``, with their groups, have no ``stage`` or ``group``: it lists
     what there is. Nothing is refused where nothing is known yet."""
@@ -87,7 +92,7 @@ class Figure:
     """Nan where it has nothing of it, or several scales and 0 at one of them where the mean is geometric."""
     unit: str
     of_stage: str = ""
-    """Of a rate what ``Evaluation.of_stage`` says, else the stage alone."""
+    """As ``of_what`` says."""
 
 
 @dataclass(frozen=True)
@@ -106,10 +111,8 @@ class Choice:
         known = [mean for mean in means if isfinite(mean)]
         best = max if self.how.more else min
         stage = parts[-1].of_stage if parts else ""
-        return Figure(
-            best(known) if known else nan, read_unit(self.how, parts[-1]) if parts else self.how.unit,
-            stage if self.how.name == "rate" else stage.partition(",")[0],
-        )  # fmt: skip
+        unit = read_unit(self.how, parts[-1]) if parts else self.how.unit
+        return Figure(best(known) if known else nan, unit, of_what(self.how, stage))
 
 
 def make_choice(of: str, stage: str = "", group: str = "") -> Choice:

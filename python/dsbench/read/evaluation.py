@@ -233,13 +233,14 @@ class Evaluation:
 
     @property
     def of_stage(self) -> str:
-        """What ``own_rates`` are of, where they are those of operations: ``stage qp1000, transactions of query per
-        second``. Else empty: then all transactions count."""
+        """What ``own_rates`` are of, where they are those of operations: ``stage qp1000, transactions per second
+        of the query clients``. Else empty: then all transactions count."""
         found = next(iter(self.efficiency.values()), None)
         if found is None or not self.counts_operations:
             return ""
-        clients = f" of {found.measured}" if len(self.groups) > 1 or (self.has_clients and self.rows.group) else ""
-        return f"stage {self.stage}, {found.counted}{clients} per second"
+        alone = len(self.groups) < 2 and not (self.has_clients and self.rows.group)
+        clients = "" if alone else f" of the {found.measured} clients"
+        return f"stage {self.stage}, {found.counted} per second{clients}"
 
     @property
     def own_rates(self) -> dict[int, float]:

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dsbench.archive import Archive, RunRecord
-from dsbench.read.choice import choose, find_measure, list_stages, read_unit, read_values, refuse_missing
+from dsbench.read.choice import choose, find_measure, list_stages, of_what, read_unit, read_values, refuse_missing
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.several.settings import OF_SERVER, SAYS_NOTHING, described
 from dsbench.read.stats.cache import Hits, hits
@@ -174,7 +174,7 @@ class Outcomes:
     """``None`` where fewer than two trials were made."""
     workload: str
     stage: str
-    """Which stage of the runs the rates are of, and what they count; empty where all transactions of a run count."""
+    """Which stage of the runs the figures are of, and what a rate counts; empty where all transactions of a run do."""
     products: tuple[str, ...]
     """Servers with their versions."""
     unlike: Mapping[int, Unlike]
@@ -339,7 +339,7 @@ def _chosen(found: Outcomes, measure: str, stage: str) -> Outcomes:
     units = list(dict.fromkeys(part.units[read] for part in known if part.measured[read]))
     unit = units[0] if len(units) == 1 else "operations/s" if units and measure == "rate" else how.unit * (not units)
     parts_named = () if is_of_run(found.made, measure) else known
-    words = "; ".join(dict.fromkeys(part.of_stage for part in parts_named if part.of_stage))
+    words = "; ".join(dict.fromkeys(of_what(how, part.of_stage) for part in parts_named if part.of_stage))
     points = _points(made, varied=any(_LADDER & set(one.sets) for some in found.levels for one in some))
     other = replace(found, measure=measure, unit=unit, made=made, points=points, stage=words, how=how, chosen=stage)
     return replace(other, effects=_effects(other))
