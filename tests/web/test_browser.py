@@ -7,6 +7,7 @@ import http.server
 import json
 import os
 import re
+import shlex
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -415,10 +416,25 @@ def test_a_check_tells_what_a_server_without_flushes_loses(page: Any, base: str)
     page.wait_for_url("**/check?run=*")
     page.get_by_text("DOES NOT KEEP", exact=False).wait_for(timeout=180_000)
     assert page.get_by_role("status").text_content() == "complete"
+    option, file = shlex.split(page.locator("#result").text_content())
+    assert option == "--checked"
+    assert json.loads(Path(file).read_text())["durability"]
     page.goto(f"{base}/live")
     page.get_by_role("link", name="The check of private:postgresql").click()
     page.get_by_text("DOES NOT KEEP", exact=False).wait_for()
     assert seen.well()
+
+
+def test_a_check_begins_no_command_that_is_not_trusted(page: Any, base: str) -> None:
+    page.goto(f"{base}/check")
+    page.get_by_label("Database").fill("private:postgresql?archive_command=touch+/tmp/x")
+    page.get_by_role("alert").get_by_text("archive_command", exact=False).wait_for()
+    assert page.get_by_role("button", name="Start the check").is_disabled()
+    page.get_by_role("button", name="I trust it").click()
+    page.locator("button:not([disabled])", has_text="Start the check").wait_for()
+    page.get_by_label("Database").fill("private:postgresql?archive_command=touch+/tmp/y")
+    page.get_by_role("button", name="I trust it").wait_for()
+    assert page.get_by_role("button", name="Start the check").is_disabled()
 
 
 def test_a_password_comes_back_in_no_page(page: Any, base: str) -> None:

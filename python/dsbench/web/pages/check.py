@@ -10,6 +10,7 @@ from nicegui import ui
 
 from dsbench import servers, spec
 from dsbench.library import RunError, SpecError
+from dsbench.spec.trust import Untrusted, refuse
 from dsbench.web.house import House
 from dsbench.web.parts import BUSY, button, copying, go, link, on_text, option_radio, problem, starter, tag
 from dsbench.web.state import State
@@ -41,6 +42,7 @@ class _Form:
 
     def __init__(self, house: House) -> None:
         self._house = house
+        self._trust = False
         self._texts = {"target": _TARGET, "storage": next(iter(_LOSES)), "what": next(iter(_TRIES))}
 
     def place(self) -> None:
@@ -75,13 +77,17 @@ class _Form:
 
     def _put(self, name: str, text: str) -> None:
         self._texts[name] = text
+        self._trust = self._trust and name != "target"
         self._show()
 
     def _target(self) -> spec.Target:
-        target = spec.build({"target": {"url": self._texts["target"]}}).target
+        described = spec.build({"target": {"url": self._texts["target"]}})
+        target = described.target
         if target.private is None:
             remedy = f"dsbench check {target.redacted} --durability in a terminal asks you to kill it"
             raise SpecError("Database", "only a server of dsbench's own is killed from here", remedy)
+        if not self._trust:
+            refuse(described.described(), "the form", "settings")
         return target
 
     def _show(self) -> None:
@@ -92,6 +98,11 @@ class _Form:
         self._hint.text = "" if going is None else BUSY
         try:
             self._target()
+        except Untrusted as error:
+            with self._told:
+                problem(str(error), "look at it, and go on only if you trust where it comes from")
+                button("I trust it", self._confirm, "danger")
+            return
         except SpecError as error:
             with self._told:
                 problem(str(error), error.remedy)
@@ -102,6 +113,10 @@ class _Form:
         )
         words = ["dsbench", "check", self._texts["target"], f"--{self._texts['what']}"]
         self._command.text = shlex.join([*words, "--storage", self._texts["storage"]])
+
+    def _confirm(self) -> None:
+        self._trust = True
+        self._show()
 
     def _begin(self) -> None:
         how = {"whole": self._texts["what"] == "promises", "rounds": _KILLS, "writers": _SESSIONS,
@@ -156,6 +171,9 @@ class _Watching:
         self._status.text = {"complete": "complete", "cut-short": "stopped"}.get(state.status, "failed")
         self._over.clear()
         with self._over:
+            if state.found:
+                tag("p", "The result stands in a file. A run of the same database takes it up, and tells what it keeps:")
+                copying("result", shlex.join(["--checked", state.check]))
             if state.problem:
                 problem(state.problem, state.remedy)
             elif not state.ended:
