@@ -172,7 +172,7 @@ class _Watching:
         self._over.clear()
         with self._over:
             if state.found:
-                tag("p", "The result stands in a file. A run of the same database takes it up, and tells what it keeps:")
+                tag("p", "The result stands in a file. A run of the same database can take it up, and tell it:")
                 copying("result", shlex.join(["--checked", state.check]))
             if state.problem:
                 problem(state.problem, state.remedy)
