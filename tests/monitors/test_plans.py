@@ -94,6 +94,21 @@ def test_what_a_cycle_ran_is_the_difference_of_two_readings() -> None:
     assert monitor.take() == []
 
 
+def test_mysql_counts_a_statement_once_whatever_the_sign_of_its_values() -> None:
+    def told(*texts: str) -> list[Row]:
+        return [{"text": text, "calls": "1", "ps": "2000", "locked": "0", "done": "0"} for text in texts]
+
+    server = Server(("@@performance", [{"on": "1"}]), (".", NONE))
+    monitor = StatementCounts.of("mysql", server)
+    assert monitor is not None
+    monitor.sample()
+    calls = ("CALL `f` (...)", "CALL `f` ( ?, ... , (?) )", "CALL g ( ?, ... , NOW ( ) )", "CALL g ( ?, ... , (?) , NOW ( ) )")
+    server.answers = ((".", told(*calls, "UPDATE t SET a = a + (?)", "UPDATE t SET a = a + ?")),)
+    monitor.sample()
+    counts = {row["statement"]: row["calls"] for row in monitor.take()}
+    assert counts == {"CALL f (?, …)": 2, "CALL g (?, … , NOW ( ) )": 2, "UPDATE t SET a = a + ?": 2}
+
+
 def test_nothing_is_made_in_a_server_of_others() -> None:
     def loaded() -> Server:
         return Server(("shared_preload", [{"libraries": "pg_stat_statements"}]), (".", NONE))

@@ -373,7 +373,7 @@ class RunSpec(Frozen):
             "How often a second to look what the sessions of the load wait for; 0: not at all", RECORDS, "told",
             unit="1/s", brief=True,
         ),
-    ] = 20
+    ] = 4
     """Less often where a look is dear."""
     perf: Annotated[
         Literal["none", "calls", "profile", "stacks", "storage", "all"],

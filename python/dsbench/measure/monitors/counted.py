@@ -5,6 +5,7 @@ PostgreSQL has it where ``pg_stat_statements`` is loaded, MariaDB and MySQL wher
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -94,6 +95,10 @@ _OF_MYSQL: Final = (
     " sum_rows_sent + sum_rows_affected AS done FROM performance_schema.events_statements_summary_by_digest"
     " WHERE schema_name NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema') AND digest_text IS NOT NULL"
 )
+_BRACKETED: Final = re.compile(r"(?<=[-+*/%,(=<>] )\( ?\? ?\)")
+"""A value in brackets, as the client sends a negative one: with a plain one it would be another statement."""
+_SHORTENED: Final = re.compile(r"(?:(?<=\() )?(?:\? ?, ?)*\.\.\.(?: ?, ?\?)*(?: (?=\)))?")
+"""Values in a row, which MySQL shortens in two ways."""
 _ON: Final = "SELECT @@performance_schema AS `on`"
 
 
@@ -105,11 +110,11 @@ def _find_mysql(queries: Queries, _private: bool) -> Read | None:
     def read(asked: Queries) -> dict[str, Counts]:
         known: dict[str, Counts] = {}
         for row in asked.fetch(_OF_MYSQL):
-            text = " ".join((row["text"] or "").replace("`", "").split())
+            text = _BRACKETED.sub("?", " ".join((row["text"] or "").replace("`", "").split()))
             if "information_schema" not in text and "performance_schema" not in text:
                 counts = Counts(_number(row["calls"]), _number(row["ps"]) // 1000, _number(row["done"]),
                                 lock_ns=_number(row["locked"]) // 1000)  # fmt: skip
-                _add(known, without_values(text, mysql=True), counts)
+                _add(known, without_values(_SHORTENED.sub("?, …", text), mysql=True), counts)
         return known
 
     return read

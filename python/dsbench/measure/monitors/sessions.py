@@ -10,9 +10,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from dsbench.measure.monitors.sampler import PATIENCE_S, SECOND_NS
 
@@ -31,8 +30,7 @@ _LONGEST: Final = 300
 """Characters of a statement that are kept."""
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(NamedTuple):
     """What a session was seen to do: columns of the table ``samples``."""
 
     state: str
@@ -62,7 +60,7 @@ class Watcher(Protocol):
 class SessionSampler:
     """One background thread that looks. Used for one cycle."""
 
-    def __init__(self, watcher: Watcher | None, rate: int = 20, clock: Callable[[], int] = time.monotonic_ns) -> None:
+    def __init__(self, watcher: Watcher | None, rate: int = 4, clock: Callable[[], int] = time.monotonic_ns) -> None:
         """Does nothing without a ``watcher``. ``rate``: looks per second; ``clock`` gives ns and is that by which the
         cycle's start is given."""
         self._watcher, self._clock = watcher, clock
