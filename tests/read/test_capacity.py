@@ -106,6 +106,31 @@ def test_a_short_step_does_not_keep_a_rate_that_a_whole_one_misses() -> None:
     assert step.rate < 2557
 
 
+def flat() -> list[Step]:
+    """Steps of M/M/4 with 5 ms and p99=30ms, whose capacity is 600/s: by chance they hardly tell how misses grow."""
+    shares = {711.5: 0.0052, 547.3: 0.0109, 468.3: 0.003, 491.7: 0.0082, 499.5: 0.004, 502.9: 0.0047, 522.6: 0.0026,
+              541.1: 0.0087, 502.7: 0.0027, 517.3: 0.0046}  # fmt: skip
+    return [Step(811.2, 0.6, 487, 487, whole=False), *(Step(rate, 3, 3 * rate, 3 * rate * one) for rate, one in shares.items())]
+
+
+def test_no_step_lies_as_far_as_an_overload() -> None:
+    step = next_step([flat()[:4]], [(ALLOWED, 0.03)], SEARCH, 480.0)
+    assert step is not None
+    assert 711.5 < step.rate < 811.2
+
+
+def test_a_rate_at_which_most_steps_are_overloaded_is_not_told() -> None:
+    missed = [Step(793.4, 3, 2380, 2380 * share) for share in (0.48, 0.53, 0.75)]
+    found = estimate([*flat(), *(Step(rate, 3, 3 * rate, 3 * rate) for rate in (1094, 1112, 1119)), *missed], ALLOWED, 0.03)
+    assert found is not None
+    assert found.rate < 780
+
+
+def test_a_chance_overload_below_steps_that_keep_the_objective_does_not_count() -> None:
+    kept = exact([480, 490, 495, 505, 510, 520], 500, 30)
+    assert estimate([*kept, Step(470, 10, 4700, 3000)], ALLOWED, 30 / 500) == estimate(kept, ALLOWED, 30 / 500)
+
+
 def test_of_several_objectives_the_lowest_counts() -> None:
     low, high = exact([300, 350, 390, 410, 450], 400, 20), exact([300, 350, 390, 410, 450], 380, 20)
     found = lowest([low, high], [(ALLOWED, 0.05), (ALLOWED, 0.05)])
