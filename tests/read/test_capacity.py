@@ -20,7 +20,7 @@ def test_searches_find_a_known_capacity_and_their_intervals_hold_it(name: str, s
     server, random = SERVERS[name], np.random.default_rng(20261123)
     found = [searched(server, random) for _ in range(searches)]
     ratios = np.array([one.rate / server.capacity for one, _ in found])
-    assert np.abs(ratios - 1).max() < 0.1
+    assert np.abs(ratios - 1).max() < 0.15
     assert (np.abs(ratios - 1) <= 0.05).mean() >= 0.8
     assert np.mean([one.low <= server.capacity <= one.high for one, _ in found]) >= 0.8
     # A sweep of ten rates of a minute each takes ten minutes.
