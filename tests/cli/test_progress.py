@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from dsbench.cli.progress import Progress
 from dsbench.measure.events import Moment, TimeLeft, describe_briefly, describe_moment, draw_rates, format_time, shorten
 from dsbench.spec import build
 
@@ -20,6 +21,22 @@ def test_a_line_says_scale_cycle_rate_and_failures() -> None:
     assert describe_moment(Moment(5, 3, 3, "populate", done=1, total=4)) == "scale 5 (3/3): populate 25 %"
     assert describe_moment(Moment(5, 3, 3, "clean", 2, 10, threads=1)) == "scale 5 (3/3), 1 thread, cycle 2/10: clean"
     assert "1 of 4 clients" in describe_moment(Moment(5, 3, 3, "connect", 1, 10, done=1, total=4))
+
+
+def test_a_closed_loop_before_a_search_has_no_number() -> None:
+    assert describe_moment(Moment(5, 3, 3, "cycle", 0, 42, done=50, elapsed_s=1.0)).startswith("scale 5 (3/3), before the cycles: 1 s")
+
+
+def test_a_line_that_would_say_the_same_is_not_printed_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("dsbench.cli.progress.time.monotonic", lambda: now[0])
+    progress = Progress(build({"scales": (1,)}))
+    for done in (0, 0, 1, 1, 2):
+        progress.moment(Moment(1, 1, 1, "nodes", done=done, total=2))
+        now[0] += 10
+    assert [line[:6] for line in capsys.readouterr().err.splitlines()] == ["0 of 2", "1 of 2", "2 of 2"]
 
 
 def test_the_course_of_a_cycle_is_as_wide_as_there_is_room() -> None:

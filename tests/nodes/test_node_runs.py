@@ -93,6 +93,22 @@ def test_two_nodes_run_stages_of_every_form_and_every_condition_holds(
     assert done == {"insert": 4 * 400, "delete": 4 * 400}
 
 
+@pytest.mark.parametrize("more", [("--objective", "p90=60ms"), ("--graduated",)])
+def test_two_nodes_make_rates_that_are_searched(more: tuple[str, ...], tmp_path: Path) -> None:
+    with Bed(tmp_path, 2) as bed:
+        nodes = [bed.node(number, "same") for number in (1, 2)]
+        words = ("--workload", "select", "--threads", "1", "--scales", "1", "--cycles", "1", "--duration", "1", "--ramp-up", "0.1")
+        ended(bed.run("mock:?latency_us=5000", *words, *more), 300)
+        for node in nodes:
+            assert "the run is complete" in ended(node)
+        archive = bed.archive()
+    rates = set(archive.table("groups")["rate_per_s"].to_pylist())
+    assert len(rates) > 4
+    # Two clients and 5 ms for each call: no rate beyond 400 per second can be kept up.
+    found = evaluate(archive).load
+    assert not found or found[1].rate <= 480
+
+
 def test_thirty_two_nodes_complete_a_cycle(tmp_path: Path) -> None:
     with Bed(tmp_path, 32) as bed:
         nodes = [bed.node(number, "same") for number in range(1, 33)]

@@ -20,7 +20,7 @@ def test_searches_find_a_known_capacity_and_their_intervals_hold_it(name: str, s
     server, random = SERVERS[name], np.random.default_rng(20261123)
     found = [searched(server, random) for _ in range(searches)]
     ratios = np.array([one.rate / server.capacity for one, _ in found])
-    assert np.abs(ratios - 1).max() < 0.1
+    assert np.abs(ratios - 1).max() < 0.15
     assert (np.abs(ratios - 1) <= 0.05).mean() >= 0.8
     assert np.mean([one.low <= server.capacity <= one.high for one, _ in found]) >= 0.8
     # A sweep of ten rates of a minute each takes ten minutes.
@@ -104,6 +104,31 @@ def test_a_short_step_does_not_keep_a_rate_that_a_whole_one_misses() -> None:
     step = next_step([[short[2], *whole]], [(ALLOWED, 0.03)], SEARCH, 2570.0)
     assert step is not None
     assert step.rate < 2557
+
+
+def flat() -> list[Step]:
+    """Steps of M/M/4 with 5 ms and p99=30ms, whose capacity is 600/s: by chance they hardly tell how misses grow."""
+    shares = {711.5: 0.0052, 547.3: 0.0109, 468.3: 0.003, 491.7: 0.0082, 499.5: 0.004, 502.9: 0.0047, 522.6: 0.0026,
+              541.1: 0.0087, 502.7: 0.0027, 517.3: 0.0046}  # fmt: skip
+    return [Step(811.2, 0.6, 487, 487, whole=False), *(Step(rate, 3, 3 * rate, 3 * rate * one) for rate, one in shares.items())]
+
+
+def test_no_step_lies_as_far_as_an_overload() -> None:
+    step = next_step([flat()[:4]], [(ALLOWED, 0.03)], SEARCH, 480.0)
+    assert step is not None
+    assert 711.5 < step.rate < 811.2
+
+
+def test_a_rate_at_which_most_steps_are_overloaded_is_not_told() -> None:
+    missed = [Step(793.4, 3, 2380, 2380 * share) for share in (0.48, 0.53, 0.75)]
+    found = estimate([*flat(), *(Step(rate, 3, 3 * rate, 3 * rate) for rate in (1094, 1112, 1119)), *missed], ALLOWED, 0.03)
+    assert found is not None
+    assert found.rate < 780
+
+
+def test_a_chance_overload_below_steps_that_keep_the_objective_does_not_count() -> None:
+    kept = exact([480, 490, 495, 505, 510, 520], 500, 30)
+    assert estimate([*kept, Step(470, 10, 4700, 3000)], ALLOWED, 30 / 500) == estimate(kept, ALLOWED, 30 / 500)
 
 
 def test_of_several_objectives_the_lowest_counts() -> None:

@@ -33,7 +33,7 @@ class Progress:
         self._quiet, self._verbose, self._before = quiet, verbose, before
         self._console = Console(stderr=True, highlight=False)
         self._live: Live | None = None
-        self._last_line = 0.0
+        self._last_line, self._said = 0.0, ""
         self._phase: tuple[int, str, int] | None = None
         self._left = TimeLeft(spec)
         self.path: Path | None = None
@@ -74,9 +74,9 @@ class Progress:
     def _plain(self, moment: Moment, line: str) -> None:
         now, phase = time.monotonic(), (moment.scale, moment.phase, moment.cycle)
         new_phase = phase != self._phase and moment.phase not in ("clean", "connect", "cycle")
-        if new_phase or now - self._last_line >= _PLAIN_EVERY_S:
+        if line != self._said and (new_phase or now - self._last_line >= _PLAIN_EVERY_S):
             print(line, file=sys.stderr, flush=True)
-            self._last_line = now
+            self._last_line, self._said = now, line
         self._phase = phase
 
     def message(self, text: str) -> None:

@@ -159,20 +159,25 @@ def describe_moment(moment: Moment) -> str:
     where += f", {count_threads(moment.threads)}" if moment.threads else ""
     if moment.phase == "cycle":
         if moment.elapsed_s < 0:
-            return f"{where}, cycle {moment.cycle}/{moment.cycles}: ramp-up, {-moment.elapsed_s:.0f} s left"
+            return f"{where}, {_name_cycle(moment)}: ramp-up, {-moment.elapsed_s:.0f} s left"
         parts = [f"{moment.elapsed_s:.0f} s", f"{moment.rate_tps:,.0f} tps", *_times(moment)]
         parts.append(f"{moment.failed:,} failed")
         if moment.cpus[1]:
             parts.append(f"CPUs {moment.cpus[1]:.1f} (own {moment.cpus[0]:.1f})")
-        return f"{where}, cycle {moment.cycle}/{moment.cycles}: {', '.join(parts)}"
+        return f"{where}, {_name_cycle(moment)}: {', '.join(parts)}"
     if moment.phase in ("nodes", "prepare"):
         return f"{moment.done} of {moment.total} nodes {'are here' if moment.phase == 'nodes' else 'are ready'}"
     if moment.phase == "connect":
-        return f"{where}, cycle {moment.cycle}/{moment.cycles}: {moment.done} of {moment.total} clients connected"
+        return f"{where}, {_name_cycle(moment)}: {moment.done} of {moment.total} clients connected"
     phase = moment.phase.replace("_", " ")
     share = f" {100 * moment.done / moment.total:.0f} %" if moment.total else ""
     cycle = f", cycle {moment.cycle}/{moment.cycles}" if moment.cycle else ""
     return f"{where}{cycle}: {phase}{share}"
+
+
+def _name_cycle(moment: Moment) -> str:
+    """That of a closed loop before a search has no number."""
+    return f"cycle {moment.cycle}/{moment.cycles}" if moment.cycle else "before the cycles"
 
 
 def _times(moment: Moment) -> list[str]:
@@ -202,7 +207,7 @@ def describe_briefly(moment: Moment, left_s: float, width: int) -> str:
         return shorten(", ".join(part for part in (describe_moment(moment), left) if part), width)
     where = f"scale {moment.scale}" + (f", {moment.stage}" if moment.stage else "")
     where += f", {count_threads(moment.threads)}" if moment.threads else ""
-    parts = [f"{where}, cycle {moment.cycle}/{moment.cycles}:", f"{moment.rate_tps:,.0f} tps", *_times(moment)[1:]]
+    parts = [f"{where}, {_name_cycle(moment)}:", f"{moment.rate_tps:,.0f} tps", *_times(moment)[1:]]
     parts += [f"{moment.failed:,} failed"] if moment.failed else []
     room = width - len("  ".join([*parts, left])) - 2
     bars = draw_rates(moment.seconds, min(room, _MOST_BARS)) if room >= _FEWEST_BARS else ""

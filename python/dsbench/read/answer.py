@@ -284,8 +284,13 @@ def _tile_of_time(top: Highest) -> Iterator[Tile]:
     if p99 is not None and isfinite(p99):
         median = f" · median {say_time(p50)}" if p50 is not None and isfinite(p50) else ""
         within = quantile_interval(curve, 0.99) if curve else None
-        ends = f"{say_time(within.low)} to {say_time(within.high)}" if within and within.low > 0 else "there"
+        ends = f"{say_time(within.low)} to {say_time(within.high)}" if within and within.low > 0 else _where(top)
         yield Tile("99 % take at most", say_time(p99), f"{ends}{median}")
+
+
+def _where(top: Highest) -> str:
+    """What figures count that are not of a single leg."""
+    return "over all legs" if top.part.legs.get(top.scale) else "there"
 
 
 def _tile_of_index(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
@@ -304,7 +309,7 @@ def _tile_of_failures(top: Highest, evaluation: Evaluation) -> Tile:
     parts = list(evaluation.series.values()) or [evaluation]
     worst = max((1 - share for part in parts for share in part.success_share.values()), default=0.0)
     here = 1 - top.part.success_share.get(top.scale, 1.0)
-    note = "there" if worst <= here else f"there · at most {format_share(worst)}"
+    note = _where(top) if worst <= here else f"{_where(top)} · at most {format_share(worst)}"
     return Tile("Failed attempts", format_share(here) if here else "none", note, "fair" if worst > _MANY else "")
 
 

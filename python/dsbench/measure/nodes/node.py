@@ -272,7 +272,8 @@ def _used(before: Look | None, known: Known) -> Used | None:
 def _spec(order: Mapping[str, Any]) -> RunSpec:
     if loads_library(order["url"]):
         raise Interrupted("a node loads no library that another machine names: leave client_library out of TARGET")
-    return RunSpec.model_validate({**order["spec"], "target": {"url": order["url"]}})
+    asked = RunSpec.model_validate({**order["spec"], "target": {"url": order["url"]}})
+    return asked.model_copy(update=order["own"])
 
 
 def _settled(course: Course, result: CycleResult, spec: RunSpec) -> Course:

@@ -107,7 +107,18 @@ def estimate(steps: Sequence[Step], allowed: float, limit_s: float = 0.0) -> Cap
     known = [step for step in known if step.whole or step.rate < lowest_miss]
     known = whole if _bracket(whole, allowed) else known
     in_line = [step for step in known if step.missed < _saturated(allowed) * step.count]
-    known = in_line if _bracket(in_line, allowed) else known
+    if not _bracket(in_line, allowed):
+        return _fit_line(known, allowed, limit_s)
+    found = _fit_line(in_line, allowed, limit_s)
+    # An overload where the capacity may lie is one by chance, or tells that it lies lower: most of the steps say which.
+    against = [step for step in known if step not in in_line and found and step.rate <= found.high]
+    lowest_against = min((step.rate for step in against), default=inf)
+    holding = sum(step.rate >= lowest_against and step.missed <= allowed * step.count for step in in_line)
+    return _fit_line([*in_line, *against], allowed, limit_s) if len(against) > holding else found
+
+
+def _fit_line(known: Sequence[Step], allowed: float, limit_s: float) -> Capacity | None:
+    """The capacity by the steps of ``known`` that are near it."""
     x = np.log([step.rate for step in known])
     n, b = np.array([step.count for step in known]), np.array([step.missed for step in known])
     if not _bracket(known, allowed):
@@ -266,7 +277,7 @@ def next_step(steps: Sequence[Sequence[Step]], wanted: Sequence[Judged], search:
         return Step(sqrt(max(kept) * min(broken)), search.seconds, 0, 0)
     if _is_known(found[1], len(whole), search.precision):
         return None
-    step = _place(found, whole, wanted, search.seconds)
+    step = _place(found, whole, wanted, search.seconds, _find_overload(steps, wanted, found[1].rate))
     return step if spent + step.seconds + search.between_s <= search.budget_s else None
 
 
@@ -275,11 +286,21 @@ def _is_known(capacity: Capacity, whole: int, precision: float) -> bool:
     return enough and capacity.reach <= precision
 
 
-def _place(found: tuple[int, Capacity], whole: Sequence[Step], wanted: Sequence[Judged], seconds: float) -> Step:
-    """A whole step beside the capacity, on the other side than the last one."""
+def _find_overload(steps: Sequence[Sequence[Step]], wanted: Sequence[Judged], above: float) -> float:
+    """The lowest rate beyond ``above`` that missed by more than the line holds for."""
+    rates = (step.rate for of, (allowed, _) in zip(steps, wanted, strict=True) for step in of
+             if step.rate > above and step.missed >= _saturated(allowed) * step.count)  # fmt: skip
+    return min(rates, default=inf)
+
+
+def _place(
+    found: tuple[int, Capacity], whole: Sequence[Step], wanted: Sequence[Judged], seconds: float, overload: float
+) -> Step:
+    """A whole step beside the capacity, on the other side than the last one; nearer to it than to an ``overload``,
+    which tells nothing of the line."""
     at, capacity = found
     side = 1 if len(whole) % 2 else -1
-    rate = capacity.rate * exp(side * min(1 / capacity.slope, _WIDEST))
+    rate = min(capacity.rate * exp(side * min(1 / capacity.slope, _WIDEST)), sqrt(capacity.rate * overload))
     longest = whole[-1].seconds
     few = len(whole) >= 4 and rate * longest * wanted[at][0] < _TAIL_FEW * capacity.dispersion
     return Step(rate, min(longest * 1.5, seconds * _MOST_STRETCH) if few else longest, 0, 0)

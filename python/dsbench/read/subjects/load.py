@@ -211,10 +211,12 @@ def capacity_doubts(loads: Mapping[int, Load]) -> Iterator[Doubt]:
     """Capacities that their steps hardly tell."""
     remedy = "measure on a quiet machine, or with a longer --duration"
     for scale, load in loads.items():
-        if load.capacity is None or load.capacity.reach <= MOST_REACH:
+        if load.capacity is None:
             continue
         last = [one for one in load.tried if one.demanded == load.tried[-1].demanded]
         missed = [one for one in last if not one.keeps]
+        if load.capacity.reach <= MOST_REACH and (len(last) == 1 or len(missed) < len(last)):
+            continue
         words = f"the highest rate with {load.objective.words} is hardly known ({load.ends})"
         if missed:
             words += f": {len(missed)} of the {len(last)} cycles at {_number(last[0].demanded)}/s missed it"
