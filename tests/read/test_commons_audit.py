@@ -722,6 +722,10 @@ def test_what_a_run_does_before_its_cycles_is_no_contradiction(bases: dict[str, 
     changed.run["placement_tried"] = {"free_tps": [100.0] * 4, "follow_tps": [100.0] * 4, "why": ""}
     assert "kept rows" not in rules(150)
     assert "kept rows" in rules(10**6)
+    changed.run |= {"placement_tried": None}
+    assert "kept rows" in rules(150)
+    changed.run["spec"] |= {"shortest": 0.5, "precision": 5.0}
+    assert "kept rows" not in rules(10**6)
 
 
 def test_a_difference_of_counters_may_go_back_and_a_counter_may_not(bases: dict[str, Copy], tmp_path: Path) -> None:
@@ -738,6 +742,31 @@ def test_a_difference_of_counters_may_go_back_and_a_counter_may_not(bases: dict[
     assert "monitors" in rules()
     changed.run["engine"] = "mysql"
     assert "monitors" not in rules()
+
+
+def test_a_cycle_of_a_program_that_others_kept_from_its_cpus_is_no_contradiction(
+    bases: dict[str, Copy], tmp_path: Path
+) -> None:
+    """Monitors that are due every second say that nothing of it ran; a shorter cycle under the same others would not."""
+    changed = copy.deepcopy(bases["pg-tpcc"])
+    looked = next(row for row in changed.tables["machine"] if row["node"] == "local")
+    cycle, late = {"monitor": "os", **changed.of_cycle(looked)}, 6 * 10**9
+    path = tmp_path / "starved.zip"
+
+    def rules() -> set[str]:
+        path.write_bytes(changed.packed())
+        return {wrong.rule for wrong in audit(Archive(path))}
+
+    assert not rules()
+    looked["span_ns"] += late
+    for row in changed.at("monitors", **cycle):
+        row["at_ns"] += late * (row["at_ns"] > 0)
+    assert "around cycles" in rules()
+    looked["others_ns"] += late * looked["cpus"]
+    assert not rules()
+    first = [row for row in changed.at("monitors", **cycle) if row["at_ns"] < 0]
+    changed.tables["monitors"] += [{**row, "at_ns": second * 10**9} for second in range(1, 7) for row in first]
+    assert rules() == {"around cycles"}
 
 
 def test_what_is_hidden_is_nowhere(tmp_path: Path) -> None:

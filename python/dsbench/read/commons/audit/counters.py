@@ -26,7 +26,11 @@ _HALF: Final = 0.55
 
 _AROUND: Final = (1.1, 3.0, 0.4)
 """How long a machine is looked at around cycles that lasted so long: at most so many times their time, some seconds,
-and some for each of them. Where seven programs ran for each CPU, it was 1.8 s more for one, and 0.08 s as a rule."""
+and some for each of them. Where seven programs ran for each CPU, it was 1.8 s more for one, and 0.08 s as a rule.
+Where a program did not run at all for a while, also as long as that."""
+_TAKEN: Final = 0.8
+"""Share of that while which other programs and the host had of all CPUs at least. This share alone would not do: cycles
+whose times somebody shrank may have been measured beside others, too. But there monitors were read every second."""
 _DIFFERENCES: Final[Mapping[str, tuple[str, ...]]] = {"mysql": ("blocks_hit",)}
 """By engine: what the monitor subtracts from each other, of counters that the server raises at different times."""
 
@@ -179,17 +183,34 @@ def around(run: Rows) -> Iterator[str]:
     for group, begun in run.begun.items():
         ramps[group[:3]] = max(ramps.get(group[:3], 0), begun)
     looks = {
-        (row["scale"], row["stage"], row["cycle"]): row["span_ns"]
+        (row["scale"], row["stage"], row["cycle"]): row
         for row in run.tables["machine"].to_pylist() if row["node"] == LOCAL and row["span_ns"]
     }  # fmt: skip
-    spans = [(key, span, run.longest[key] + ramps.get(key, 0)) for key, span in looks.items() if key in run.longest]
+    late, spans = _late(run), list[tuple[Key, int, int, int]]()
+    for key, row in looks.items():
+        if key in run.longest:
+            taken = (row["others_ns"] or 0) + (row["stolen_ns"] or 0)
+            excused = late.get(key, 0) if taken >= _TAKEN * (row["cpus"] or 0) * late.get(key, 0) else 0
+            spans.append((key, row["span_ns"], run.longest[key] + ramps.get(key, 0), excused))
     times, more, each = _AROUND
-    for key, span, lasted in spans:
-        if span > times * lasted + (more + each) * 1e9:
+    for key, span, lasted, excused in spans:
+        if span > times * lasted + (more + each) * 1e9 + excused:
             yield f"{where(key)} lasted {lasted / 1e9:.4g} s, and its machine was looked at for {span / 1e9:.4g} s"
-    span, lasted = sum(one[1] for one in spans), sum(one[2] for one in spans)
-    if span > times * lasted + (more + each * len(spans)) * 1e9:
+    span, lasted, excused = (sum(column) for column in list(zip(*spans, strict=True))[1:] or ((), (), ()))
+    if span > times * lasted + (more + each * len(spans)) * 1e9 + excused:
         yield f"its cycles lasted {lasted / 1e9:.4g} s, and their machine was looked at for {span / 1e9:.4g} s"
+
+
+def _late(run: Rows) -> dict[Key, int]:
+    """By cycle, for how many nanoseconds monitors that are read every second were read no more."""
+    rows = run.tables["monitors"].filter((pc.field("monitor") == "os") & (pc.field("node") == LOCAL))
+    read: dict[Key, set[int]] = {}
+    for row in rows.select([*CYCLE, "at_ns"]).to_pylist():
+        read.setdefault((row["scale"], row["stage"], row["cycle"]), {0}).add(max(row["at_ns"], 0))
+    return {
+        key: sum(max(later - earlier - 10**9, 0) for earlier, later in pairwise(sorted(at)))
+        for key, at in read.items()
+    }  # fmt: skip
 
 
 def samples(run: Rows) -> Iterator[str]:
