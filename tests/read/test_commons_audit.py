@@ -769,6 +769,25 @@ def test_a_cycle_of_a_program_that_others_kept_from_its_cpus_is_no_contradiction
     assert rules() == {"around cycles"}
 
 
+def test_a_search_that_found_no_rate_has_no_levels(bases: dict[str, Copy], tmp_path: Path) -> None:
+    changed = copy.deepcopy(bases["pg-tpcc"])
+    changed.run["spec"] |= {"graduated": True, "objective": "p99=1us"}
+    for row in changed.tables["groups"]:
+        row |= {"pacing": "poisson", "rate_per_s": 1e6}
+    path = tmp_path / "found.zip"
+
+    def rules() -> set[str]:
+        path.write_bytes(changed.packed())
+        return {wrong.rule for wrong in audit(Archive(path))}
+
+    assert "levels" not in rules()
+    changed.tables["groups"][-1]["level"] = 100.0
+    assert "levels" in rules()
+    changed.tables["groups"][-1]["level"] = None
+    changed.run["spec"]["objective"] = ""
+    assert "levels" in rules()
+
+
 def test_what_is_hidden_is_nowhere(tmp_path: Path) -> None:
     changed = Copy(ARCHIVES / "sqlite-threads.zip")
     changed.run["host"] = "atlas"
