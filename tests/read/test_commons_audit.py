@@ -744,10 +744,11 @@ def test_a_difference_of_counters_may_go_back_and_a_counter_may_not(bases: dict[
     assert "monitors" not in rules()
 
 
+@pytest.mark.parametrize("before", [False, True])
 def test_a_cycle_of_a_program_that_others_kept_from_its_cpus_is_no_contradiction(
-    bases: dict[str, Copy], tmp_path: Path
+    bases: dict[str, Copy], tmp_path: Path, before: bool
 ) -> None:
-    """Monitors that are due every second say that nothing of it ran; a shorter cycle under the same others would not."""
+    """Monitors that are due say that nothing of it ran; a shorter cycle under the same others would have them."""
     changed = copy.deepcopy(bases["pg-tpcc"])
     looked = next(row for row in changed.tables["machine"] if row["node"] == "local")
     cycle, late = {"monitor": "os", **changed.of_cycle(looked)}, 6 * 10**9
@@ -759,13 +760,20 @@ def test_a_cycle_of_a_program_that_others_kept_from_its_cpus_is_no_contradiction
 
     assert not rules()
     looked["span_ns"] += late
-    for row in changed.at("monitors", **cycle):
-        row["at_ns"] += late * (row["at_ns"] > 0)
-    assert "around cycles" in rules()
     looked["others_ns"] += late * looked["cpus"]
+    assert rules() == {"around cycles"}
+    for row in changed.at("monitors", **cycle):
+        if before != (row["at_ns"] > 0):
+            row["at_ns"] += -late if before else late
     assert not rules()
+    looked["others_ns"] -= 2 * late
+    looked["idle_ns"] += 2 * late
+    assert rules() == {"around cycles"}
+    looked["others_ns"] += 2 * late
+    looked["idle_ns"] -= 2 * late
     first = [row for row in changed.at("monitors", **cycle) if row["at_ns"] < 0]
-    changed.tables["monitors"] += [{**row, "at_ns": second * 10**9} for second in range(1, 7) for row in first]
+    seconds = range(-5, 0) if before else range(1, 7)
+    changed.tables["monitors"] += [{**row, "at_ns": second * 10**9} for second in seconds for row in first]
     assert rules() == {"around cycles"}
 
 

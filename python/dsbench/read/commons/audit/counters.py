@@ -186,12 +186,12 @@ def around(run: Rows) -> Iterator[str]:
         (row["scale"], row["stage"], row["cycle"]): row
         for row in run.tables["machine"].to_pylist() if row["node"] == LOCAL and row["span_ns"]
     }  # fmt: skip
-    late, spans = _late(run), list[tuple[Key, int, int, int]]()
+    read, spans = _read(run), list[tuple[Key, int, int, int]]()
     for key, row in looks.items():
         if key in run.longest:
-            taken = (row["others_ns"] or 0) + (row["stolen_ns"] or 0)
-            excused = late.get(key, 0) if taken >= _TAKEN * (row["cpus"] or 0) * late.get(key, 0) else 0
-            spans.append((key, row["span_ns"], run.longest[key] + ramps.get(key, 0), excused))
+            late = _late(read.get(key, [0]), row["span_ns"])
+            taken = (row["others_ns"] or 0) + (row["stolen_ns"] or 0) >= _TAKEN * (row["cpus"] or 0) * late
+            spans.append((key, row["span_ns"], run.longest[key] + ramps.get(key, 0), late if taken else 0))
     times, more, each = _AROUND
     for key, span, lasted, excused in spans:
         if span > times * lasted + (more + each) * 1e9 + excused:
@@ -201,16 +201,19 @@ def around(run: Rows) -> Iterator[str]:
         yield f"its cycles lasted {lasted / 1e9:.4g} s, and their machine was looked at for {span / 1e9:.4g} s"
 
 
-def _late(run: Rows) -> dict[Key, int]:
-    """By cycle, for how many nanoseconds monitors that are read every second were read no more."""
+def _read(run: Rows) -> dict[Key, list[int]]:
+    """By cycle, when the machine's own monitor was read, in nanoseconds from its start."""
     rows = run.tables["monitors"].filter((pc.field("monitor") == "os") & (pc.field("node") == LOCAL))
-    read: dict[Key, set[int]] = {}
-    for row in rows.select([*CYCLE, "at_ns"]).to_pylist():
-        read.setdefault((row["scale"], row["stage"], row["cycle"]), {0}).add(max(row["at_ns"], 0))
-    return {
-        key: sum(max(later - earlier - 10**9, 0) for earlier, later in pairwise(sorted(at)))
-        for key, at in read.items()
-    }  # fmt: skip
+    times = rows.group_by(list(CYCLE)).aggregate([("at_ns", "distinct")]).to_pylist()
+    return {(row["scale"], row["stage"], row["cycle"]): sorted(row["at_ns_distinct"]) for row in times}
+
+
+def _late(read: list[int], span_ns: int) -> int:
+    """For how many nanoseconds of ``span_ns``, which end with the last, no monitor was ``read`` that was due: just
+    before the start of a cycle, and every second of it."""
+    waits = [later - earlier for earlier, later in pairwise([0, *(at for at in read if at > 0)])]
+    waits.append(min(-max((at for at in read if at <= 0), default=0), span_ns - read[-1]))
+    return min(sum(max(wait - 10**9, 0) for wait in waits), span_ns)
 
 
 def samples(run: Rows) -> Iterator[str]:
