@@ -211,9 +211,9 @@ def _read(run: Rows) -> dict[Key, list[int]]:
 def _late(read: list[int], span_ns: int) -> int:
     """For how many nanoseconds of ``span_ns``, which end with the last, no monitor was ``read`` that was due: just
     before the start of a cycle, and every second of it."""
-    waits = [later - earlier for earlier, later in pairwise([0, *(at for at in read if at > 0)])]
-    waits.append(min(-max((at for at in read if at <= 0), default=0), span_ns - read[-1]))
-    return min(sum(max(wait - 10**9, 0) for wait in waits), span_ns)
+    after = [later - earlier for earlier, later in pairwise([0, *(at for at in read if at > 0)])]
+    before = min(-max((at for at in read if at <= 0), default=0), span_ns - read[-1])
+    return min(sum(max(wait - 10**9, 0) for wait in after) + max(before - 10**9 // 2, 0), span_ns)
 
 
 def samples(run: Rows) -> Iterator[str]:
