@@ -14,9 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from tests.read.doctored.copies import ARCHIVES, Copy
 
+from dsbench.archive import Archive
 from dsbench.library import query
 from dsbench.read.commons.about import About, EntryError
 from dsbench.read.commons.entry import Entry, Package, write
+from dsbench.read.commons.figures import describe
 from dsbench.read.commons.packing import prepare
 from dsbench.read.commons.verifying import verify
 
@@ -156,3 +158,14 @@ def test_the_same_run_is_published_once(tmp_path: Path) -> None:
     with pytest.raises(EntryError, match="cut-short"):
         prepare(ARCHIVES / "cut.zip", About())
     assert Entry.model_validate_json(first.entry.rendered()) == first.entry
+
+
+def test_a_search_that_found_no_rate_has_none_to_be_ranked_by(tmp_path: Path) -> None:
+    changed, path = Copy(ARCHIVES / "pg-tpcc.zip"), tmp_path / "found.zip"
+    changed.run["spec"]["objective"] = "p99=1us"
+    for row in changed.tables["groups"]:
+        row |= {"pacing": "poisson", "rate_per_s": 1e6}
+    path.write_bytes(changed.packed())
+    said = describe(Archive.open(path))
+    assert said["figures"] == {}
+    assert "is not known" in said["sentence"]
