@@ -163,9 +163,12 @@ def _existing(url: str, options: dict[str, Any], folder: Path) -> Path:
     """Scripts on the tables that another run kept."""
     execute(specify(url, workload="tpcb", scales=(1,), cycles=1, duration=0.1, threads=1, keep=True), folder, Silent())
     script = folder / "own.sql"
-    script.write_text("\\set aid random(1, 1000)\nSELECT 1 + :aid;\n")
+    script.write_text(f"\\set aid random(1, 1000)\nSELECT 1 + :aid{' FROM RDB$DATABASE' * url.startswith('firebird')};\n")
     asked = {**options, "scales": (1,), "duration": 0.3}
-    return execute(specify(url, script=str(script), existing=True, **asked), folder / "own", Silent()).archive
+    try:
+        return execute(specify(url, script=str(script), existing=True, **asked), folder / "own", Silent()).archive
+    finally:
+        subprocess.run([sys.executable, "-m", "dsbench", "drop", url, "--yes"], check=True, stdout=subprocess.DEVNULL)
 
 
 def _on_nodes(url: str, options: dict[str, Any], folder: Path) -> Path:

@@ -146,11 +146,12 @@ def describe_group(entry: Entry) -> str:
 
 
 def compute_figures(evaluation: Evaluation) -> dict[str, Any]:
-    """The highest rate, the index and the curve of each series; times in nanoseconds, sizes in GB."""
+    """The highest rate, the index and the curve of each series; times in nanoseconds, sizes in GB. Nothing of a search
+    that found no rate: what its steps did is no answer to what it asked."""
     top = highest(evaluation)
-    if top is None:
+    searched = evaluation.load.get(top.scale) if top else None
+    if top is None or (searched and not searched.capacity):
         return {}
-    searched = evaluation.load.get(top.scale)
     plain = top.part.intervals.get(top.scale) if top.short == "tps" else None
     interval = searched.capacity if searched and searched.capacity else plain
     low, high = (_known(interval.low), _known(interval.high)) if interval else (None, None)

@@ -26,7 +26,11 @@ _HALF: Final = 0.55
 
 _AROUND: Final = (1.1, 3.0, 0.4)
 """How long a machine is looked at around cycles that lasted so long: at most so many times their time, some seconds,
-and some for each of them. Where seven programs ran for each CPU, it was 1.8 s more for one, and 0.08 s as a rule."""
+and some for each of them. Where seven programs ran for each CPU, it was 1.8 s more for one, and 0.08 s as a rule.
+Where a program did not run at all for a while, also as long as that."""
+_TAKEN: Final = 0.8
+"""Share of that while which other programs and the host had of all CPUs at least. This share alone would not do: cycles
+whose times somebody shrank may have been measured beside others, too. But there monitors were read every second."""
 _DIFFERENCES: Final[Mapping[str, tuple[str, ...]]] = {"mysql": ("blocks_hit",)}
 """By engine: what the monitor subtracts from each other, of counters that the server raises at different times."""
 
@@ -179,17 +183,37 @@ def around(run: Rows) -> Iterator[str]:
     for group, begun in run.begun.items():
         ramps[group[:3]] = max(ramps.get(group[:3], 0), begun)
     looks = {
-        (row["scale"], row["stage"], row["cycle"]): row["span_ns"]
+        (row["scale"], row["stage"], row["cycle"]): row
         for row in run.tables["machine"].to_pylist() if row["node"] == LOCAL and row["span_ns"]
     }  # fmt: skip
-    spans = [(key, span, run.longest[key] + ramps.get(key, 0)) for key, span in looks.items() if key in run.longest]
+    read, spans = _read(run), list[tuple[Key, int, int, int]]()
+    for key, row in looks.items():
+        if key in run.longest:
+            late = _late(read.get(key, [0]), row["span_ns"])
+            taken = (row["others_ns"] or 0) + (row["stolen_ns"] or 0) >= _TAKEN * (row["cpus"] or 0) * late
+            spans.append((key, row["span_ns"], run.longest[key] + ramps.get(key, 0), late if taken else 0))
     times, more, each = _AROUND
-    for key, span, lasted in spans:
-        if span > times * lasted + (more + each) * 1e9:
+    for key, span, lasted, excused in spans:
+        if span > times * lasted + (more + each) * 1e9 + excused:
             yield f"{where(key)} lasted {lasted / 1e9:.4g} s, and its machine was looked at for {span / 1e9:.4g} s"
-    span, lasted = sum(one[1] for one in spans), sum(one[2] for one in spans)
-    if span > times * lasted + (more + each * len(spans)) * 1e9:
+    span, lasted, excused = (sum(column) for column in list(zip(*spans, strict=True))[1:] or ((), (), ()))
+    if span > times * lasted + (more + each * len(spans)) * 1e9 + excused:
         yield f"its cycles lasted {lasted / 1e9:.4g} s, and their machine was looked at for {span / 1e9:.4g} s"
+
+
+def _read(run: Rows) -> dict[Key, list[int]]:
+    """By cycle, when the machine's own monitor was read, in nanoseconds from its start."""
+    rows = run.tables["monitors"].filter((pc.field("monitor") == "os") & (pc.field("node") == LOCAL))
+    times = rows.group_by(list(CYCLE)).aggregate([("at_ns", "distinct")]).to_pylist()
+    return {(row["scale"], row["stage"], row["cycle"]): sorted(row["at_ns_distinct"]) for row in times}
+
+
+def _late(read: list[int], span_ns: int) -> int:
+    """For how many nanoseconds of ``span_ns``, which end with the last, no monitor was ``read`` that was due: just
+    before the start of a cycle, and every second of it."""
+    after = [later - earlier for earlier, later in pairwise([0, *(at for at in read if at > 0)])]
+    before = min(-max((at for at in read if at <= 0), default=0), span_ns - read[-1])
+    return min(sum(max(wait - 10**9, 0) for wait in after) + max(before - 10**9 // 2, 0), span_ns)
 
 
 def samples(run: Rows) -> Iterator[str]:

@@ -51,16 +51,17 @@ def kept_rows(run: Rows) -> Iterator[str]:
             here = [key for key in kept if key[0] == scale and key[1] >= first.get(scale, 1)]
             least = sum(sum(written.get(key, (0, 0, 0, 0))[:3]) for key in here)
             most = sum(sum(kept[key]) for key in here)
-            if not least <= int(found[2]) <= most + _beside(run, scale):
+            if not least <= int(found[2]) <= most + beside(run, scale):
                 yield f"scale {scale}: the check found {int(found[2]):,} transactions, the cycles have {least:,}"
 
 
-def _beside(run: Rows, scale: int) -> float:
+def beside(run: Rows, scale: int) -> float:
     """Transactions at most that the database of ``scale`` has and no table: what others did before, and cycles that no
-    rate counts, of a ramp-up or warm-up, before a search for a rate, of a trial of places, and the one beside perf."""
+    rate counts, of a ramp-up or warm-up, before a search for a rate, of a trial of places or of a length, and the one
+    beside perf."""
     spec, extra = run.run.spec, run.run.spec.model_extra or {}
     warmed = any(until != "time" for until in run.tables["groups"]["until"].to_pylist())
-    found = extra.get("find_ramp_up") or spec.objective or spec.graduated
+    found = extra.get("find_ramp_up") or spec.shortest is not None or spec.objective or spec.graduated
     if run.run.reused or spec.perf != "none" or found or warmed or run.run.resumed:
         return inf
     tried = run.run.placement_tried

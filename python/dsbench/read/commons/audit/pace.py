@@ -43,12 +43,15 @@ def graded(run: Rows) -> Iterator[str]:
         yield "nobody asked for the levels that its load has"
     if not spec.graduated:
         return
+    loads = read_loads(run.tables, spec.objectives, spec.duration) if spec.objective else {}
     for scale in sorted({key[0] for key in run.finished}):
         found: dict[float, list[float]] = {}
         cycles: dict[float, set[int]] = {}
         for row in (row for row in rows if row["scale"] == scale):
             found.setdefault(row["level"], []).append(row["rate_per_s"])
             cycles.setdefault(row["level"], set()).add(row["cycle"])
+        if not found and scale in loads and loads[scale].capacity is None:
+            continue  # Its search found no rate to take shares of.
         full = next(iter(found.get(GRADES[0], ())), 0.0)
         for level in GRADES:
             if (there := len(cycles.get(level, ()))) != spec.cycles:

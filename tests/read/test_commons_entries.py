@@ -1,0 +1,171 @@
+"""An entry of a commons says what its tables say, hides what it was asked to, and is nothing but two files."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from tests.read.doctored.copies import ARCHIVES, Copy
+
+from dsbench.archive import Archive
+from dsbench.library import query
+from dsbench.read.commons.about import About, EntryError
+from dsbench.read.commons.entry import Entry, Package, write
+from dsbench.read.commons.figures import describe
+from dsbench.read.commons.packing import prepare
+from dsbench.read.commons.verifying import verify
+
+
+@pytest.fixture(scope="module")
+def commons(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("commons")
+    write(prepare(ARCHIVES / "sqlite-threads.zip", About(by="somebody")), folder)
+    return folder
+
+
+LIES: dict[str, Callable[[dict[str, Any]], None]] = {
+    "another rate": lambda entry: entry["figures"]["rate"].update(value=entry["figures"]["rate"]["value"] * 1.001),
+    "another interval": lambda entry: entry["figures"]["rate"].update(low=entry["figures"]["rate"]["value"]),
+    "another index": lambda entry: entry["figures"]["dsi"].update(value=99.0),
+    "another point": lambda entry: entry["figures"]["curves"][0]["points"][0].__setitem__(2, 10**6),
+    "another sentence": lambda entry: entry.update(sentence="SQLite does 1,000,000 transactions per second."),
+    "another CPU": lambda entry: entry["system"].update(cpu="Z80"),
+    "another product": lambda entry: entry["system"].update(product="SQLite 99"),
+    "a durability of its own": lambda entry: entry["conditions"].update(durable=not entry["conditions"]["durable"]),
+    "another workload": lambda entry: entry["conditions"].update(workload="select"),
+    "another day": lambda entry: entry.update(measured="2020-01-01"),
+    "another digest": lambda entry: entry.update(sha256="0" * 64),
+    "a field more": lambda entry: entry.update(award="fastest"),
+    "no number": lambda entry: entry["figures"]["rate"].update(value=float("nan")),
+    "a rate without end": lambda entry: entry["figures"]["rate"].update(value=float("inf")),
+    "a truth for a number": lambda entry: entry["figures"]["rate"].update(scale=True),
+    "a password": lambda entry: entry["about"].update(notes="password=tiger"),
+    "letters that turn the text around": lambda entry: entry["about"].update(by="\u202egnp.exe"),
+    "letters that nobody sees": lambda entry: entry["system"].update(cpu=entry["system"]["cpu"] + "\u200b"),
+    "no price": lambda entry: entry["about"].update(price={"per_hour": -1}),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_an_entry_that_says_other_than_its_tables_is_refused(lie: str, commons: Path) -> None:
+    (folder,) = (commons / "entries").iterdir()
+    path = folder / "entry.json"
+    honest = path.read_text()
+    assert verify(folder).about.by == "somebody"
+    said = json.loads(honest)
+    LIES[lie](said)
+    path.write_text(json.dumps(said))
+    try:
+        with pytest.raises(EntryError):
+            verify(folder)
+    finally:
+        path.write_text(honest)
+
+
+def test_a_replaced_archive_and_its_csv_are_noticed(commons: Path, tmp_path: Path) -> None:
+    (folder,) = (commons / "entries").iterdir()
+    other = tmp_path / "entries" / folder.name
+    other.mkdir(parents=True)
+    (other / "entry.json").write_bytes((folder / "entry.json").read_bytes())
+    content = Copy(folder / "archive.zip").packed()
+    (other / "archive.zip").write_bytes(content)
+    with pytest.raises(EntryError, match="its digest differs"):
+        verify(other)
+    # One who makes the digest again meets results.csv.
+    entry = json.loads((folder / "entry.json").read_text())
+    entry["sha256"] = hashlib.sha256(content).hexdigest()
+    entry["id"] = entry["id"][:-10] + entry["sha256"][:10]
+    forged = tmp_path / "entries" / entry["id"]
+    forged.mkdir()
+    (forged / "entry.json").write_text(json.dumps(entry))
+    (forged / "archive.zip").write_bytes(content)
+    with pytest.raises(EntryError, match=r"results\.csv does not follow"):
+        verify(forged)
+
+
+def test_an_entry_is_two_files_and_no_link(commons: Path, tmp_path: Path) -> None:
+    (folder,) = (commons / "entries").iterdir()
+    (tmp_path / folder.name).symlink_to(folder)
+    with pytest.raises(EntryError, match="is a link"):
+        verify(tmp_path / folder.name)
+    more = folder / "report.html"
+    more.write_text("<script>")
+    try:
+        with pytest.raises(EntryError, match=r"holds 'report\.html'"):
+            verify(folder)
+    finally:
+        more.unlink()
+
+
+def test_an_archive_of_an_entry_holds_nothing_else(tmp_path: Path) -> None:
+    package = prepare(ARCHIVES / "sqlite-threads.zip", About())
+    made = io.BytesIO(package.archive)
+    with zipfile.ZipFile(made, "a") as file:
+        file.writestr(f"{file.namelist()[0].split('/')[0]}/report.html", "<script>")
+    digest = hashlib.sha256(made.getvalue()).hexdigest()
+    told = {"sha256": digest, "id": f"{package.entry.id[:-10]}{digest[:10]}"}
+    forged = write(Package(package.entry.model_copy(update=told), made.getvalue(), {}), tmp_path)
+    with pytest.raises(EntryError, match=r"archive\.zip holds 'report\.html'"):
+        verify(forged)
+
+
+def test_what_is_hidden_is_nowhere(tmp_path: Path) -> None:
+    changed = Copy(ARCHIVES / "sqlite-threads.zip")
+    changed.run["host"] = "atlas"
+    changed.run["spec"]["target"]["url"] = "sqlite:////home/jane/secret.db"
+    changed.run["spec"]["label"] = "night"
+    changed.run["stack"][0]["items"]["note"] = "at 192.0.2.7 and fe80::1:2 by jane in /home/jane/x on atlas, not 127.0.0.1"
+    changed.tables["programs"] = [
+        {**(changed.tables["programs"] or [dict.fromkeys(changed.schemas["programs"].names, 1)])[0], "node": "local",
+         "program": "game", "stage": "load", "part": "itself", "pid": 1}
+    ]  # fmt: skip
+    source = tmp_path / "20260101T000000Z_atlas_sqlite_tpcb.zip"
+    source.write_bytes(changed.packed())
+    package = prepare(source, About(), {"host", "user", "paths", "addresses", "label", "programs"})
+    with zipfile.ZipFile(io.BytesIO(package.archive)) as file:
+        words = b"".join(
+            file.read(name) if not name.endswith(".parquet")
+            else json.dumps(pq.read_table(io.BytesIO(file.read(name))).to_pylist(), default=str).encode()
+            for name in file.namelist()
+        ) + "".join(file.namelist()).encode() + package.entry.rendered().encode()  # fmt: skip
+    for secret in (b"atlas", b"/home/jane", b"192.0.2.7", b"fe80::1:2", b"night", b"game"):
+        assert secret not in words, secret
+    assert b"127.0.0.1" in words
+    assert {"host", "paths", "addresses", "label", "programs"} <= package.hidden.keys()
+    verify(write(package, tmp_path / "commons"))
+
+
+def test_entries_are_told_apart_where_archives_are_read(tmp_path: Path) -> None:
+    entries = [write(prepare(ARCHIVES / f"{name}.zip", About()), tmp_path) for name in ("pg", "sqlite-tpcb")]
+    found = query.find(tmp_path)
+    answer = query.ask(found, "SELECT DISTINCT archive FROM runs JOIN dsi USING (archive) ORDER BY archive")
+    assert [row[0] for row in answer.rows] == sorted(entry.name for entry in entries)
+
+
+def test_the_same_run_is_published_once(tmp_path: Path) -> None:
+    first = prepare(ARCHIVES / "pg-tpcc.zip", About())
+    assert prepare(ARCHIVES / "pg-tpcc.zip", About(by="x")).entry.id == first.entry.id
+    write(first, tmp_path)
+    with pytest.raises(EntryError, match="is there already"):
+        write(first, tmp_path)
+    with pytest.raises(EntryError, match="cut-short"):
+        prepare(ARCHIVES / "cut.zip", About())
+    assert Entry.model_validate_json(first.entry.rendered()) == first.entry
+
+
+def test_a_search_that_found_no_rate_has_none_to_be_ranked_by(tmp_path: Path) -> None:
+    changed, path = Copy(ARCHIVES / "pg-tpcc.zip"), tmp_path / "found.zip"
+    changed.run["spec"]["objective"] = "p99=1us"
+    for row in changed.tables["groups"]:
+        row |= {"pacing": "poisson", "rate_per_s": 1e6}
+    path.write_bytes(changed.packed())
+    said = describe(Archive.open(path))
+    assert said["figures"] == {}
+    assert "is not known" in said["sentence"]
