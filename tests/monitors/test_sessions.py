@@ -88,13 +88,26 @@ def test_nothing_after_the_cycle_is_counted() -> None:
     assert watcher.looks == 3
 
 
-def test_there_are_fewer_looks_where_a_look_is_dear() -> None:
-    now = iter(range(0, 10**12, SECOND // 100))
-    sampler = SessionSampler(Fixed([BUSY]), 20, clock=lambda: next(now))
+@pytest.mark.parametrize(
+    ("look_ns", "rate", "cpus", "pause_ns"),
+    [
+        (10_000_000, 20, 2, SECOND // 2),
+        (500_000, 20, 2, SECOND // 20),
+        (125_000, None, 2, SECOND // 4),
+        (125_000, None, 64, SECOND // 20),
+        (10_000_000, None, 128, SECOND // 2),
+    ],
+)
+def test_there_are_fewer_looks_where_a_look_is_dear(
+    look_ns: int, rate: int | None, cpus: int, pause_ns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: cpus)
+    now = iter(range(0, 10**12, look_ns))
+    sampler = SessionSampler(Fixed([BUSY]), rate, clock=lambda: next(now))
     sampler.first()
     sampler.go(0, 1)
     sampler.stop()
-    assert sampler.pause_ns == SECOND // 2
+    assert sampler.pause_ns == pause_ns
 
 
 @pytest.mark.parametrize("watcher", [Refused(), Lost([BUSY])], ids=lambda one: type(one).__name__)
@@ -205,7 +218,7 @@ def test_a_lock_is_seen_with_its_table_and_the_state_of_its_holder(product: str,
 
 
 def test_a_run_keeps_what_its_sessions_waited_for(tmp_path: Path) -> None:
-    archive = dsbench.run("private:sqlite", scales=(1,), cycles=1, duration=1, threads=3, samples=20, out=tmp_path)
+    archive = dsbench.run("private:sqlite", scales=(1,), cycles=1, duration=1, threads=3, out=tmp_path)
     rows = archive.table("samples").to_pylist()
     assert {row["wait"] for row in rows if row["class"] == "lock"} == {"busy handler"}
     for second in {row["second"] for row in rows}:

@@ -101,7 +101,7 @@ def note_system(
 def sample_sessions(spec: RunSpec, target: Target) -> SessionSampler:
     """What looks at the sessions of the load of one cycle; at none where nobody asks for it, or none can be seen."""
     name = target.dialect.name
-    if not spec.samples:
+    if spec.samples == 0:
         return SessionSampler(None)
     if name in WATCHERS:
         own = Target(target.url, existing=spec.existing)

@@ -367,13 +367,12 @@ class RunSpec(Frozen):
         ),
     ] = "none"
     samples: Annotated[
-        int,
-        Field(ge=0, le=1000),
+        Annotated[int, Field(ge=0, le=1000)] | None,
         About(
             "How often a second to look what the sessions of the load wait for; 0: not at all", RECORDS, "told",
-            unit="1/s", brief=True,
+            unit="1/s", brief=True, default="20, fewer where there are few CPUs",
         ),
-    ] = 4
+    ] = None
     """Less often where a look is dear."""
     perf: Annotated[
         Literal["none", "calls", "profile", "stacks", "storage", "all"],
