@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-import re
 import os
+import re
 import threading
 import time
 from collections import Counter
@@ -28,8 +28,8 @@ USUAL: Final = 20
 LARGEST_SHARE: Final = 0.02
 """Share of the time that one look after another may take: where a look is dear, there are fewer."""
 USUAL_SHARE: Final = 0.00025
-"""The same of the time of all CPUs, where nobody says how many. A look alone takes PostgreSQL 0.13 ms; beside a load client
-and server spend 0.6 to 0.9 ms on it, by ``bench.samples``."""
+"""The same of the time of all CPUs, where nobody says how many. A look alone takes PostgreSQL 0.13 ms; beside a load
+client and server spend 0.6 to 0.9 ms on it, by ``bench.samples``."""
 _TRIES: Final = 3
 """Looks before the clock, of which the shortest counts."""
 _LONGEST: Final = 300
@@ -66,9 +66,11 @@ class Watcher(Protocol):
 class SessionSampler:
     """One background thread that looks. Used for one cycle."""
 
-    def __init__(self, watcher: Watcher | None, rate: int | None = None, clock: Callable[[], int] = time.monotonic_ns) -> None:
-        """Does nothing without a ``watcher``. ``rate``: looks per second; ``None``: ``USUAL``, fewer where they would take
-        ``USUAL_SHARE``. ``clock`` gives ns and is that by which the cycle's start is given."""
+    def __init__(
+        self, watcher: Watcher | None, rate: int | None = None, clock: Callable[[], int] = time.monotonic_ns
+    ) -> None:
+        """Does nothing without a ``watcher``. ``rate``: looks per second; ``None``: ``USUAL``, fewer where they would
+        take ``USUAL_SHARE``. ``clock`` gives ns and is that by which the cycle's start is given."""
         self._watcher, self._clock = watcher, clock
         self._least_ns = SECOND_NS // (rate or USUAL)
         self._share = LARGEST_SHARE if rate else min(USUAL_SHARE * (os.cpu_count() or 1), LARGEST_SHARE)
