@@ -15,16 +15,19 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from shutil import copy
-from typing import Any
+from typing import Any, Final
 
 import psutil
 import pytest
 
 from dsbench import study as room
 from dsbench.archive import Archive
+from dsbench.measure.events import Silent
+from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
 from dsbench.read.page import page as render
 from dsbench.read.several import trend
+from dsbench.spec import build
 from dsbench.study import shown
 from fixtures.archives import MS, copy_stored, cycle_row, run_json, write
 from fixtures.web import Seen, browsed, served
@@ -168,8 +171,29 @@ def test_a_report_can_be_read_sorted_and_switched(page: Any, base: str, path: st
     assert seen.well()
 
 
-def _kinds(folder: Path) -> Iterator[tuple[str, Path]]:
-    """A report with folds, a study and a trend: their names and files."""
+_RUNS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "legs": ("mock:?latency_us=300", {"load": "0s:50, 0.3s:200, 0.6s:50, 1s:end", "cycles": 1, "threads": 2}),
+    "capacity": ("mock:?latency_us=1000", {"workload": "select", "objective": "p90=10ms", "cycles": 2, "duration": 0.1,
+                                           "ramp_up": 0.05, "threads": 2}),
+    "tpch": ("private:sqlite", {"workload": "tpch", "workload_settings": {"size": "0.01", "tests": "power", "runs": "1",
+                                                                          "answers": "unchecked"}}),
+    "ch": ("private:sqlite", {"workload": "ch", "workload_settings": {"size": "0.01"}, "cycles": 1, "duration": 0.3,
+                              "threads": 2}),
+}  # fmt: skip
+"""Short runs, each of another kind of page: their targets and what they were asked."""
+
+
+@pytest.fixture(scope="module")
+def short_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Archive]:
+    folder = tmp_path_factory.mktemp("short")
+    return {name: Archive.open(execute(build({"target": {"url": target}, "scales": (1,), "seed": 7, **asked}), folder / name, Silent()).archive)
+            for name, (target, asked) in _RUNS.items()}  # fmt: skip
+
+
+def _kinds(folder: Path, short_runs: dict[str, Archive]) -> Iterator[tuple[str, Path]]:
+    """A report with folds, those of short runs, a study and a trend: their names and files."""
+    for name, one in short_runs.items():
+        (folder / f"{name}.html").write_text(render(evaluate(one), one.run))
     archive = Archive.open(STORED / "mock-threads.zip")
     (folder / "threads.html").write_text(render(evaluate(archive), archive.run))
     _studied(folder / "study")
@@ -183,11 +207,13 @@ def _kinds(folder: Path) -> Iterator[tuple[str, Path]]:
     yield from ((path.stem, path) for path in sorted(folder.glob("*.html")))
 
 
-def test_studies_and_trends_can_be_read_by_all_and_every_page_is_printed_whole(context: Any, tmp_path: Path) -> None:
+def test_all_kinds_of_pages_can_be_read_by_all_and_are_printed_whole(
+    context: Any, tmp_path: Path, short_runs: dict[str, Archive]
+) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     axe, found = Axe(), []
-    for name, path in _kinds(tmp_path):
+    for name, path in _kinds(tmp_path, short_runs):
         page = context.new_page()
         seen = Seen(page)
         page.goto(path.as_uri())

@@ -15,7 +15,7 @@ from dsbench.read.blocks import Answer, Tile
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.format import format_number, format_share, say_time
 from dsbench.read.glance import Best, Limit, best, limit
-from dsbench.read.naming import by_client, conduct, counted, limited, pacing, server, warnings
+from dsbench.read.naming import by_client, conduct, counted, limited, pacing, server, streams, warnings
 from dsbench.read.series import phrases
 from dsbench.read.stats.histogram import quantile_interval
 from dsbench.read.stats.precision import FEWEST
@@ -61,7 +61,7 @@ def _say_why(found: Best | None, limited: Limit | None) -> str:
     """Where the time of a transaction goes at the highest rate; nothing where it was paced, as then it waits for
     nobody, or where the archive does not tell."""
     why = found.part.why.get(found.row.scale) if found is not None else None
-    if why is None or not why.sentence or (limited is not None and limited.paced):
+    if why is None or not why.explained or (limited is not None and limited.paced):
         return ""
     return f"Of a transaction's {say_time(why.time_ns)}: {why.sentence}."
 
@@ -190,14 +190,6 @@ def _are_apart(fast: ScaleResult, slow: ScaleResult, part: Evaluation) -> bool:
     return fast.rate_min_tps > slow.rate_max_tps
 
 
-def _streams(evaluation: Evaluation) -> str:
-    """The scale factors and streams of queries; empty for a workload without them."""
-    found = evaluation.queries.values()
-    factors = ", ".join(f"{one.factor:g}" for one in found)
-    streams = max((one.streams for one in found), default=0)
-    return f"scale factor {factors} · {f'{streams} streams' if streams else 'power test'}" if found else ""
-
-
 def _number(value: float) -> str:
     """Four significant digits, as nobody's rate is known better."""
     return format_number(float(f"{value:.4g}"), digits=4)
@@ -227,7 +219,7 @@ def describe(evaluation: Evaluation, run: RunRecord) -> str:
     parts = [
         run.entry.label,
         f"scale {scales[0]:,}" if len(scales) == 1 else f"scales {scales[0]:,} to {scales[-1]:,}",
-        _streams(evaluation) or (f"{counted(spec.nodes, 'node')} × {threads}" if spec.nodes else threads),
+        " · ".join(streams(evaluation)) or (f"{counted(spec.nodes, 'node')} × {threads}" if spec.nodes else threads),
         f"{spec.connections} connections each" if spec.connections > 1 else "",
         run.in_force.replace("-", " "),
         "" if evaluation.queries else f"{cycles} {'cycle' if cycles == '1' else 'cycles'} of {seconds} s",

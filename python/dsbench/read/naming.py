@@ -53,6 +53,13 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def streams(evaluation: Evaluation) -> list[str]:
+    """``scale factor 0.1`` and ``2 streams``, or ``power test``; empty for a workload without such queries."""
+    found = evaluation.queries.values()
+    factors, most = ", ".join(f"{one.factor:g}" for one in found), max((one.streams for one in found), default=0)
+    return [f"scale factor {factors}", counted(most, "stream") if most else "power test"] if found else []
+
+
 def conduct(evaluation: Evaluation, run: RunRecord) -> tuple[str, str]:
     """How many cycles the scales have and of how many seconds, each as ``10`` or ``5–10``: those that were asked for,
     and where ``--precision``, ``--peak`` or ``--shortest`` decided, those that were made."""

@@ -189,7 +189,7 @@ def answers(evaluation: Evaluation, run: RunRecord) -> list[tuple[str, object]]:
     if found is None:
         return []
     limit, why = glance.limit(found, run), found.part.why.get(found.row.scale)
-    known = why is not None and bool(why.sentence) and not limit.paced
+    known = why is not None and why.explained and not limit.paced
     return [
         ("limited by", "" if limit.foreign or known else limit.words), ("failed", glance.failures(evaluation, found)),
         ("confidence", glance.sureness(found)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -30,8 +31,12 @@ def labels(series: Iterable[Series]) -> dict[Series, dict[str, str]]:
 
 
 def headings(series: Iterable[Series]) -> dict[Series, str]:
-    """``threads 10``, ``stage queries`` or ``stage queries, threads 10``."""
-    return {key: ", ".join(f"{name} {value}" for name, value in said.items()) for key, said in labels(series).items()}
+    """``threads 10``, ``stage queries`` or ``stage queries, threads 10``: the latter where a stage has several."""
+    said = labels(series)
+    often = Counter(key.stage for key in said)
+    return {key: ", ".join(f"{name} {value}" for name, value in parts.items()
+                           if name == "stage" or len(parts) == 1 or often[key.stage] > 1)
+            for key, parts in said.items()}  # fmt: skip
 
 
 def phrases(series: Iterable[Series]) -> dict[Series, str]:

@@ -25,7 +25,7 @@ from dsbench.read.draw.theme import (
     spread,
 )
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.naming import conduct, counted, index_scales, limited, listed, pacing, warnings
+from dsbench.read.naming import conduct, counted, index_scales, limited, listed, pacing, streams, warnings
 from dsbench.read.stats.precision import FEWEST
 from dsbench.read.stats.values import Index
 
@@ -234,10 +234,10 @@ def conditions(evaluation: Evaluation, run: RunRecord) -> str:
     nodes, connections, numbers = spec.nodes, spec.connections, spec.thread_numbers
     threads = counted(numbers[0], "thread") if len(numbers) == 1 else f"{listed(numbers)} threads"
     parts = [
-        f"{counted(nodes, 'node')} × {threads}" if nodes else threads,
+        ", ".join(streams(evaluation)) or (f"{counted(nodes, 'node')} × {threads}" if nodes else threads),
         f"{connections} connections each" if connections > 1 else "",
         run.in_force.replace("-", " "),
-        f"{cycles} {'cycle' if cycles == '1' else 'cycles'} of {seconds} s",
+        "" if evaluation.queries else f"{cycles} {'cycle' if cycles == '1' else 'cycles'} of {seconds} s",
         pacing(run),
         limited(run),
         "with retry" if spec.retry else "",

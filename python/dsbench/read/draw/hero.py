@@ -205,11 +205,12 @@ def _over_cycles(evaluation: Evaluation) -> Spec | None:
 
 def _bars(evaluation: Evaluation) -> Spec | None:
     names = phrases(evaluation.series)
-    rows = [
-        {"stage": names[key] + (f", scale {row.scale}" if len(part.scales) > 1 else ""), "median": row.rate_median_tps}
-        for key, part in evaluation.series.items() for row in part.scales
-        if row.rate_median_tps > 0 and row.scale not in part.void_scales
-    ]  # fmt: skip
+    counted = any(part.nopm for part in evaluation.series.values())
+    rates = [(key, part, row.scale, part.nopm[row.scale].median if row.scale in part.nopm else row.rate_median_tps)
+             for key, part in evaluation.series.items() for row in part.scales
+             if row.scale in part.nopm or not counted]  # fmt: skip
+    rows = [{"stage": names[key] + (f", scale {scale}" if len(part.scales) > 1 else ""), "median": rate}
+            for key, part, scale, rate in rates if rate > 0 and scale not in part.void_scales]  # fmt: skip
     if not rows:
         return None
     y = {"field": "stage", "type": "nominal", "title": None, "sort": None,
@@ -222,8 +223,9 @@ def _bars(evaluation: Evaluation) -> Spec | None:
         {"mark": {"type": "text", "align": "left", "dx": 5},
          "encoding": {"x": x, "y": y, "text": {"field": "median", "type": "quantitative", "format": ",.4~r"}}},
     ]  # fmt: skip
+    unit = "New-Orders per minute" if counted else "transactions per second"
     return _whole({"height": {"step": _STAGE}, "layer": layers, "data": {"name": "rows"}}, evaluation,
-                  "transactions per second by stage", {"rows": rows}, 60)  # fmt: skip
+                  f"{unit} by stage", {"rows": rows}, 60)  # fmt: skip
 
 
 def _whole(body: Spec, evaluation: Evaluation, unit: str, data: Mapping[str, Sequence[Row]], right: int) -> Spec:

@@ -32,9 +32,10 @@ def load(evaluation: Evaluation, run: RunRecord) -> Spec | None:
             evaluation.name,
         )  # fmt: skip
     (one,) = found.values()
-    rows = [row for name, at in _NAMES.items() for row in _rows(name, one, at)]
+    by_name = {name: rows for name, at in _NAMES.items() if (rows := _rows(name, one, at))}
+    rows = [row for part in by_name.values() for row in part]
     said = f"{subject(run)}: response time over the rate"
-    return _assemble(rows, list(_NAMES), {"": one}, said, evaluation.name)
+    return _assemble(rows, list(by_name), {"": one}, said, evaluation.name)
 
 
 def loads(named: Mapping[str, Load]) -> Spec | None:
@@ -84,9 +85,11 @@ def _assemble(
         for name, label in (("rate", "tps"), ("demanded", "demanded"), ("ms", "ms"), ("cycle", "cycle"))
     ]  # fmt: skip
     hue = {"field": "hue", "type": "nominal", "scale": None}
+    known = [row for row, one in zip(bands, (one for one in named.values() if one.capacity), strict=True)
+             if one.capacity is not None and one.capacity.low > 0 and isfinite(one.capacity.high)]  # fmt: skip
     layers: list[Spec] = [
-        {"data": {"name": "known"}, "mark": {"type": "rect", "opacity": 0.16},
-         "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": hue}},
+        *([{"data": {"name": "known"}, "mark": {"type": "rect", "opacity": 0.16},
+            "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": hue}}] if known else []),
         {"data": {"name": "capacity"}, "mark": {"type": "rule", "strokeWidth": 2},
          "encoding": {"x": {**x, "field": "rate"}, "color": hue, "tooltip": [{"field": "words", "title": " "}]}},
         {"data": {"name": "limits"}, "mark": {"type": "rule", "color": GREY, "strokeDash": [4, 3]},
@@ -97,8 +100,6 @@ def _assemble(
           for keeps in ("no", "yes")),
     ]  # fmt: skip
     words = list(dict.fromkeys(one.words for one in objectives))
-    known = [row for row, one in zip(bands, (one for one in named.values() if one.capacity), strict=True)
-             if one.capacity is not None and one.capacity.low > 0 and isfinite(one.capacity.high)]  # fmt: skip
     band = "; line and band: the highest rate that keeps it, with its interval" if known else ""
     note = f"a dot for each cycle, filled where it keeps {' and '.join(words)} (dashed){band}"
     return assembled(

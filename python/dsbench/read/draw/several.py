@@ -151,6 +151,8 @@ def over_threads(comparison: Comparison) -> Spec | None:
 
     A line is a run with several numbers of threads, or runs that differ in that number only.
     """
+    if any(one.queries for side in comparison.sides for one in side.evaluations):
+        return None  # Streams, each with queries of its own, and no clients that share them.
     curves = _by_threads(comparison)
     curves = {label: points for label, points in curves.items() if len(points) > 1}
     scales = [set(found) for points in curves.values() for found in points.values()]

@@ -131,7 +131,7 @@ def errors_of_kinds(
 def nopm_of(
     run: RunRecord, cycles: pa.Table, load: Mapping[int, Measured], kinds: Mapping[int, tuple[KindResult, ...]]
 ) -> dict[int, Nopm]:
-    """The headline by scale, where the workload has an analysis for it; else empty."""
+    """The headline by scale, where the workload has an analysis for it, and the clients did what it counts."""
     spec, workload = run.spec, run.entry
     special = ANALYSES.get(workload.analysis)
     if special is None:
@@ -146,6 +146,7 @@ def nopm_of(
             mix_met=not any(row.share_missed for row in kinds.get(x, ())),
         )
         for x, committed in _counted(workload.headline, cycles, load).items()
+        if not kinds.get(x) or any(row.kind == workload.headline.kind for row in kinds[x])
     }
 
 
@@ -277,7 +278,8 @@ def _marked(wrong: Iterable[bool]) -> frozenset[int]:
 
 def _headlines(cells: Sequence[str], part: Evaluation) -> Iterator[str]:
     for scale in part.kinds:
-        where = f"{', '.join([*cells, f'scale {scale}'])}, {part.connections} connections: "
+        sessions = f"{part.connections} connection{'s' * (part.connections != 1)}"
+        where = f"{', '.join([*cells, f'scale {scale}', sessions])}: "
         if scale in part.nopm:
             yield where + describe_nopm(part.nopm[scale], scale)
         if scale in part.headline:

@@ -115,6 +115,11 @@ class Why:
         told += [one for one in self.causes if one.kind == shares.UNKNOWN and one.share >= _LEAST]
         return ", ".join(f"{one.share:.0%} {one.name}" for one in told)
 
+    @property
+    def explained(self) -> bool:
+        """Whether the sentence has a cause."""
+        return any(one.kind != shares.UNKNOWN and one.share >= _LEAST for one in self.causes)
+
 
 def _read_why(evaluation: Evaluation) -> dict[int, Why]:
     """By scale, where the archive tells at least what the machine did."""

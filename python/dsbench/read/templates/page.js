@@ -235,12 +235,14 @@
 
   const specs = read("specs");
   const waiting = new Set(document.querySelectorAll("[data-diagram]"));
-  // What a tab or a fold hides is drawn when that is opened, or printed.
+  // What a tab or a fold hides is drawn when that is opened, or printed; the rest one after another, so that the page is
+  // shown, and answers, while they are drawn.
   const drawShown = (all = false) => {
     for (const place of waiting) {
       if (!all && place.closest("[hidden], details:not([open])")) continue;
       waiting.delete(place);
-      draw(place, specs[place.dataset.diagram]);
+      const shown = draw(place, specs[place.dataset.diagram]);
+      if (!all) return void shown.then(() => setTimeout(drawShown));
     }
   };
 

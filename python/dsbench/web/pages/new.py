@@ -24,6 +24,11 @@ _WAYS: Final = {
     "server": ("Qualify my server", "How much does it do, and what happens as the database grows?"),
     "two": ("Compare two", "Two servers, versions or settings, in turn, so that a difference stands out from chance."),
 }
+_OTHERS: Final = (
+    ("Many settings at once:", "a study", "/study"), ("What a kill loses:", "a check", "/check"),
+    ("What was measured here:", "the archives", "/archives"),
+)
+"""Below the choices: a question, and the page that answers it."""
 _EVERYTHING: Final = "all"
 _SHOWN: Final = {
     "try": (), "server": ("target",),
@@ -60,6 +65,10 @@ def build(house: House, asked: Mapping[str, str]) -> None:
             with tag("li"), tag("a", href=f"/?for={key}", aria_current="true" if key == way else None):
                 tag("strong", title)
                 tag("span", about)
+    with tag("p", cls="others"):
+        for words, title, address in _OTHERS:
+            tag("span", words)
+            tag("a", title, href=address)
     if way == "two":
         new_pair.build(house)
     else:
