@@ -21,7 +21,7 @@ from dsbench.measure import device_times, stacks
 from dsbench.measure.cycle import Setting, run_cycle
 from dsbench.measure.loaders.results import IN_DATABASE, Part
 from dsbench.measure.monitors import RUN, SERVER
-from dsbench.measure.perf import CLIENT, Commands, Program, Scene, Watch, read_lines
+from dsbench.measure.perf import CLIENT, Commands, Program, Scene, Watch, find_reason, read_lines
 from dsbench.measure.plan import Planned
 
 _HERTZ: Final = 997
@@ -201,6 +201,9 @@ def refusal(kind: str, of: Sequence[devices.Device] = ()) -> str:
                 ready = started.is_ready()
                 said = started.end()
                 if not ready or started.code:
+                    # What writes a summary into a file says there, too, why there is none.
+                    with suppress(OSError):
+                        said = said or find_reason((Path(folder) / SERVER).read_text(errors="replace"))
                     return said or f"perf ended with {started.code} and did not say why"
         except OSError as error:
             return str(error)
