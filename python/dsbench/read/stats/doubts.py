@@ -276,7 +276,8 @@ def few_transactions(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     unknown = [q for q in (0.5, 0.95, 0.99, 0.997) if not known(q, count)]
     yield Doubt(
         "few-transactions",
-        f"{_count(count, 'transaction')} do not tell how long {', '.join(f'{percent(q)} %' for q in unknown)} of them "
+        f"{_count(count, 'transaction')} {'does' if count == 1 else 'do'} not tell how long "
+        f"{', '.join(f'{percent(q)} %' for q in unknown)} of them "
         f"take at most: a quantile needs {LEAST_BEYOND} beyond it",
         "use longer or more cycles, or more clients; do not use these quantiles, nor the rates at these levels",
         scale.scale,
