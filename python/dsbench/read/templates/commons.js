@@ -79,7 +79,7 @@
 
   const choice = (label, key, values, wide = false) => {
     if (values.length < 3 && values[0]?.[0] === "" && !state[key]) return "";  // Nothing to choose.
-    const select = make("select", {onchange: () => { state[key] = select.value; state.rows = ROWS; if (key === "group" || key === "workload") clear(); fill(); }});
+    const select = make("select", {onchange: () => { state[key] = select.value; state.rows = ROWS; if (key === "group" || key === "workload") clear(); if (key === "product") { state.version = ""; show(); } fill(); }});
     for (const [value, words] of values) select.append(make("option", {value, selected: value === state[key]}, words));
     return make("label", {className: wide ? "wide" : ""}, label, select);
   };
@@ -110,7 +110,7 @@
         choice("What is compared", "group", offered.map((group) => [group, `${group} (${groups.get(group).length})`]), true),
         choice("Ranked by", "by", Object.entries(MEASURES).filter(([, {of}]) => here.some(of)).map(([key, {name}]) => [key, name])),
         make("label", {}, "Search", words),
-        choice("Product", "product", values(here, product)), choice("Version", "version", values(here, ({system}) => system.product)),
+        choice("Product", "product", values(here, product)), choice("Version", "version", values(here.filter((entry) => !state.product || product(entry) === state.product), ({system}) => system.product)),
         choice("Machine", "machine", values(here, ({about}) => about.machine)), choice("CPU", "cpu", values(here, ({system}) => system.cpu)),
         choice("Storage", "storage", values(here, ({system}) => system.storage)), choice("File system", "system", values(here, ({system}) => system.file_system))),
       place,
@@ -128,7 +128,8 @@
     const measure = MEASURES[state.by];
     const rows = rank(here.filter(matches).map((entry) => ({entry, figure: measure.of(entry)})).filter(({figure}) => figure)
       .sort((one, other) => (other.figure.value - one.figure.value) * (measure.less ? -1 : 1)), measure.less);
-    if (!rows.length) return [make("p", {}, "Nothing matches.")];
+    const bare = here.filter(matches).filter(({figures}) => !figures.rate).map(({id, sentence}) => make("p", {}, make("a", {href: `#entry=${id}`}, sentence)));
+    if (!rows.length) return bare.length ? bare : [make("p", {}, "Nothing matches.")];
     const most = Math.max(...rows.map(({figure}) => figure.high ?? figure.value)), first = rows[0].entry;
     const shown = rows.slice(0, state.rows).map((row) => line(row, most, first, measure));
     const compare = make("button", {type: "button", disabled: state.chosen.size < 2, onclick: () => { location.hash = `compare=${[...state.chosen].join(",")}`; }},
@@ -189,15 +190,16 @@
     const all = lines.flatMap(({points}) => points), xs = all.map(([x]) => Math.log10(x)), ys = all.map(([, , y]) => Math.log10(y));
     const [left, right] = [Math.min(...xs), Math.max(...xs)], [low, high] = [Math.min(...ys) - 0.1, Math.max(...ys) + 0.1];
     // As wide as it is shown, so that letters keep their size.
-    const W = Math.max(340, Math.min(736, view.clientWidth)), H = 320, left_ = 76, right_ = W < 500 ? 16 : 176, x = (v) => left_ + (W - left_ - right_) * (right > left ? (Math.log10(v) - left) / (right - left) : 0.5);
-    const y = (v) => 16 + (H - 64) * (1 - (Math.log10(v) - low) / (high - low));
+    const W = Math.max(340, Math.min(736, view.clientWidth)), H = 320, left_ = 76, narrow = W < 500, right_ = narrow ? 16 : 176, x = (v) => left_ + (W - left_ - right_) * (right > left ? (Math.log10(v) - left) / (right - left) : 0.5);
+    const y = (v) => 24 + (H - 72) * (1 - (Math.log10(v) - low) / (high - low));
     const svg = (name, attributes, text = "") => {
       const made = document.createElementNS("http://www.w3.org/2000/svg", name);
       for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
       made.textContent = text;
       return made;
     };
-    const drawn = svg("svg", {viewBox: `0 0 ${W} ${H}`, class: "curve", role: "img", "aria-label": "Rate over the scale"});
+    const drawn = svg("svg", {viewBox: `0 0 ${W} ${H + (narrow ? 18 * lines.length : 0)}`, class: "curve", role: "img", "aria-label": "Rate over the scale"});
+    drawn.append(svg("text", {x: left_, y: 12}, "transactions per second"));
     for (const tick of ticks(10 ** low, 10 ** high)) {
       drawn.append(svg("line", {x1: left_, x2: W - right_ + 8, y1: y(tick), y2: y(tick), class: "grid"}), svg("text", {x: left_ - 8, y: y(tick) + 4, "text-anchor": "end"}, number(tick)));
     }
@@ -207,10 +209,12 @@
     for (const {points, ink, dash, name} of lines) {
       drawn.append(svg("polyline", {points: points.map(([scale, , rate]) => `${x(scale)},${y(rate)}`).join(" "), fill: "none", stroke: ink, "stroke-width": 2, "stroke-dasharray": dash}));
       for (const [scale, , rate] of points) drawn.append(svg("circle", {cx: x(scale), cy: y(rate), r: 3, fill: ink}));
-      let at = y(points.at(-1)[2]) + (right_ < 100 ? -8 : 4);
+      // Where there is no room beside the lines, their names stand below.
+      let at = narrow ? H + 14 + 18 * ends.length : y(points.at(-1)[2]) + 4;
       while (ends.some((other) => Math.abs(other - at) < 14)) at += 14;
       ends.push(at);
-      drawn.append(svg("text", right_ < 100 ? {x: W - right_, y: at, "text-anchor": "end"} : {x: x(points.at(-1)[0]) + 8, y: at}, name.slice(0, 28)));
+      if (narrow) drawn.append(svg("line", {x1: left_ - 28, x2: left_ - 8, y1: at - 4, y2: at - 4, stroke: ink, "stroke-width": 2, "stroke-dasharray": dash}));
+      drawn.append(svg("text", {x: narrow ? left_ : x(points.at(-1)[0]) + 8, y: at}, name.slice(0, narrow ? 40 : 28)));
     }
     return drawn;
   };
@@ -276,7 +280,8 @@
   const versions = () => {
     const found = new Map();
     for (const entry of entries) {
-      const key = [entry.group, product(entry), machine(entry), entry.conditions.threads.join()].join(" · ");
+      const threads = counted(entry.conditions.threads.join(", ")), {transport} = entry.system;
+      const key = [entry.group, product(entry), machine(entry), threads, transport].filter(Boolean).join(" · ");
       found.set(key, [...(found.get(key) ?? []), entry]);
     }
     const many = [...found].filter(([, list]) => new Set(list.map(({system}) => system.product)).size > 1);

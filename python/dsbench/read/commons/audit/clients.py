@@ -147,5 +147,5 @@ def ceilings(run: Rows) -> Iterator[str]:
             best[key[:3], key[4]] = best.get((key[:3], key[4]), 0.0) + (committed + rolled_back) * 1e9 / duration
     for (cycle, _threads), rate in best.items():
         most = max((one.rate_tps for one in run.run.calibration.ceilings), default=float("nan"))
-        if isfinite(most) and most > 0 and rate > _FASTER * max(most, _LOWEST) and not run.run.nodes:
+        if isfinite(most) and most >= _LOWEST and rate > _FASTER * most and not run.run.nodes:
             yield f"{where(cycle)}: {rate:,.0f} transactions per second, and the client can make {most:,.0f}"
