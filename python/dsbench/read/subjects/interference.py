@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dsbench.read.blocks import Block, Column, Ratio, Sentence, Table
+from dsbench.read.format import format_number
 from dsbench.read.groups import plain
 from dsbench.read.stats.comparison import relative
 from dsbench.read.stats.precision import FEWEST
@@ -160,7 +161,9 @@ def say_ratio(one: Beside) -> str:
     """``transactions do 2,027 NOPM beside the others and 3,480 alone: 0.58 times as many``."""
     ratio = one.ratio
     within = f" ({ratio.low:.2f} to {ratio.high:.2f})" if isfinite(ratio.low) else ""
-    alone, beside = (f"{float(f'{float(np.median(rates)):.4g}'):,.6g}" for rates in (one.alone, one.beside))
+    alone, beside = (
+        format_number(float(f"{float(np.median(rates)):.4g}"), digits=4) for rates in (one.alone, one.beside)
+    )
     unit = one.unit if one.unit != "per hour" else "queries per hour" if one.times_s else "transactions per hour"
     times = f"{ratio.value:.2f} times as many{within}"
     return f"{one.group} do {beside} {unit} beside the others and {alone} alone: {times}"
