@@ -127,8 +127,8 @@ def execute(url: str, statements: Sequence[str]) -> None:
         return
     target = Target(url)
     try:
-        for statement in statements:
-            target.fetch(statement)
+        with ThreadPoolExecutor(1) as pool:  # In the main thread ``fetch`` gives up after a minute.
+            list(pool.map(target.fetch, statements))
     finally:
         target.close()
 

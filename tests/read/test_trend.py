@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from dsbench.archive import ArchiveError
+from dsbench.read.choice import make_choice
 from dsbench.read.several import trend
 from dsbench.read.several.trend import histories
+from dsbench.read.stats.queries import QUERIES, REFRESHES
 from fixtures.archives import MS, bucket_rows, cycle_row, run_json, write
 from fixtures.program import Program
 
@@ -95,6 +97,27 @@ def test_of_several_numbers_of_threads_the_highest_rate_counts(tmp_path: Path) -
     ((found,), left) = histories(tmp_path, 0.03)
     assert (found.results[0].rate_tps, left) == (pytest.approx(80), [])
     assert "threads highest of 2, 4, 8" in found.name
+
+
+def _of_queries(folder: Path, name: str, started: str) -> None:
+    """A power test in which each query takes a second, without a throughput test."""
+    asked = {"workload": "tpch", "workload_settings": {"size": "0.1", "tests": "power"}, "scales": [1]}
+    rows = [cycle_row(1, at, [1000 * MS], kind=kind, stage="power1", group="power", threads=1)
+            for at, kind in enumerate((*QUERIES, *REFRESHES), 1)]  # fmt: skip
+    write(folder, run_json(asked, name=name, started=started, kinds=[*QUERIES, *REFRESHES]), {"cycles": rows})
+
+
+def test_what_runs_lack_is_told_with_what_makes_it(tmp_path: Path, called: Program) -> None:
+    for day in (1, 2):
+        _of_queries(tmp_path / "runs", f"a{day}", f"2026-10-0{day}T10:00:00+00:00")
+    ((found,), left) = histories(tmp_path / "runs", 0.03, make_choice("power"))
+    assert ([round(one.rate_tps) for one in found.results], left) == ([360, 360], [])
+    assert found.name.endswith("scale 1, size=0.1, tests=power, power"), "threads mean nothing there"
+    missing = called("trend", "runs", "--of", "qphh")
+    assert missing.returncode == 2
+    assert "none of the 2 complete runs in runs counts: it has no qphh" in missing.stderr
+    assert "without --set tests=power" in missing.stderr
+    assert "--set cold=3" in called("trend", "runs", "--of", "power-cold").stderr
 
 
 def test_a_folder_without_an_archive_is_an_error(tmp_path: Path) -> None:

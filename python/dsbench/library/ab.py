@@ -154,6 +154,8 @@ class Versus:
         except ArchiveError:  # One that was taken away costs this sentence alone.
             return ""
         every = [one for side in sides.values() for one in side]
+        if any(one.queries for one in every):  # Their transactions are queries of all sizes.
+            return ""
         common = set.intersection(*(set(one.why) for one in every)) if every else set()
         if not common:
             return ""
@@ -379,7 +381,7 @@ def _run(
         raise RunError(words, "use longer cycles: --duration")
     if not isfinite(found.value) or not (found.value > 0 or choice.how.step):
         words = f"{outcome.archive.name} has no {choice.how.name} to compare: it is 0 or unknown"
-        raise RunError(words, "compare something else: --of")
+        raise RunError(words, choice.how.needs or "compare something else: --of")
     return outcome.archive, found
 
 

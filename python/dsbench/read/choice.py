@@ -72,6 +72,16 @@ def of_what(measure: Measure, of_stage: str) -> str:
     return of_stage if measure.name == "rate" else of_stage.partition(",")[0]
 
 
+def is_of_run(measure: Measure, evaluation: Evaluation) -> bool:
+    """Whether ``measure`` says the same in all of several stages, as one of a whole run does."""
+    stages = {key.stage for key in evaluation.series}
+    if len(stages) < 2:
+        return False
+    said = [[read_values(measure, part) for part in choose(evaluation, name)] for name in stages]
+    known = [values for values in said if any(values)]
+    return len(known) > 1 and all(values == known[0] for values in known)
+
+
 def refuse_missing(known: Mapping[str, Iterable[str]], stage: str, group: str) -> None:
     """``SpecError`` where the stages that are ``known``, with their groups, have no ``stage`` or ``group``: it lists
     what there is. Nothing is refused where nothing is known yet."""
@@ -103,6 +113,11 @@ class Choice:
     stage: str = ""
     group: str = ""
 
+    @property
+    def lack(self) -> str:
+        """What is said of a run that has nothing of it."""
+        return f"it has no {self.how.name}{f' in stage {self.stage}' * bool(self.stage)}"
+
     def read(self, evaluation: Evaluation) -> Figure:
         """The mean along lg scale, geometric or arithmetic as the measure wants it; of several numbers of threads the
         best."""
@@ -110,7 +125,7 @@ class Choice:
         means = [_mean(self.how, read_values(self.how, part)) for part in parts]
         known = [mean for mean in means if isfinite(mean)]
         best = max if self.how.more else min
-        stage = parts[-1].of_stage if parts else ""
+        stage = parts[-1].of_stage if parts and not is_of_run(self.how, evaluation) else ""
         unit = read_unit(self.how, parts[-1]) if parts else self.how.unit
         return Figure(best(known) if known else nan, unit, of_what(self.how, stage))
 

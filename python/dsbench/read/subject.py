@@ -44,6 +44,8 @@ class Measure:
     """Whether a run has one value for all its scales."""
     of_statements: bool = False
     """Whether a stage of statements that are timed, without clients, has it as well."""
+    needs: str = ""
+    """What a run is asked for that has it, as the remedy where none has; empty where that needs no saying."""
     unit_of: Callable[[Evaluation], str] | None = None
     """Its unit in one series, where workloads differ in it; empty for ``unit``."""
 

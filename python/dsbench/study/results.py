@@ -203,8 +203,9 @@ class Outcomes:
 
     @property
     def staged(self) -> bool:
-        """Whether runs have several stages, and none of them was chosen."""
-        return not self.chosen and any(len(one.stages) > 1 for one in self.made)
+        """Whether runs have several stages, none of them was chosen, and the measure is not one of a whole run."""
+        several = not self.chosen and any(len(one.stages) > 1 for one in self.made)
+        return several and not is_of_run(self.made, self.measure)
 
     @property
     def factors(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from dsbench.study import FAILED, Made, Outcomes, Point, Trial, combination
 from dsbench.study.causes import say_times, tabulate_times
 from dsbench.study.estimate import IN_ORDER, in_common, in_order, reasons
 from dsbench.study.levels import Row, describe_levels, key_columns, list_rows, tabulate_levels
-from dsbench.study.results import changes_unit
+from dsbench.study.results import changes_unit, is_of_run
 from dsbench.study.stages import each_stage, name_effect, show_effect, tabulate_stages
 
 if TYPE_CHECKING:
@@ -160,7 +160,8 @@ def _heading(found: Outcomes) -> list[str]:
     made = f"{len(found.made)} of {len(study.trials)} trials in {counted(blocks, 'block')}"
     over = f"; each is {_points(found)}" if found.made else ""
     beside = "; what runs beside them does not count" if found.how.own else ""
-    stage = found.stage if found.measure == "rate" else _of_last(found).removeprefix(", ")
+    of_run = is_of_run(found.made, found.measure)
+    stage = found.stage if found.measure == "rate" or of_run else _of_last(found).removeprefix(", ")
     stage = "each stage by itself" if found.staged else stage
     stage = f"{stage}{', by its measured clients alone' * (found.staged and found.how.own)}{beside}" if stage else ""
     what = f"{found.workload} on {', '.join(found.products)}" if found.made else ""

@@ -128,6 +128,7 @@ def histories(folder: Path, smallest: float, choice: Choice = RATE) -> tuple[lis
     stages: dict[str, dict[str, None]] = {}
     found: dict[tuple[object, ...], list[_Run]] = {}
     left: list[str] = []
+    lacking = 0
     seen: dict[tuple[str, str, str], Path] = {}
     for path in archives(folder):
         try:
@@ -140,13 +141,16 @@ def histories(folder: Path, smallest: float, choice: Choice = RATE) -> tuple[lis
             continue
         if run.status != "complete" or run.broken or not _is_known(result.rate_tps, choice):
             why = run.status if run.status != "complete" else "its check failed" if run.broken else ""
-            why = why or f"it has no {choice.how.name}{f' in stage {choice.stage}' * bool(choice.stage)}"
-            left.append(f"{path.name}: {why}")
+            lacking += not why
+            left.append(f"{path.name}: {why or choice.lack}")
             continue
         (values,) = described([run])
         same = sorted((n, v) for n, v in values.items() if (n in _SAME or n.startswith(OF_WORKLOAD)) and n not in _FREE)
         found.setdefault((run.host, product(run), *same), []).append((run, result, path))
     refuse_missing(stages, choice.stage, choice.group)
+    if not found and lacking:
+        words = f"none of the {counted(lacking, 'complete run')} in {folder} counts: {choice.lack}"
+        raise ArchiveError(words, choice.how.needs or "measure something else: --of", usage=True)
     if not found:
         words = f"{folder} holds no archive of a run that is complete"
         raise ArchiveError(words, "name the folder in which the archives lie", usage=True)
@@ -188,9 +192,11 @@ def _history(runs: Sequence[_Run], smallest: float, choice: Choice) -> History:
         for one, words in zip(found, became, strict=True)
     )
     spec = records[-1].spec
-    threads = ("highest of " if len(spec.thread_numbers) > 1 else "") + ", ".join(map(str, spec.thread_numbers))
     scales = ", ".join(map(str, spec.scales))
-    name = f"{product(records[-1])} on {records[-1].host}, {records[-1].entry.label}, scale {scales}, threads {threads}"
+    name = f"{product(records[-1])} on {records[-1].host}, {records[-1].entry.label}, scale {scales}"
+    if not records[-1].entry.course:  # A workload with a course of its own has no threads that somebody chose.
+        name += ", threads " + "highest of " * (len(spec.thread_numbers) > 1) + ", ".join(map(str, spec.thread_numbers))
+    name += "".join(f", {key}={value}" for key, value in spec.workload_settings.items())
     name += f", {results[-1].stage}" if results[-1].stage else ""
     name += f", {choice.how.label}" if choice.how.name != "rate" else ""
     return History(name, results, told, leaning(rates, found), choice)
@@ -200,6 +206,8 @@ def _compare_times(before: Sequence[Path], after: Sequence[Path], choice: Choice
     """Over the last runs of one level and the first of the next."""
     sides = [[_of_choice(evaluate(Archive.open(path)), choice) for path in paths]
              for paths in (before[-_NEAR:], after[:_NEAR])]  # fmt: skip
+    if any(one.queries for side in sides for one in side):  # Their transactions are queries of all sizes.
+        return ""
     scales = set.intersection(*(set(one.why) for side in sides for one in side))
     return say_change(*(read_times(side, max(scales)) for side in sides)) if scales else ""
 

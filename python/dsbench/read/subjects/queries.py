@@ -141,21 +141,29 @@ def _time_of(kind: str) -> Callable[[Evaluation], dict[int, float]]:
     return read
 
 
+_POWER: Final = "make runs of --workload tpch"
+_STREAMS: Final = f"{_POWER} with both tests: without --set tests=power"
+_COLD: Final = f"{_POWER} with --set cold=3"
+_KIND: Final = "make runs of --workload tpch, or of --workload ch and name its --stage"
+
 SUBJECT: Final = Subject(
     "queries", "Queries", tell=_tell, reads={"queries": _read_queries},
     nothing="The workload has no queries that are run alone and as streams.",
     measures=(
-        Measure("power", "1/h", "power of the run that counts, TPC-H-like", _of_run(lambda run: run.power)),
+        Measure("power", "1/h", "power of the run that counts, TPC-H-like", _of_run(lambda run: run.power),
+                needs=_POWER),
         Measure("throughput", "1/h", "throughput of the run that counts, TPC-H-like",
-                _of_run(lambda run: run.throughput)),
-        Measure("qphh", "1/h", "composite of power and throughput, TPC-H-like", _of_run(lambda run: run.qphh)),
+                _of_run(lambda run: run.throughput), needs=_STREAMS),
+        Measure("qphh", "1/h", "composite of power and throughput, TPC-H-like", _of_run(lambda run: run.qphh),
+                needs=_STREAMS),
         Measure("query-time", "s", f"geometric mean of the {len(QUERIES)} queries in the power test that counts",
-                _of_run(lambda run: run.geometric_s if run.finished == len(QUERIES) else float("nan")), more=False),
+                _of_run(lambda run: run.geometric_s if run.finished == len(QUERIES) else float("nan")), more=False,
+                needs=_POWER),
         Measure("power-cold", "1/h", "power of the 22 queries, each on a server that was just started, TPC-H-like",
-                _temperature(lambda known: known.power_cold)),
+                _temperature(lambda known: known.power_cold), needs=_COLD),
         Measure("power-hot", "1/h", "power of the 22 queries, each asked again, TPC-H-like",
-                _temperature(lambda known: known.power_hot)),
-        *(Measure(kind.lower(), "s", f"mean time of {kind}, in all tests or in a stage", _time_of(kind), more=False)
-          for kind in (*QUERIES, *REFRESHES)),
+                _temperature(lambda known: known.power_hot), needs=_COLD),
+        *(Measure(kind.lower(), "s", f"mean time of {kind}, in all tests or in a stage", _time_of(kind), more=False,
+                  needs=_KIND) for kind in (*QUERIES, *REFRESHES)),
     ),
 )  # fmt: skip
