@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from dsbench.measure.loaders import now_ns
 from dsbench.measure.loaders.results import MISSED
 from dsbench.measure.nodes import rules
 from dsbench.measure.nodes.dask_setup import LINES, SparingLog
 from dsbench.measure.nodes.members import Member, plain_name, settle
-from dsbench.measure.nodes.node import Interrupted, Node
+from dsbench.measure.nodes.node import Interrupted, Node, _spec
 from dsbench.measure.nodes.nodes import Turn, Work
 from dsbench.measure.nodes.outcome import Fit, decode
 from dsbench.measure.nodes.rules import PINGS, Lease, estimate
@@ -223,6 +224,13 @@ def test_a_node_that_was_armed_and_not_told_to_go_does_not_load() -> None:
     asyncio.run(lead())
     found = decode(node.results[KEY], "n1", Fit(2, 1, 1))
     assert (found.course.ended, found.result.total("committed")) == (MISSED, 0)
+
+
+@pytest.mark.parametrize("own", [{"target": {"url": "mock:"}}, {"nodes": 3}, {"rate": -1.0}, {"duration": "5"}])
+def test_a_cycle_has_nothing_of_its_own_but_rate_and_duration(own: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        _spec({**order("mock:"), "own": own})
+    assert _spec({**order("mock:"), "own": {"rate": 1e-6, "duration": 2}}).rate == 1e-6
 
 
 def test_a_worker_is_of_one_run_at_a_time() -> None:

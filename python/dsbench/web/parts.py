@@ -113,6 +113,16 @@ def problem(words: str, remedy: str = "") -> None:
             tag("p", redact_words(f"What to do: {remedy}"))
 
 
+UNTRUSTED: Final = "look at it, and go on only if you trust where it comes from"
+"""What to do about what others would have executed here."""
+
+
+def untrusted(error: Exception, go_on: Callable[[], Any]) -> None:
+    """What others would have executed here, and the button that goes on all the same."""
+    problem(str(error), UNTRUSTED)
+    button("I trust it", go_on, "danger")
+
+
 def on_text(control: Any, heard: Callable[[str], Any]) -> None:
     """Hears the text of a field while it is typed, not at every key, and at once when the field is left."""
     last = [""]

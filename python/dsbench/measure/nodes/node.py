@@ -17,6 +17,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 import psutil
+from pydantic import BaseModel, Field
 
 from dsbench import release
 from dsbench.archive.columns import COUNTERS
@@ -269,11 +270,18 @@ def _used(before: Look | None, known: Known) -> Used | None:
     return between(before, after, known) if before and after else None
 
 
+class _Own(BaseModel, strict=True, extra="forbid"):
+    """What a cycle of a search has of its own: no run may ask for it beside what it searches."""
+
+    rate: float | None = Field(None, gt=0, le=1e7)
+    duration: float = Field(1.0, gt=0, le=1e6)
+
+
 def _spec(order: Mapping[str, Any]) -> RunSpec:
     if loads_library(order["url"]):
         raise Interrupted("a node loads no library that another machine names: leave client_library out of TARGET")
     asked = RunSpec.model_validate({**order["spec"], "target": {"url": order["url"]}})
-    return asked.model_copy(update=order["own"])
+    return asked.model_copy(update=_Own.model_validate(order["own"]).model_dump(exclude_unset=True))
 
 
 def _settled(course: Course, result: CycleResult, spec: RunSpec) -> Course:

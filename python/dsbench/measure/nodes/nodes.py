@@ -202,7 +202,6 @@ class Nodes(Members):
 
     def _order(self, spec: RunSpec) -> dict[str, Any]:
         # The password travels here, over TLS, to nodes that hold a certificate of this run; nothing stores or shows it.
-        # A cycle of a search has a rate and a length of its own, which no run may ask for beside what it searches.
         own = {"rate": spec.rate, "duration": spec.duration}
         asked = spec.model_copy(update={"rate": self._spec.rate, "duration": self._spec.duration})
         return {"url": self._url, "spec": asked.model_dump(mode="json", exclude={"target"}), "own": own}

@@ -12,7 +12,19 @@ from dsbench import servers, spec
 from dsbench.library import RunError, SpecError
 from dsbench.spec.trust import Untrusted, refuse
 from dsbench.web.house import House
-from dsbench.web.parts import BUSY, button, copying, go, link, on_text, option_radio, problem, starter, tag
+from dsbench.web.parts import (
+    BUSY,
+    button,
+    copying,
+    go,
+    link,
+    on_text,
+    option_radio,
+    problem,
+    starter,
+    tag,
+    untrusted,
+)
 from dsbench.web.state import State
 
 _EVERY_S: Final = 1.0
@@ -100,8 +112,7 @@ class _Form:
             self._target()
         except Untrusted as error:
             with self._told:
-                problem(str(error), "look at it, and go on only if you trust where it comes from")
-                button("I trust it", self._confirm, "danger")
+                untrusted(error, self._confirm)
             return
         except SpecError as error:
             with self._told:
@@ -172,7 +183,7 @@ class _Watching:
         self._over.clear()
         with self._over:
             if state.found:
-                tag("p", "The result stands in a file. A run of the same database can take it up, and tell it:")
+                tag("p", "A run of the same database tells in its report what was found here, if you give it this:")
                 copying("result", shlex.join(["--checked", state.check]))
             if state.problem:
                 problem(state.problem, state.remedy)

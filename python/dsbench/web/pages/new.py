@@ -17,7 +17,19 @@ from dsbench.spec.words import GROUPS
 from dsbench.web import form
 from dsbench.web.house import House
 from dsbench.web.pages import new_pair
-from dsbench.web.parts import BUSY, button, copying, go, on_text, option_radio, problem, show_ahead, starter, tag
+from dsbench.web.parts import (
+    BUSY,
+    UNTRUSTED,
+    button,
+    copying,
+    go,
+    on_text,
+    option_radio,
+    problem,
+    show_ahead,
+    starter,
+    tag,
+)
 
 _WAYS: Final = {
     "try": ("Try it", "One click: a database that dsbench starts, measures and removes. It takes a minute."),
@@ -224,7 +236,7 @@ class _Ahead:
             show_ahead(self._takes, ahead.time_s, ahead.size_bytes[1] if ahead.size_bytes else None, ahead.free_bytes)
             self._start.props["disabled"] = going is not None
         except Untrusted as error:
-            self._refuse(str(error), "look at it, and go on only if you trust where it comes from")
+            self._refuse(str(error), UNTRUSTED)
             with self._told:
                 button("I trust it", self._confirm, "danger")
         except (SpecError, RunError) as error:

@@ -18,7 +18,7 @@ from dsbench.study import Study
 from dsbench.study.estimate import Estimate, ahead_of
 from dsbench.web import studies
 from dsbench.web.house import House
-from dsbench.web.parts import BUSY, button, go, on_text, problem, show_ahead, starter, tag
+from dsbench.web.parts import BUSY, UNTRUSTED, button, go, on_text, problem, show_ahead, starter, tag
 
 _URL: Final = re.compile(r"[a-z]+://[^\s\"']+")
 
@@ -111,8 +111,7 @@ class StudyAhead:
 
     def _refuse(self, error: Any) -> None:
         self._start.props["disabled"], self._plan.text = True, ""
-        remedy = "look at it, and go on only if you trust where it comes from"
-        remedy = remedy if isinstance(error, Untrusted) else error.remedy
+        remedy = UNTRUSTED if isinstance(error, Untrusted) else error.remedy
         with self._told:
             problem(*(_without_secrets(words, self._text)[:3000] for words in (str(error), remedy)))
             if isinstance(error, Untrusted):

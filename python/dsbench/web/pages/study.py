@@ -16,7 +16,7 @@ from dsbench.spec.trust import Untrusted
 from dsbench.study import Study, Trial, again, combination, load
 from dsbench.web import studies
 from dsbench.web.house import House
-from dsbench.web.parts import button, fields, frame_of, go, link, number, problem, table, tag
+from dsbench.web.parts import button, fields, frame_of, go, link, number, problem, table, tag, untrusted
 from dsbench.web.shelf import Shelf
 
 _EVERY_S: Final = 2.0
@@ -102,8 +102,7 @@ class _Matrix:
             key = self._house.runs.begin_study(self._folder)
         except Untrusted as error:
             with self._wrong:
-                problem(str(error), "look at it, and go on only if you trust where it comes from")
-                button("I trust it", lambda: self._go_on(trust=True), "danger")
+                untrusted(error, lambda: self._go_on(trust=True))
         except (SpecError, ArchiveError, RunError) as error:
             with self._wrong:
                 problem(str(error), error.remedy)
