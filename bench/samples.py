@@ -1,8 +1,8 @@
 """``python -m bench.samples``: the share of all CPU time that sampling the sessions takes.
 
-From the first look of a cycle to its end the kernel counts the CPU time of the thread that looks, of its session in the
-server, and of client and server altogether. Nothing is estimated; threads of the server that end meanwhile are not in
-the whole, which makes the share larger.
+From the first look of a cycle to the last the kernel counts the CPU time of the thread that looks, of its session in
+the server, and of client and server altogether. Nothing is estimated. It is read before each look, while the sessions
+of the load are there: after the cycle what ended ones took would be missing in the whole. Reading it does not count.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import dsbench
 from dsbench import servers
 from dsbench.measure.monitors import WATCHERS, Asked, proc
 from dsbench.measure.monitors.sessions import Seen, Watcher
-from dsbench.spec import RunSpec
 from dsbench.spec import Target as TargetSpec
 
 GOALS: Final = {"select": 0.01, "tpcb": 0.005}
@@ -55,6 +54,7 @@ class Metered:
         self._inner, self._asked, self._thread, self._server = inner, asked, thread, server
         self._tid = 0
         self._begun: Taken | None = None
+        self._reading_ns = 0
         self.taken = Taken(0, 0, 0)
         self.looks = -_BEFORE
 
@@ -63,21 +63,24 @@ class Metered:
         self._tid = int(self._asked.fetch(self._thread)[0]["id"] or 0)
 
     def look(self) -> Iterable[Seen]:
-        if self.looks == 0:
-            self._begun = self._read()
+        if self.looks >= 0:
+            began_ns = time.thread_time_ns()
+            now = self._read(began_ns)
+            begun = self._begun = self._begun or now
+            self.taken = Taken(now.here - begun.here, now.session - begun.session, now.whole - begun.whole)
+            self._reading_ns += time.thread_time_ns() - began_ns
         self.looks += 1
         return list(self._inner.look())
 
     def close(self) -> None:
-        if self._begun is not None:
-            here, begun, ended = time.thread_time_ns(), self._begun, self._read()
-            self.taken = Taken(here - begun.here, ended.session - begun.session, ended.whole - begun.whole)
+        self.looks -= 1  # No reading comes after the last one.
         self._inner.close()
 
-    def _read(self) -> Taken:
+    def _read(self, here_ns: int) -> Taken:
+        whole_ns = time.process_time_ns() - self._reading_ns
         scheduled = [proc.scheduled(proc.ROOT, pid) for pid in self._server.pids()]
         threads = {tid: one.ran_ns for of in scheduled for tid, one in of.items()}
-        return Taken(time.thread_time_ns(), threads[self._tid], time.process_time_ns() + sum(threads.values()))
+        return Taken(here_ns - self._reading_ns, threads[self._tid], whole_ns + sum(threads.values()))
 
 
 def main() -> None:
@@ -85,6 +88,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.samples", description=__doc__.splitlines()[0])
     parser.add_argument("--cycles", type=int, default=5, help="of each product and workload [5]")
     parser.add_argument("--duration", type=float, default=5.0, help="seconds of a cycle [5]")
+    parser.add_argument("--samples", type=int, help="looks a second [as a run without --samples has them]")
     parser.add_argument("--only", default="", help="what has this text in its name, such as postgresql select")
     asked = parser.parse_args()
     missed = False
@@ -92,7 +96,7 @@ def main() -> None:
     for product in ("postgresql", "mariadb"):
         for workload, goal in GOALS.items():
             if asked.only in f"{product} {workload}":
-                found = measure(product, workload, asked.cycles, asked.duration)
+                found = measure(product, workload, asked.cycles, asked.duration, asked.samples)
                 shares = [(one.taken.here + one.taken.session) / one.taken.whole for one in found]
                 share, looks = statistics.mean(shares), sum(one.looks for one in found)
                 here, session = (
@@ -106,7 +110,7 @@ def main() -> None:
     sys.exit(missed)
 
 
-def measure(product: str, workload: str, cycles: int, duration: float) -> list[Metered]:
+def measure(product: str, workload: str, cycles: int, duration: float, samples: int | None) -> list[Metered]:
     """What the sampler of each cycle took."""
     found: list[Metered] = []
     with (
@@ -122,7 +126,7 @@ def measure(product: str, workload: str, cycles: int, duration: float) -> list[M
         with patch("dsbench.measure.surroundings.WATCHERS", metered):
             dsbench.run(
                 server.url, workload=workload, scales=(10,), cycles=cycles, duration=duration, threads=CLIENTS,
-                samples=RunSpec().samples, placement="free", out=Path(folder),
+                samples=samples, placement="free", out=Path(folder),
             )  # fmt: skip
     return found
 
