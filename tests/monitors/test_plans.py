@@ -8,7 +8,7 @@ from pathlib import Path
 
 import dsbench
 from dsbench.measure.monitors.counted import StatementCounts
-from dsbench.measure.plans import Plan, Row, ask_plans, describe_change
+from dsbench.measure.plans import Plan, Row, ask_plans, describe_change, is_cheap
 from dsbench.read import subjects
 from dsbench.read.subjects import server_statements
 from dsbench.read.text import render_text
@@ -32,13 +32,15 @@ NONE: list[Row] = []
 
 
 def test_postgres_tells_the_plan_for_any_value_without_values() -> None:
-    explained: list[Row] = [{"QUERY PLAN": "Index Scan using a on t"}, {"QUERY PLAN": "  Index Cond: (x = $1)"},
+    explained: list[Row] = [{"QUERY PLAN": "Index Scan using a on t  (cost=0.14..8.16 rows=1 width=12)"},
+                            {"QUERY PLAN": "  Index Cond: (x = $1)"},
                             {"QUERY PLAN": "  Filter: (name = 'Jane'::text)"}]  # fmt: skip
     server = Server(("^EXPLAIN", explained), (".", NONE), statements=[("SELECT 1 FROM t WHERE x = $1", ["number"])])
     (plan,) = ask_plans("postgres", server)
     assert plan.text == "Index Scan using a on t\n  Index Cond: (x = ?)\n  Filter: (name = ?::text)"
     assert plan.statement == "SELECT ? FROM t WHERE x = ?"
-    assert "EXPLAIN (COSTS OFF) EXECUTE dsbench_plan(NULL)" in server.asked
+    assert plan.cost == 8.16
+    assert "EXPLAIN EXECUTE dsbench_plan(NULL)" in server.asked
     assert server.asked[-1] == "DEALLOCATE dsbench_plan"
 
 
@@ -73,6 +75,14 @@ def test_costs_and_values_change_no_fingerprint_and_a_change_is_told_by_its_firs
     assert old.fingerprint == Plan(7, "other", old.text).fingerprint != new.fingerprint
     assert describe_change(old, new) == "Seq Scan on t instead of Index Scan using a on t"
     assert describe_change(old, same) == "nothing more instead of Index Cond: (x = ?)"
+
+
+def test_a_changed_plan_does_not_matter_where_both_are_cheap() -> None:
+    scan, index, dear = Plan(1, "s", "Seq Scan", "", 1.12), Plan(1, "s", "Index", "", 8.16), Plan(1, "s", "Seq", "", 2890.0)
+    assert is_cheap(scan, index)
+    assert not is_cheap(index, dear)
+    assert not is_cheap(dear, index)
+    assert not is_cheap(Plan(1, "s", "a"), Plan(1, "s", "b")), "nothing is known of their costs"
 
 
 def test_what_a_cycle_ran_is_the_difference_of_two_readings() -> None:

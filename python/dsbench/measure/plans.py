@@ -20,6 +20,10 @@ Row = Mapping[str, str | None]
 _LONGEST: Final = 8000
 """Characters of a plan that are kept."""
 _NO_PLAN: Final = "the server tells no plan of it"
+CHEAP: Final = 100.0
+"""Cost in PostgreSQL's units (a page read in order is 1, one read at random 4) below which a changed plan is told and
+no warning: on a table of a few pages, such as the branches of TPC-B, a scan and an index are as good, and the choice
+turns with each vacuum."""
 
 
 class Session(Protocol):
@@ -43,6 +47,8 @@ class Plan:
     text: str
     """The plan without costs, numbers and values; empty where there is none."""
     problem: str = ""
+    cost: float | None = None
+    """What the server expects it to cost, in its own units; None where it is not told."""
 
     @property
     def fingerprint(self) -> str:
@@ -62,38 +68,43 @@ def ask_plans(dialect: str, session: Session) -> list[Plan]:
     for number, (sql, types) in enumerate(known, start=1):
         shown = without_values(sql, mysql=dialect == "mysql")
         try:
-            lines = ask(sql, types)
+            lines, cost = ask(sql, types)
         except Exception as error:  # a statement that it does not explain, such as COMMIT
             found.append(Plan(number, shown, "", without_values(str(error), mysql=True)))
             continue
         text = "\n".join(lines)[:_LONGEST]
-        found.append(Plan(number, shown, text, "" if text else _NO_PLAN))
+        found.append(Plan(number, shown, text, "" if text else _NO_PLAN, cost))
     return found
 
 
-Ask = Callable[[str, Sequence[str]], list[str]]
-"""Statement and types of its parameters to the lines of its plan; it may raise."""
+Ask = Callable[[str, Sequence[str]], tuple[list[str], float | None]]
+"""Statement and types of its parameters to the lines of its plan and its cost, if that is told; it may raise."""
 
 
 _TYPES: Final = {"text": "text", "time": "timestamp"}
+_COST: Final = re.compile(r"\s+\(cost=[\d.]+\.\.([\d.]+) rows=\d+ width=\d+\)$")
 
 
 def _ask_postgres(session: Session) -> Ask:
     """By the plan for any value, which prepared statements end with (PostgreSQL, PREPARE)."""
     session.fetch("SET plan_cache_mode = force_generic_plan")
+    with suppress(Exception):
+        session.fetch("SET jit = off")  # Beside costs it would say how it compiles, which is no part of the plan.
 
-    def ask(sql: str, types: Sequence[str]) -> list[str]:
+    def ask(sql: str, types: Sequence[str]) -> tuple[list[str], float | None]:
         try:
             session.fetch(f"PREPARE dsbench_plan AS {sql}")
         except Exception:  # It cannot tell the types by itself.
             session.fetch(f"PREPARE dsbench_plan ({', '.join(_TYPES.get(one, 'bigint') for one in types)}) AS {sql}")
         try:
             values = f"({', '.join('NULL' for _ in types)})" if types else ""
-            rows = session.fetch(f"EXPLAIN (COSTS OFF) EXECUTE dsbench_plan{values}")
+            rows = session.fetch(f"EXPLAIN EXECUTE dsbench_plan{values}")
         finally:
             with suppress(Exception):
                 session.fetch("DEALLOCATE dsbench_plan")
-        return [_bare(next(iter(row.values())) or "") for row in rows]
+        lines = [next(iter(row.values())) or "" for row in rows]
+        whole = _COST.search(lines[0]) if lines else None
+        return [_bare(_COST.sub("", line)) for line in lines], float(whole[1]) if whole else None
 
     return ask
 
@@ -105,7 +116,7 @@ _SHOWN: Final = ("id", "select_type", "table", "type", "key", "ref", "Extra")
 def _ask_mysql(session: Session) -> Ask:
     """With one value for each parameter: it plans anew for those of every execution."""
 
-    def ask(sql: str, types: Sequence[str]) -> list[str]:
+    def ask(sql: str, types: Sequence[str]) -> tuple[list[str], None]:
         text = f"EXPLAIN {sql}".replace("\\", "\\\\").replace("'", "''")
         session.fetch(f"PREPARE dsbench_plan FROM '{text}'")
         try:
@@ -116,7 +127,7 @@ def _ask_mysql(session: Session) -> Ask:
         finally:
             with suppress(Exception):
                 session.fetch("DEALLOCATE PREPARE dsbench_plan")
-        return [" | ".join(_bare_of_mysql(name, row.get(name)) for name in _SHOWN) for row in rows]
+        return [" | ".join(_bare_of_mysql(name, row.get(name)) for name in _SHOWN) for row in rows], None
 
     return ask
 
@@ -136,20 +147,20 @@ def _ask_firebird(session: Session) -> Ask:
     """The plans of all that is prepared on the session, at once."""
     told = {(row.get("TEXT") or "").strip()[:2000]: row.get("TOLD") or "" for row in session.fetch(_OF_FIREBIRD)}
 
-    def ask(sql: str, _types: Sequence[str]) -> list[str]:
-        return [_bare(line) for line in told.get(sql.strip()[:2000], "").splitlines() if line.strip()]
+    def ask(sql: str, _types: Sequence[str]) -> tuple[list[str], None]:
+        return [_bare(line) for line in told.get(sql.strip()[:2000], "").splitlines() if line.strip()], None
 
     return ask
 
 
 def _ask_sqlite(session: Session) -> Ask:
-    def ask(sql: str, _types: Sequence[str]) -> list[str]:
+    def ask(sql: str, _types: Sequence[str]) -> tuple[list[str], None]:
         depth: dict[str, int] = {"0": -1}
         lines = []
         for row in session.fetch(f"EXPLAIN QUERY PLAN {sql}"):
             at = depth[row["id"] or ""] = depth.get(row["parent"] or "0", -1) + 1
             lines.append("  " * at + without_values(row["detail"] or ""))
-        return lines
+        return lines, None
 
     return ask
 
@@ -165,6 +176,11 @@ def _bare(line: str) -> str:
     """A line of a plan with its indentation and without values."""
     indent = _INDENT.match(line)
     return (indent[0] if indent else "") + without_values(line)
+
+
+def is_cheap(before: Plan, after: Plan) -> bool:
+    """Whether both cost so little that it does not matter which of them is taken."""
+    return all(one.cost is not None and one.cost < CHEAP for one in (before, after))
 
 
 def describe_change(before: Plan, after: Plan) -> str:

@@ -28,7 +28,7 @@ from dsbench.measure.monitors import (
     between,
     look,
 )  # fmt: skip
-from dsbench.measure.plans import Plan, describe_change
+from dsbench.measure.plans import Plan, describe_change, is_cheap
 from dsbench.measure.stack import Described, Switch
 from dsbench.read.stats.machine import noticed
 from dsbench.servers.storage.volume import StorageError
@@ -169,7 +169,7 @@ class Snapshots:
         before = {one.statement: one for one in self._before.get(stage, ())}
         for one in self._take_plans("after", stage):
             old = before.get(one.statement, one)
-            if old.text and one.text and old.fingerprint != one.fingerprint:
+            if old.text and one.text and old.fingerprint != one.fingerprint and not is_cheap(old, one):
                 words = f"the plan of {one.statement!r} changed during the cycles: {describe_change(old, one)}"
                 remedy = "the cycles before and after are not alike: gather statistics before the load, and repeat"
                 self._journal.warn("plan", words, remedy, self._scale)
