@@ -150,5 +150,5 @@ def test_a_change_tells_what_became_of_a_transactions_time(tmp_path: Path) -> No
     ((found,), _) = histories(tmp_path / "runs", 0.03)
     (told,) = found.changes
     assert told.became.startswith("a transaction takes 4 ms instead of 2 ms: ")
-    assert "flush 4 ms instead of 0 ms" in told.became
+    assert "4 ms instead of 0 ms flush" in told.became
     assert "A transaction takes 4 ms instead of 2 ms" in trend.text([found], [])

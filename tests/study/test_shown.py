@@ -291,5 +291,5 @@ def test_levels_tell_what_became_of_a_transactions_time(tmp_path: Path) -> None:
         begun = begun.with_trial(replace(trial, status="done", archive=name))
     record.store(begun)
     text = shown.text(outcomes(record.load(begun.folder)))
-    assert re.search(r"clients 2 beside 1: a transaction takes (4|3\.9\d) ms instead of 1 ms: .*lock 2 ms instead of 0 ms", text), text
+    assert re.search(r"clients 2 beside 1: a transaction takes (4|3\.9\d) ms instead of 1 ms: .*2 ms instead of 0 ms locks", text), text
     assert re.search(r"clients +2 +(4|3\.99\d*) ", text), text

@@ -29,6 +29,7 @@ from dsbench.read.page import page as render
 from dsbench.read.several import trend
 from dsbench.spec import build
 from dsbench.study import shown
+from dsbench.web.pages import PAGES as menu
 from fixtures.archives import MS, copy_stored, cycle_row, run_json, write
 from fixtures.web import Seen, browsed, served
 
@@ -137,6 +138,17 @@ def test_every_page_opens_and_screen_readers_can_read_it(page: Any, base: str) -
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
     assert found == []
     assert seen.well()
+
+
+@pytest.mark.parametrize("width", [360, 390, 640])
+def test_the_menu_is_one_row_on_a_telephone(page: Any, base: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    for path in [one.path for one in menu if one.title]:
+        page.goto(base + path)
+        ways = page.locator(".bar nav a")
+        ways.first.wait_for()
+        assert page.evaluate("new Set([...document.querySelectorAll('.bar nav a')].map((one) => one.offsetTop)).size") == 1, path
+        assert page.evaluate("[...document.querySelectorAll('.bar nav a')].at(-1).getBoundingClientRect().right <= innerWidth"), path
 
 
 @pytest.mark.parametrize("path", ["/report?name=pg", "/comparison?a=pg&a=sqlite-tpcb"])

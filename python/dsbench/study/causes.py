@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from math import isfinite
-from typing import Final
 
 from dsbench.read.blocks import Column, Table
 from dsbench.read.several.causes import say_change
 from dsbench.read.stats.effects import Effects
+from dsbench.read.subjects.why import OF_TIME, name_part
 from dsbench.study.levels import Row, key_columns, list_rows
 from dsbench.study.results import Outcomes
-
-_OF: Final = "time-"
-"""Beginning of the names of measures that are shares of a transaction's time."""
 
 
 def read_level(row: Row) -> dict[str, float]:
     """Cause to ms of a transaction at the largest scale, in the mean over the trials; empty where they do not tell."""
     if not row.scales:
         return {}
-    names = dict.fromkeys(name for one in row.alike for name in one.measured if name.startswith(_OF))
-    values = {name.removeprefix(_OF).replace("-", " "): row.mean(name, row.scales[-1]) for name in names}
-    return {name: value for name, value in values.items() if isfinite(value)}
+    found: dict[str, float] = defaultdict(float)
+    for name in dict.fromkeys(name for one in row.alike for name in one.measured if name.startswith(OF_TIME)):
+        if isfinite(value := row.mean(name, row.scales[-1])):
+            found[name_part(name)] += value
+    return dict(found)
 
 
 def tabulate_times(found: Outcomes) -> Iterator[Table]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import html
 import json
-import math
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +17,7 @@ from dsbench.archive import ArchiveError, claimed
 from dsbench.archive import folder as own
 from dsbench.archive.parts import replace
 from dsbench.library import Archive
+from dsbench.read.format import format_number
 from dsbench.read.naming import server
 from dsbench.web.state import FOLDER
 
@@ -38,15 +38,18 @@ class Book:
     status: str = ""
     answer: str = ""
     """The sentence at the head of its report; empty where it has none."""
+    figure: str = ""
+    """The highest of what its workload counts, as its report has it: ``1,234 NOPM``; empty where there is none."""
     curve: tuple[tuple[int, float], ...] = ()
-    """The scales with the highest median rate of each."""
+    """The scales with the highest median rate of each, in transactions per second."""
     problem: str = ""
     """Why it cannot be read."""
 
     @property
-    def best_tps(self) -> float:
-        """The highest median rate of a scale; nan where there is none."""
-        return max((rate for _, rate in self.curve), default=math.nan)
+    def place(self) -> tuple[bool, str, float]:
+        """Where it stands by its figure: units one after another, the highest of each first, those without one last."""
+        value, _, unit = self.figure.partition(" ")
+        return not value, unit, -float(value.replace(",", "") or 0)
 
 
 @dataclass(frozen=True)
@@ -189,21 +192,44 @@ def _read(name: str, path: Path) -> Book:
         workload = run.entry.label
     except (ArchiveError, OSError, LookupError, ValueError) as error:
         return Book(name, problem=str(error))
+    head, curve = _head(archive), _curve(archive)
+    figure = _figure(head) if "<header>" in head else _highest(curve)
     return Book(name, run.spec.label, server(run), workload, run.host, run.started[:19].replace("T", " "), run.status,
-                _answer(archive), _curve(archive))  # fmt: skip
+                _answer(head), figure, curve)  # fmt: skip
 
 
 _HEAD: Final = 200_000
 """Characters of a page in which its heading stands, after its stylesheet."""
 
 
-def _answer(archive: Archive) -> str:
+def _head(archive: Archive) -> str:
+    """The beginning of its report; empty where it has none."""
     try:
-        page = archive.read("report.html").decode("utf-8", "replace")[:_HEAD]
+        return archive.read("report.html").decode("utf-8", "replace")[:_HEAD]
     except (KeyError, OSError, ArchiveError):
         return ""
-    found = re.search(r"<header><h1>(.{1,2000}?)</h1>", page, re.DOTALL)
+
+
+def _answer(head: str) -> str:
+    found = re.search(r"<header><h1>(.{1,2000}?)</h1>", head, re.DOTALL)
     return html.unescape(re.sub("<[^>]*>", "", found[1]))[:400] if found else ""
+
+
+_FIRST: Final = re.compile(r'<div class="tiles"><p><span class="name">[^<]*</span><strong[^>]*>([^<]{1,80})</strong>')
+_NUMBER: Final = re.compile(r"[\d,]{1,20}(\.\d{1,9})?(e[-+]\d{1,3})? \S")
+"""How a figure begins that is known."""
+
+
+def _figure(head: str) -> str:
+    """The first of the tiles; empty where it is no number, as that of a search that found no rate."""
+    found = _FIRST.search(head)
+    figure = html.unescape(found[1]) if found else ""
+    return figure if _NUMBER.match(figure) else ""
+
+
+def _highest(curve: Sequence[tuple[int, float]]) -> str:
+    """Without a report: the highest rate of all transactions."""
+    return f"{format_number(max(rate for _, rate in curve), digits=4)} tps" if curve else ""
 
 
 def _curve(archive: Archive) -> tuple[tuple[int, float], ...]:

@@ -66,6 +66,13 @@ _MEASURES: Final = {
     "client-turn": (shares.CLIENT_TURN, "waiting in the client for its turn"),
     "unknown": (shares.UNKNOWN, "that is not known"),
 }  # fmt: skip
+OF_TIME: Final = "time-"
+"""Beginning of the names of measures that are shares of a transaction's time."""
+
+
+def name_part(measure: str) -> str:
+    """What the sentence calls that of which a measure is the time: ``server CPU`` for ``time-cpu-queue``."""
+    return _PARTS[_MEASURES[measure.removeprefix(OF_TIME)][0]]
 
 
 @dataclass(frozen=True)
@@ -558,7 +565,7 @@ SUBJECT: Final = Subject(
     "why", "Where the time goes", reads={"why": _read_why}, tell=_tell,
     nothing="The archive does not tell what client and server waited for: it is older, or was not made on Linux.",
     measures=tuple(
-        Measure(f"time-{name}", "ms", f"time of a transaction {words}", _time_of(kind), more=False, geometric=False)
+        Measure(f"{OF_TIME}{name}", "ms", f"time of a transaction {words}", _time_of(kind), more=False, geometric=False)
         for name, (kind, words) in _MEASURES.items()
     ),
 )  # fmt: skip

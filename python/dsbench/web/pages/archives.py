@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 from nicegui import run, ui
 
 from dsbench.web.house import House
-from dsbench.web.parts import button, go, link, number, on_text, tag
+from dsbench.web.parts import button, go, link, on_text, tag
 from dsbench.web.pictures import draw_sparkline
 from dsbench.web.shelf import Book, Note
 
@@ -100,7 +100,7 @@ class _List:
         found = [book for book in self._books if self._fits(book)]
         found.sort(key=lambda book: book.started, reverse=True)
         if self._by == "rate":
-            found.sort(key=lambda book: -book.best_tps if book.curve else 1.0)
+            found.sort(key=lambda book: book.place)
         elif self._by != "started":
             found.sort(key=lambda book: str(getattr(book, self._by)))
         shown = f"{len(found)} of {len(self._books)} archives"
@@ -131,9 +131,10 @@ class _List:
                 parts = (book.label, book.workload, book.host, book.started, book.problem[:160], note.text[:200])
                 tag("span", " · ".join(part for part in parts if part))
         with tag("div", cls="rate"):
+            if book.figure:
+                tag("strong", book.figure)
             if book.curve:
                 scales = [scale for scale, _ in book.curve]
-                tag("strong", f"{number(book.best_tps)} tps")
                 many = f"scales {scales[0]:,}–{scales[-1]:,}" if len(scales) > 1 else f"scale {scales[0]:,}"
                 tag("span", many)
 

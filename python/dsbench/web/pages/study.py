@@ -16,7 +16,7 @@ from dsbench.spec.trust import Untrusted
 from dsbench.study import Study, Trial, again, combination, load
 from dsbench.web import studies
 from dsbench.web.house import House
-from dsbench.web.parts import button, fields, frame_of, go, link, number, problem, table, tag, untrusted
+from dsbench.web.parts import button, fields, frame_of, go, link, problem, table, tag, untrusted
 from dsbench.web.shelf import Shelf
 
 _EVERY_S: Final = 2.0
@@ -166,6 +166,6 @@ class _Matrix:
         if trial.status != "done":
             return ""
         try:
-            return f"{number(self._shelf.book(trial.archive).best_tps)} tps"
+            return self._shelf.book(trial.archive).figure
         except ArchiveError:  # Somebody removed it.
             return ""
