@@ -72,7 +72,22 @@ def test_another_measure_has_a_verdict_of_its_own(made: list[RunSpec], called: P
     done = called("ab", "private:sqlite", "mock:", "--scales", "1", "--out", "p", "--quiet", "--of", "speed")
     assert (done.returncode, len(made)) == (2, 1), "refused before a run"
     done = called("ab", "private:sqlite", "mock:", "--scales", "1", "--out", "q", "--quiet", "--stage", "l.i1")
-    assert (done.returncode, "use one of load" in done.stderr) == (2, True)
+    assert (done.returncode, "use one of load" in done.stderr, len(made)) == (2, True, 1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [("--of capacity", "a run of A has no capacity"), ("--of q9 --workload tpcb", "make runs of --workload tpch"),
+     ("--of qphh --workload tpch --set size=0.01 --set tests=power", "without --set tests=power"),
+     ("--of power-hot --workload tpch --set size=0.01", "--set cold=3"),
+     ("--of q9 --stage power3 --workload tpch --set size=0.01", "use one of indexes, statistics, power1, throughput1")],
+)  # fmt: skip
+def test_what_no_run_can_have_is_refused_before_one_is_made(
+    asked: str, words: str, made: list[RunSpec], called: Program
+) -> None:
+    done = called("ab", "private:sqlite", "private:sqlite?cache_size=-100", "--scales", "1", "--quiet", *asked.split())
+    assert (done.returncode, made) == (2, [])
+    assert words in done.stderr
 
 
 def test_what_is_compared_by_differences_and_less_of_which_is_better() -> None:
@@ -247,7 +262,7 @@ def test_files_and_options_of_both_come_together(
     made: list[RunSpec], called: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "b.toml").write_text('target = "private:mariadb"\nscales = [1]\nthreads = 3\n')
-    monkeypatch.setattr(ab, "try_apart", lambda _spec: None)  # Neither server has to be here.
+    monkeypatch.setattr(ab, "try_apart", lambda _spec: ())  # Neither server has to be here.
     words = ("--limit", "memory=1GiB", "--set", "flush=0", "--threads", "2", "--scales", "1", "--quiet", "--out", "o")
     assert called("ab", "private:mariadb@10", "b.toml", *words).returncode == 3
     a, b = sorted(made[:2], key=lambda spec: spec.label)

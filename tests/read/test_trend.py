@@ -120,6 +120,36 @@ def test_what_runs_lack_is_told_with_what_makes_it(tmp_path: Path, called: Progr
     assert "--set cold=3" in called("trend", "runs", "--of", "power-cold").stderr
 
 
+def test_a_named_stage_has_figures_of_its_own(tmp_path: Path, called: Program) -> None:
+    """Q9 takes 1 s in the first power test, 3 s in the second, and 2 and 8 s in the two streams of the throughput test."""
+    asked = {"workload": "tpch", "workload_settings": {"size": "0.1"}, "scales": [1]}
+    rows = []
+    for day in (1, 2):
+        for stage, factor in (("power1", 1), ("power2", 3)):
+            rows = [*rows, *(cycle_row(1, at, [factor * 1000 * MS], kind=kind, stage=stage, group="power", threads=1)
+                             for at, kind in enumerate((*QUERIES, *REFRESHES), 1))]  # fmt: skip
+        rows += [cycle_row(1, 1, [took * 1000 * MS], kind="Q9", stage="throughput1", group="query", thread=at, threads=3)
+                 for at, took in enumerate((2, 8))]  # fmt: skip
+        write(tmp_path / "runs", run_json(asked, name=f"a{day}", started=f"2026-10-0{day}T10:00:00+00:00",
+                                          kinds=[*QUERIES, *REFRESHES]), {"cycles": rows})  # fmt: skip
+        rows = []
+
+    def found(of: str, stage: str = "") -> float:
+        ((one,), left) = histories(tmp_path / "runs", 0.03, make_choice(of, stage))
+        assert left == []
+        return one.results[0].rate_tps
+
+    assert found("q9") == pytest.approx((1 * 3 * 2 * 8) ** 0.25)
+    assert [found("q9", stage) for stage in ("power1", "power2", "throughput1")] == pytest.approx([1, 3, 4])
+    # The streams asked one query each: the figure of both runs is void, and the first counts, unless another is named.
+    assert [found("power"), found("power", "power1"), found("power", "power2")] == pytest.approx([360, 360, 120])
+    assert [found("query-time"), found("query-time", "power2")] == pytest.approx([1, 3])
+    missing = called("trend", "runs", "--of", "power", "--stage", "throughput1")
+    assert missing.returncode == 2
+    assert "it has no power in stage throughput1" in missing.stderr
+    assert "name a stage that has it, or leave --stage out" in missing.stderr
+
+
 def test_a_folder_without_an_archive_is_an_error(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none"):
         with pytest.raises(ArchiveError):

@@ -23,7 +23,7 @@ from dsbench.measure.journal import RunError
 from dsbench.measure.placing import TRY, fix_placement
 from dsbench.read.blocks import Answer, Column, Diagram, Sentence, Table, Terms
 from dsbench.read.blocks import Block as Show
-from dsbench.read.choice import Choice, Figure, list_stages, make_choice, refuse_missing
+from dsbench.read.choice import OF, Choice, Figure, list_stages, make_choice, refuse_missing
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.several.causes import read_times, say_change
 from dsbench.read.several.files import as_json, make_files
@@ -225,8 +225,7 @@ def versus(
         found = _resumed(found, out)
     else:
         _refuse_unfinished(out)
-    for letter, one in specs.items():
-        _try(letter, one)
+    _try_both(specs, choice)
     first = found.blocks[0].archives[0] if found.blocks else None
     with listening(stop) as stop:
         while len(found.blocks) < blocks or (found.ratio.verdict is Verdict.OPEN and len(found.blocks) < most_blocks):
@@ -262,10 +261,20 @@ def _make_block(
     return made
 
 
-def _try(letter: str, spec: RunSpec) -> None:
-    """``SpecError`` or ``RunError`` where the run of a side could not begin."""
+def _try_both(specs: Mapping[str, RunSpec], choice: Choice) -> None:
+    """``SpecError`` where a side cannot be run, or nobody has to run it to know that it has nothing of what is
+    measured; ``RunError`` where its run could not begin."""
+    for letter, spec in specs.items():
+        if not choice.how.possible(spec):
+            raise SpecError(OF, f"a run of {letter} has no {choice.how.name}", choice.how.needs)
+    for letter, spec in specs.items():
+        refuse_missing(dict.fromkeys(_try(letter, spec), ()), choice.stage, "")
+
+
+def _try(letter: str, spec: RunSpec) -> tuple[str, ...]:
+    """The stages that the run of a side would measure. ``SpecError`` or ``RunError`` where it could not begin."""
     try:
-        try_apart(spec)
+        return try_apart(spec)
     except SpecError as error:
         raise SpecError(f"{letter}: {error.option}", error.problem, error.remedy) from None
     except RunError as error:
@@ -380,8 +389,9 @@ def _run(
         words = f"nothing was committed at a scale of {outcome.archive.name}: there is no rate to compare"
         raise RunError(words, "use longer cycles: --duration")
     if not isfinite(found.value) or not (found.value > 0 or choice.how.step):
-        words = f"{outcome.archive.name} has no {choice.how.name} to compare: it is 0 or unknown"
-        raise RunError(words, choice.how.needs or "compare something else: --of")
+        stage = f" in stage {choice.stage}" * bool(choice.stage)
+        words = f"{outcome.archive.name} has no {choice.how.name}{stage} to compare: it is 0 or unknown"
+        raise RunError(words, choice.remedy or "compare something else: --of")
     return outcome.archive, found
 
 

@@ -58,12 +58,11 @@ def perform_apart(
     return Outcome(Path(said["archive"]), said["status"], error, tuple(said["void_scales"]), said["aborted"])
 
 
-def try_apart(spec: RunSpec) -> None:
+def try_apart(spec: RunSpec) -> tuple[str, ...]:
     """As ``try_target``; that of Firebird is in a process of its own, because it fits one library and engine only."""
     if "firebird" in (spec.target.private, spec.target.scheme):
-        _ask({"spec": spec.model_dump(mode="json")})
-    else:
-        try_target(spec)
+        return tuple(_ask({"spec": spec.model_dump(mode="json")})["stages"])
+    return try_target(spec)
 
 
 def send_line(child: subprocess.Popen[str], said: Mapping[str, Any]) -> None:
@@ -213,8 +212,7 @@ def serve() -> None:
 def _serve(asked: Mapping[str, Any], observer: Observer, stop: Stop) -> dict[str, Any]:
     spec = RunSpec.model_validate(asked["spec"])
     if "out" not in asked:
-        try_target(spec)
-        return {}
+        return {"stages": try_target(spec)}
     nodes = asked["nodes"]
     with nullcontext() if nodes is None else joined(spec, nodes, asked["address"]) as joining:
         outcome = perform(spec, Path(asked["out"]), observer, stop, joining).outcome

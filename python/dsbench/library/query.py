@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.archive.columns import TABLES
-from dsbench.read.choice import choose, list_stages, read_unit, read_values
-from dsbench.read.evaluation import evaluate
+from dsbench.read.choice import choose, is_of_run, list_stages, read_unit, read_values
+from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.format import finite
+from dsbench.read.subject import Measure
 from dsbench.read.subjects import measures
 from dsbench.spec import OPTIONS, printed
 from dsbench.study import Study, load
@@ -147,11 +148,18 @@ def _measures(found: Found) -> Iterator[Row]:
             for group in ("", *(groups if len(groups) > 1 else ())):
                 for part in choose(evaluation, stage, group):
                     key = {"archive": archive.name, "stage": stage, "group": group, "threads": part.threads}
-                    for name, how in measures().items():
-                        unit = read_unit(how, part)
-                        for scale, value in read_values(how, part).items():
-                            yield {**key, "scale": scale or None, "measure": name, "unit": unit, "value": finite(value),
-                                   "more_is_better": how.more}  # fmt: skip
+                    yield from _of_part(key, part, measures(), alone=True)
+        whole = {name: how for name, how in measures().items() if how.in_stage and is_of_run(how, evaluation)}
+        key = {"archive": archive.name, "stage": "", "group": "", "threads": evaluation.threads}
+        yield from _of_part(key, choose(evaluation)[-1], whole, alone=False) if whole else ()
+
+
+def _of_part(key: Row, part: Evaluation, known: Mapping[str, Measure], *, alone: bool) -> Iterator[Row]:
+    for name, how in known.items():
+        unit = read_unit(how, part)
+        for scale, value in read_values(how, part, alone=alone).items():
+            yield {**key, "scale": scale or None, "measure": name, "unit": unit, "value": finite(value),
+                   "more_is_better": how.more}  # fmt: skip
 
 
 def _dsi(found: Found) -> Iterator[Row]:

@@ -85,17 +85,19 @@ def execute(
         return _Run(spec, base, journal, stop, load).make({})
 
 
-def try_target(spec: RunSpec) -> None:
+def try_target(spec: RunSpec) -> tuple[str, ...]:
     """Begins the run of ``spec`` and ends it before anything is made: its server starts, and its options fit.
 
-    ``SpecError`` or ``RunError`` for what is wrong. A file system of its own is not made for it.
+    Gives the names of the stages that it would measure. ``SpecError`` or ``RunError`` for what is wrong. A file system
+    of its own is not made for it.
     """
     surroundings.read_checked(spec.checked)
     tried = spec.model_copy(update={"storage": {}, "keep": False})
     with open_target(tried) as (target, server):
         tried = keeping.claim_target(tried, target)
         keeping.choose_base(tried, target, server)
-        _open_bench(tried, target, tried.scales[0])
+        bench = _open_bench(tried, target, tried.scales[0])
+        return tuple(one.name for one in bench.stages if one.work in ("load", "work"))
 
 
 def resume(

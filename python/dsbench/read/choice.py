@@ -53,11 +53,15 @@ def choose(evaluation: Evaluation, stage: str = "", group: str = "") -> list[Eva
     return [part.of_group(group) for part in found if group in part.groups] if group else found
 
 
-def read_values(measure: Measure, part: Evaluation) -> Values:
-    """Scale to what ``measure`` is in one part of a run that ``choose`` gave; scale 0 where it is one of the run."""
+def read_values(measure: Measure, part: Evaluation, *, alone: bool = False) -> Values:
+    """Scale to what ``measure`` is in one part of a run that ``choose`` gave; scale 0 where it is one of the run.
+
+    ``alone``: of this part's stage, also where the measure is one of a whole run.
+    """
+    read = measure.in_stage if alone and measure.in_stage is not None else measure.read
     if not part.has_clients:
-        return measure.read(part) if measure.of_statements else {}
-    return measure.read(part.own if measure.own else part)
+        return read(part) if measure.of_statements else {}
+    return read(part.own if measure.own else part)
 
 
 def read_unit(measure: Measure, part: Evaluation) -> str:
@@ -118,14 +122,21 @@ class Choice:
         """What is said of a run that has nothing of it."""
         return f"it has no {self.how.name}{f' in stage {self.stage}' * bool(self.stage)}"
 
+    @property
+    def remedy(self) -> str:
+        """What makes a run that has it; empty where that is not known."""
+        if self.stage and self.how.in_stage is not None:
+            return f"name a stage that has it, or leave --stage out; else {self.how.needs}"
+        return self.how.needs
+
     def read(self, evaluation: Evaluation) -> Figure:
         """The mean along lg scale, geometric or arithmetic as the measure wants it; of several numbers of threads the
         best."""
-        parts = choose(evaluation, self.stage, self.group)
-        means = [_mean(self.how, read_values(self.how, part)) for part in parts]
+        parts, alone = choose(evaluation, self.stage, self.group), bool(self.stage)
+        means = [_mean(self.how, read_values(self.how, part, alone=alone)) for part in parts]
         known = [mean for mean in means if isfinite(mean)]
         best = max if self.how.more else min
-        stage = parts[-1].of_stage if parts and not is_of_run(self.how, evaluation) else ""
+        stage = parts[-1].of_stage if parts and (alone or not is_of_run(self.how, evaluation)) else ""
         unit = read_unit(self.how, parts[-1]) if parts else self.how.unit
         return Figure(best(known) if known else nan, unit, of_what(self.how, stage))
 

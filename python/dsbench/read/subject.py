@@ -12,6 +12,7 @@ from dsbench.read.blocks import Block
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
     from dsbench.read.stats.values import Floats
+    from dsbench.spec import RunSpec
 
 Read = Callable[["Evaluation"], Any]
 Values = Mapping[int, float]
@@ -33,6 +34,8 @@ class Measure:
     """What it is, in words that go on after ``the``."""
     read: Callable[[Evaluation], Values]
     """Of one series of cycles; at scale 0 where a run has one value for all its scales."""
+    in_stage: Callable[[Evaluation], Values] | None = None
+    """The same of one stage alone, for a stage that somebody names; ``None`` where ``read`` is that."""
     more: bool = True
     """Whether more of it is better."""
     geometric: bool = True
@@ -46,6 +49,8 @@ class Measure:
     """Whether a stage of statements that are timed, without clients, has it as well."""
     needs: str = ""
     """What a run is asked for that has it, as the remedy where none has; empty where that needs no saying."""
+    possible: Callable[[RunSpec], bool] = lambda _: True
+    """Whether a run of this specification may have it. It says no where nobody has to make the run to know."""
     unit_of: Callable[[Evaluation], str] | None = None
     """Its unit in one series, where workloads differ in it; empty for ``unit``."""
 

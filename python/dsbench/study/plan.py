@@ -216,7 +216,7 @@ def checked(
 
 def tried(
     spec: StudySpec, factors: Sequence[Factor], trials: Sequence[Trial], made: Collection[Combination],
-    tell: Callable[[str], None], attempt: Callable[[RunSpec], None] = try_target,
+    tell: Callable[[str], None], attempt: Callable[[RunSpec], object] = try_target,
 ) -> list[Trial]:
     """``trials`` with those left out whose server does not take what they ask of it; each server is started once.
 
@@ -243,7 +243,7 @@ def tried(
     return result
 
 
-def _refused(wanted: RunSpec, attempt: Callable[[RunSpec], None]) -> SpecError | None:
+def _refused(wanted: RunSpec, attempt: Callable[[RunSpec], object]) -> SpecError | None:
     """What is wrong with the target of ``wanted``; ``RunError`` where it does not answer."""
     try:
         attempt(wanted)

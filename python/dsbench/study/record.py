@@ -91,7 +91,7 @@ def begin(spec: StudySpec, folder: Path, *, again: bool = False) -> tuple[Study,
 
 
 def tried(
-    study: Study, tell: Callable[[str], None], *, again: bool = False, attempt: Callable[[RunSpec], None] = try_target
+    study: Study, tell: Callable[[str], None], *, again: bool = False, attempt: Callable[[RunSpec], object] = try_target
 ) -> Study:
     """``study`` with the trials left out whose server does not take their settings, which each server is asked once.
 

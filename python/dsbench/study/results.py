@@ -120,6 +120,8 @@ class OfStage:
     """Units of the tests of ``probes``."""
     grown: bool = False
     """Whether scales were made of the one before, so that times of population are those of the added rows."""
+    alone: Mapping[str, Mapping[Point, float]] = field(default_factory=dict)
+    """Name of each measure that is one of a whole run to what it is in this stage alone."""
 
 
 @dataclass(frozen=True)
@@ -336,10 +338,11 @@ def _chosen(found: Outcomes, measure: str, stage: str) -> Outcomes:
     # The rate of TPC-C is New-Orders per minute, where all trials have them.
     labels = {part.units["nopm"] if part.measured["nopm"] else "" for part in known}
     read = "nopm" if measure == "rate" and len(labels) == 1 and all(labels) else measure
-    made = tuple(_with(one, part, read) for one, part in zip(found.made, parts, strict=True))
+    made = tuple(_with(one, part, read, alone=bool(stage)) for one, part in zip(found.made, parts, strict=True))
     units = list(dict.fromkeys(part.units[read] for part in known if part.measured[read]))
     unit = units[0] if len(units) == 1 else "operations/s" if units and measure == "rate" else how.unit * (not units)
-    parts_named = () if is_of_run(found.made, measure) else known
+    of_run = is_of_run(found.made, measure) and not (stage and how.in_stage)
+    parts_named = () if of_run else known
     words = "; ".join(dict.fromkeys(of_what(how, part.of_stage) for part in parts_named if part.of_stage))
     points = _points(made, varied=any(_LADDER & set(one.sets) for some in found.levels for one in some))
     other = replace(found, measure=measure, unit=unit, made=made, points=points, stage=words, how=how, chosen=stage)
@@ -353,13 +356,14 @@ def is_of_run(made: Iterable[Made], measure: str) -> bool:
     return any(len(parts) > 1 for parts in known) and all(part == parts[0] for parts in known for part in parts)
 
 
-def _with(made: Made, part: OfStage | None, measure: str) -> Made:
+def _with(made: Made, part: OfStage | None, measure: str, *, alone: bool) -> Made:
     if part is None:
         return replace(made, values={}, seconds=np.empty(0), resources=(), probes={}, dsi=float("nan"), frequency=None,
                        measured={})  # fmt: skip
     dsi = list(part.measured["dsi"].values())
+    values = part.alone.get(measure, part.measured[measure]) if alone else part.measured[measure]
     return replace(
-        made, values=part.measured[measure], seconds=part.seconds, resources=part.resources, probes=part.probes,
+        made, values=values, seconds=part.seconds, resources=part.resources, probes=part.probes,
         dsi=dsi[-1] if dsi else float("nan"), frequency=part.frequency, measured=part.measured,
     )  # fmt: skip
 
@@ -387,11 +391,13 @@ def _made(study: Study, trial: Trial, evaluation: Evaluation, group: str) -> Mad
 def _of_stage(parts: Sequence[Evaluation]) -> OfStage:
     """``parts`` are the numbers of threads of one stage."""
     several = len(parts) > 1
-    measured = {
-        name: {Point(part.threads if several else 0, x): value for part in parts for x, value in
-               read_values(measure, part).items()}
-        for name, measure in measures().items()
-    }  # fmt: skip
+
+    def read(measure: Measure, *, alone: bool = False) -> dict[Point, float]:
+        return {Point(part.threads if several else 0, x): value for part in parts for x, value in
+                read_values(measure, part, alone=alone).items()}  # fmt: skip
+
+    measured = {name: read(measure) for name, measure in measures().items()}
+    alone = {name: read(measure, alone=True) for name, measure in measures().items() if measure.in_stage}
     units = {name: read_unit(measure, parts[-1]) for name, measure in measures().items()}
     whole = parts[-1]
     if not whole.has_clients:
@@ -405,6 +411,7 @@ def _of_stage(parts: Sequence[Evaluation]) -> OfStage:
         any(one.sustained is False for part in parts for one in part.efficiency.values()),
         {part.threads if several else 0: Ladder(part.index.dsi, part.fall) for part in parts},
         {one.name: one.unit for one in whole.probes.get(largest, ())}, any(part.grown for part in parts),
+        alone,
     )  # fmt: skip
 
 

@@ -150,7 +150,7 @@ def histories(folder: Path, smallest: float, choice: Choice = RATE) -> tuple[lis
     refuse_missing(stages, choice.stage, choice.group)
     if not found and lacking:
         words = f"none of the {counted(lacking, 'complete run')} in {folder} counts: {choice.lack}"
-        raise ArchiveError(words, choice.how.needs or "measure something else: --of", usage=True)
+        raise ArchiveError(words, choice.remedy or "measure something else: --of", usage=True)
     if not found:
         words = f"{folder} holds no archive of a run that is complete"
         raise ArchiveError(words, "name the folder in which the archives lie", usage=True)

@@ -68,8 +68,10 @@ class Query:
         return _interval((*self.power_s, *self.streams_s))
 
 
+COLD: Final = "cold"
+"""The stage that asks queries on a server that was just started."""
 ASKS: Final = 3
-"""How often the stage ``cold`` asks a query after a restart, one time after another."""
+"""How often it asks a query after a restart, one time after another."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def read_temperatures(rows: Iterable[Mapping[str, Any]], factor: float) -> Tempe
     """
     by_kind: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     # Of each cycle there is a row for every query; one was asked.
-    asked_now = (row for row in rows if row["stage"] == "cold" and (row["committed"] or row["failed"]))
+    asked_now = (row for row in rows if row["stage"] == COLD and (row["committed"] or row["failed"]))
     for row in sorted(asked_now, key=lambda row: row["cycle"]):
         by_kind[row["kind"]].append(row)
     queries = []

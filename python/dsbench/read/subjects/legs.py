@@ -183,6 +183,7 @@ SUBJECT: Final = Subject(
     nothing="The load did not change: see --load.",
     measures=(
         Measure("recovery", "s", "time until response times are back after a peak of --load", _read_recovery,
-                more=False, geometric=False),
+                more=False, geometric=False, needs="make runs with --load and a peak in it",
+                possible=lambda spec: bool(spec.load)),
     ),
 )  # fmt: skip

@@ -258,6 +258,7 @@ SUBJECT: Final = Subject(
     "load", "Capacity", reads={"load": _read_load}, whole={"load": _read_load}, tell=_tell,
     nothing="No rate was searched (--objective).",
     measures=(
-        Measure("capacity", "tps", "highest rate at which the objective holds", _capacities),
+        Measure("capacity", "tps", "highest rate at which the objective holds", _capacities,
+                needs="make runs with --objective", possible=lambda spec: bool(spec.objective)),
     ),
 )  # fmt: skip

@@ -84,6 +84,7 @@ SUBJECT: Final = Subject(
     nothing="Nobody said what the machine costs: --price 1.2 EUR/h, here or at dsbench run.",
     measures=(
         Measure("transactions-per-money", "", "transactions for each unit of money, by --price; with an objective "
-                "those at its highest rate", _transactions, unit_of=_unit),
+                "those at its highest rate", _transactions, unit_of=_unit, needs="say what the machine costs: --price",
+                possible=lambda spec: bool(spec.price)),
     ),
 )  # fmt: skip

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from math import exp, isfinite, log, nan
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 from dsbench.read.blocks import Block, Column, Sentence, Table
-from dsbench.read.stats.queries import QUERIES, REFRESHES, Decision, Run, Temperatures, decide
+from dsbench.read.stats.queries import COLD, QUERIES, REFRESHES, Decision, Run, Temperatures, decide
 from dsbench.read.subject import Measure, Subject
+from dsbench.workloads import find
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
+    from dsbench.spec import RunSpec
 
 _NO_RESULT: Final = (
     "These figures are TPC-H-like: none of them is a result in the sense of the TPC, nor comparable to one."
@@ -123,8 +126,27 @@ def _temperature(figure: Callable[[Temperatures], float]) -> Callable[[Evaluatio
     return read
 
 
+def _in_cold(figure: Callable[[Temperatures], float]) -> Callable[[Evaluation], dict[int, float]]:
+    return lambda part: _temperature(figure)(part) if part.stage == COLD else {}
+
+
+def _mean_of_all(run: Run) -> float:
+    return run.geometric_s if run.finished == len(QUERIES) else nan
+
+
 def _of_run(figure: Callable[[Run], float]) -> Callable[[Evaluation], dict[int, float]]:
     return lambda part: {x: figure(one.reported) for x, one in part.queries.items() if isfinite(figure(one.reported))}
+
+
+def _of_test(test: str, figure: Callable[[Run], float]) -> Callable[[Evaluation], dict[int, float]]:
+    """Of the run whose ``test``, power or throughput, the stage is."""
+
+    def read(part: Evaluation) -> dict[int, float]:
+        known = {x: figure(run) for x, one in part.queries.items() for run in one.runs
+                 if part.stage == f"{test}{run.number}"}  # fmt: skip
+        return {x: value for x, value in known.items() if isfinite(value)}
+
+    return read
 
 
 def _time_of(kind: str) -> Callable[[Evaluation], dict[int, float]]:
@@ -141,6 +163,39 @@ def _time_of(kind: str) -> Callable[[Evaluation], dict[int, float]]:
     return read
 
 
+def _time_in_stage(kind: str) -> Callable[[Evaluation], dict[int, float]]:
+    """In seconds, of a stage alone: in tests the geometric mean over its streams, else as in all."""
+
+    def read(part: Evaluation) -> dict[int, float]:
+        if not part.queries:
+            return _time_of(kind)(part)
+        logs: dict[int, list[float]] = defaultdict(list)
+        for row in part.rows.cycles.to_pylist():
+            if row["kind"] == kind and row["committed"]:
+                logs[row["scale"]].append(log(row["residence_ns"] / 1e9 / row["committed"]))
+        return {x: exp(fmean(found)) for x, found in logs.items()}
+
+    return read
+
+
+def _runs_tests(*tests: str) -> Callable[[RunSpec], bool]:
+    """Whether a run has the stages of TPC-H, with ``--set tests`` one of ``tests`` where they are named."""
+
+    def possible(spec: RunSpec) -> bool:
+        asked = spec.workload_settings.get("tests", "both")
+        return find(spec.workload).specification == "TPC-H" and (not tests or asked in tests)
+
+    return possible
+
+
+def _runs_cold(spec: RunSpec) -> bool:
+    return _runs_tests()(spec) and spec.workload_settings.get("cold", "0") != "0"
+
+
+def _runs_kind(kind: str) -> Callable[[RunSpec], bool]:
+    return lambda spec: any(one.name == kind for one in find(spec.workload, spec.workload_settings).kinds)
+
+
 _POWER: Final = "make runs of --workload tpch"
 _STREAMS: Final = f"{_POWER} with both tests: without --set tests=power"
 _COLD: Final = f"{_POWER} with --set cold=3"
@@ -151,19 +206,23 @@ SUBJECT: Final = Subject(
     nothing="The workload has no queries that are run alone and as streams.",
     measures=(
         Measure("power", "1/h", "power of the run that counts, TPC-H-like", _of_run(lambda run: run.power),
-                needs=_POWER),
+                needs=_POWER, in_stage=_of_test("power", lambda run: run.power), possible=_runs_tests()),
         Measure("throughput", "1/h", "throughput of the run that counts, TPC-H-like",
-                _of_run(lambda run: run.throughput), needs=_STREAMS),
+                _of_run(lambda run: run.throughput), needs=_STREAMS,
+                in_stage=_of_test("throughput", lambda run: run.throughput), possible=_runs_tests("both")),
         Measure("qphh", "1/h", "composite of power and throughput, TPC-H-like", _of_run(lambda run: run.qphh),
-                needs=_STREAMS),
+                needs=_STREAMS, in_stage=lambda _: {}, possible=_runs_tests("both")),
         Measure("query-time", "s", f"geometric mean of the {len(QUERIES)} queries in the power test that counts",
-                _of_run(lambda run: run.geometric_s if run.finished == len(QUERIES) else float("nan")), more=False,
-                needs=_POWER),
+                _of_run(_mean_of_all), more=False, needs=_POWER, in_stage=_of_test("power", _mean_of_all),
+                possible=_runs_tests()),
         Measure("power-cold", "1/h", "power of the 22 queries, each on a server that was just started, TPC-H-like",
-                _temperature(lambda known: known.power_cold), needs=_COLD),
+                _temperature(lambda known: known.power_cold), needs=_COLD, possible=_runs_cold,
+                in_stage=_in_cold(lambda known: known.power_cold)),
         Measure("power-hot", "1/h", "power of the 22 queries, each asked again, TPC-H-like",
-                _temperature(lambda known: known.power_hot), needs=_COLD),
+                _temperature(lambda known: known.power_hot), needs=_COLD, possible=_runs_cold,
+                in_stage=_in_cold(lambda known: known.power_hot)),
         *(Measure(kind.lower(), "s", f"mean time of {kind}, in all tests or in a stage", _time_of(kind), more=False,
-                  needs=_KIND) for kind in (*QUERIES, *REFRESHES)),
+                  needs=_KIND, in_stage=_time_in_stage(kind), possible=_runs_kind(kind))
+          for kind in (*QUERIES, *REFRESHES)),
     ),
 )  # fmt: skip
