@@ -212,6 +212,7 @@ def test_ranking_entry_comparison_and_versions_in_a_browser(site: Path, browser:
         or "NOPM" in page.locator(".ranking .figure").inner_text()
     page.get_by_label("Ranked by").select_option("price EUR")
     assert "per EUR" in page.locator(".ranking .figure").inner_text()
+    page.get_by_text("Filters", exact=True).click()  # Folded on a telephone.
     page.get_by_label("Search").fill("no such machine")
     assert "Nothing matches." in page.locator(".ranking").inner_text()
     group.select_option(next(value for value in values if value.startswith("Insert")))

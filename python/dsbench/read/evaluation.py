@@ -34,7 +34,7 @@ from dsbench.read.subjects.stacks import Profile
 from dsbench.read.subjects.statistics import Change
 from dsbench.read.subjects.why import Why
 
-__all__ = ["Change", "Evaluation", "NodeShare", "Series", "evaluate"]
+__all__ = ["Change", "Evaluation", "NodeShare", "Series", "evaluate", "evaluate_rows"]
 
 
 class Evaluation:
@@ -269,7 +269,11 @@ class Evaluation:
 
 def evaluate(archive: Archive) -> Evaluation:
     """What ``archive`` says; also of one that was cut short or still grows."""
-    rows = RunRows.of(archive)
+    return evaluate_rows(RunRows.of(archive))
+
+
+def evaluate_rows(rows: RunRows) -> Evaluation:
+    """What an archive says whose rows were read."""
     parts = {key: Evaluation(rows.of_series(key)) for key in rows.keys}
     *_, last = parts.values()
     return last if len(parts) == 1 else Evaluation(last.rows, parts)

@@ -35,7 +35,11 @@ def describe_packed(content: bytes) -> dict[str, Any]:
 
 def describe(archive: Archive) -> dict[str, Any]:
     """What an ``entry.json`` says of its archive."""
-    evaluation, run = evaluate(archive), archive.run
+    return describe_evaluated(evaluate(archive), archive.run)
+
+
+def describe_evaluated(evaluation: Evaluation, run: RunRecord) -> dict[str, Any]:
+    """The same of an archive that was evaluated."""
     return {
         "measured": run.started[:10],
         "dsbench": run.dsbench,
@@ -87,6 +91,8 @@ def describe_conditions(evaluation: Evaluation, run: RunRecord) -> dict[str, Any
         "scales": list(spec.scales) or [row.scale for row in evaluation.scales],
         "threads": list(spec.thread_numbers),
         "server_settings": {name: str(value) for name, value in sorted(run.settings.items())},
+        # Settings are those of its last part.
+        **({"resumed": len(run.resumed)} if run.resumed else {}),
     }
 
 

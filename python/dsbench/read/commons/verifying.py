@@ -15,8 +15,9 @@ from dsbench.read import tables
 from dsbench.read.commons.about import UNSEEN, EntryError
 from dsbench.read.commons.audit import audit
 from dsbench.read.commons.entry import FILES, LARGEST_ARCHIVE, Entry, name_of, read_entry
-from dsbench.read.commons.figures import describe
-from dsbench.read.evaluation import evaluate
+from dsbench.read.commons.figures import describe_evaluated
+from dsbench.read.evaluation import evaluate_rows
+from dsbench.read.rows import RunRows
 from dsbench.redaction import redact_words
 
 PACKED: Final = frozenset({"run.json", "results.csv", *(f"{table}.parquet" for table in TABLES)})
@@ -60,12 +61,14 @@ def _contradictions(entry: Entry, archive: Archive) -> Iterator[str]:
     if more := sorted(set(archive.names()) - PACKED):
         yield f"archive.zip holds {more[0][:60]!r}, which no entry has"
         return
-    yield from (wrong.sentence for wrong in audit(archive))
-    for name, value in describe(archive).items():
+    rows = RunRows.of(archive)  # Once for all that is held against it.
+    yield from (wrong.sentence for wrong in audit(archive, rows))
+    evaluation = evaluate_rows(rows)
+    for name, value in describe_evaluated(evaluation, archive.run).items():
         for where, mine, theirs in _differences(name, value, getattr(entry, name)):
             yield f"{where} is {theirs!r}, and its tables give {mine!r}"
     said = archive.read("results.csv").decode() if "results.csv" in archive.names() else ""
-    if said != tables.results_csv(evaluate(archive)):
+    if said != tables.results_csv(evaluation):
         yield "results.csv does not follow from its tables"
     if entry.id[:-11] != name_of(archive.run):
         yield f"it should be called {name_of(archive.run)}"

@@ -99,20 +99,28 @@
     const durable = make("input", {type: "checkbox", checked: state.durable, onchange: () => { state.durable = durable.checked; clear(); }});
     const words = make("input", {type: "search", value: state.words, oninput: () => { state.words = words.value.toLowerCase(); state.rows = ROWS; fill(); }});
     const place = make("div", {className: "ranking"});
-    fill = () => place.replaceChildren(...table(here));
+    const summary = make("summary", {});
+    fill = () => {
+      const set = FILTERS.filter((key) => state[key]).length;
+      summary.textContent = set ? `Filters (${set} set)` : "Filters";
+      place.replaceChildren(...table(here));
+    };
     fill();
     const count = new Set(entries.map((entry) => entry.group)).size;
+    // On a telephone they would fill the first screen.
+    const more = make("details", {open: state.more ?? innerWidth > 640, ontoggle: () => { state.more = more.open; }}, summary, make("div", {className: "filters"},
+      make("label", {}, "Search", words),
+      choice("Product", "product", values(here, product)), choice("Version", "version", values(here.filter((entry) => !state.product || product(entry) === state.product), ({system}) => system.product)),
+      choice("Machine", "machine", values(here, ({about}) => about.machine)), choice("CPU", "cpu", values(here, ({system}) => system.cpu)),
+      choice("Storage", "storage", values(here, ({system}) => system.storage)), choice("File system", "system", values(here, ({system}) => system.file_system))));
     return [
       make("h1", {}, entries.length === 1 ? "One result of a database server" : `${number(entries.length)} results of database servers`),
       make("p", {className: "sub"}, `Each figure was computed again from its archive. Only what was measured alike is ranked: ${count === 1 ? "all of it here" : `${count} such groups are here`}.`),
       make("div", {className: "filters"},
         choice("Workload", "workload", values(entries, ({conditions}) => conditions.label)), make("label", {className: "check"}, durable, "Durable only"),
         choice("What is compared", "group", offered.map((group) => [group, `${group} (${groups.get(group).length})`]), true),
-        choice("Ranked by", "by", Object.entries(MEASURES).filter(([, {of}]) => here.some(of)).map(([key, {name}]) => [key, name])),
-        make("label", {}, "Search", words),
-        choice("Product", "product", values(here, product)), choice("Version", "version", values(here.filter((entry) => !state.product || product(entry) === state.product), ({system}) => system.product)),
-        choice("Machine", "machine", values(here, ({about}) => about.machine)), choice("CPU", "cpu", values(here, ({system}) => system.cpu)),
-        choice("Storage", "storage", values(here, ({system}) => system.storage)), choice("File system", "system", values(here, ({system}) => system.file_system))),
+        choice("Ranked by", "by", Object.entries(MEASURES).filter(([, {of}]) => here.some(of)).map(([key, {name}]) => [key, name]))),
+      more,
       place,
     ];
   };
@@ -145,7 +153,7 @@
   };
   const DIFFERS = {
     threads: ({conditions}) => conditions.threads.join(", "), limits: ({system}) => system.limits, nodes: ({system}) => system.nodes || "",
-    transport: ({system}) => system.transport, dsbench: ({dsbench}) => dsbench,
+    transport: ({system}) => system.transport, dsbench: ({dsbench}) => dsbench, resumed: ({conditions}) => conditions.resumed ? "once or more" : "",
     options: ({conditions}) => Object.entries(conditions.options).map((pair) => pair.join(" ")).join(", "),
     settings: ({conditions}) => Object.entries(conditions.server_settings).filter(([name]) => !/^(lc_|TimeZone|log_timezone|default_text)/.test(name)).map((pair) => pair.join(" ")).join(", "),
   };
@@ -160,12 +168,13 @@
     const interval = figure.low === null ? "no interval" : `${number(figure.low, 3)} to ${number(figure.high, 3)}`;
     const differs = Object.entries(DIFFERS).filter(([, pick]) => String(pick(entry)) !== String(pick(first)))
       .map(([name, pick]) => `${name} ${String(pick(entry)).slice(0, 60) || "default"}`).join("; ");
+    const cell = (head, text, className = "") => make("td", {className: `${className}${text ? "" : " none"}`.trim(), "data-head": head}, text || "–");
     return make("tr", {}, make("td", {}, box), make("td", {}, place ? `${place}${tied ? " (tied)" : ""}` : "–"),
       make("td", {className: "figure"}, make("strong", {}, `${number(figure.value)} ${measure.unit(entry)}`), make("small", {}, interval), bar),
       make("td", {className: "text"}, make("a", {href: `#entry=${entry.id}`}, entry.system.product), make("small", {}, entry.about.by)),
-      make("td", {}, time(entry.figures.p99_ns)), make("td", {className: "text"}, machine(entry)),
-      make("td", {className: "text"}, [entry.system.file_system, entry.system.storage.split(", ").slice(0, 2).join(", ")].filter(Boolean).join(" on ")),
-      make("td", {className: "text"}, differs || "–"), make("td", {}, entry.measured));
+      cell("99 %", entry.figures.p99_ns === null || entry.figures.p99_ns === undefined ? "" : time(entry.figures.p99_ns)), cell("Machine", machine(entry), "text"),
+      cell("Storage", [entry.system.file_system, entry.system.storage.split(", ").slice(0, 2).join(", ")].filter(Boolean).join(" on "), "text"),
+      cell("Differs in", differs, "text"), cell("Measured", entry.measured));
   };
 
   // Servers of one name are told apart by their threads, else by their day.
@@ -225,7 +234,7 @@
     Server: ({system}) => system.product, CPU: ({system}) => `${system.cpus ?? "?"} × ${system.cpu}`, Memory: ({system}) => system.ram, Storage: ({system}) => system.storage,
     "File system": ({system}) => system.file_system, "Operating system": ({system}) => [system.os, system.kernel, system.architecture].filter(Boolean).join(", "),
     Virtual: ({system}) => system.virtual, Transport: ({system}) => system.transport, Limits: ({system}) => system.limits, Nodes: ({system}) => String(system.nodes || ""),
-    Machine: ({about}) => about.machine, Price: ({about}) => about.price ? `${about.price.per_hour} ${about.price.currency} per hour` : "",
+    Machine: ({about}) => about.machine, Price: ({about}) => about.price ? `${number(about.price.per_hour)} ${about.price.currency} per hour` : "",
   };
   const CONDITIONS = {
     Workload: ({conditions}) => conditions.label, Settings: ({conditions}) => Object.entries(conditions.settings).map((pair) => pair.join(" ")).join(", "),
@@ -233,6 +242,7 @@
     Isolation: ({conditions}) => conditions.isolation, Pacing: ({conditions}) => conditions.pacing, Client: ({conditions}) => conditions.client,
     Options: ({conditions}) => Object.entries(conditions.options).map((pair) => pair.join(" ")).join(", "),
     Durability: ({conditions}) => conditions.durable ? "durable" : `not durable: ${conditions.not_durable.join(", ")}`,
+    Resumed: ({conditions}) => conditions.resumed ? "once or more: settings are those of its last part" : "",
     "Server settings": ({conditions}) => Object.entries(conditions.server_settings).map((pair) => pair.join(" = ")).join(", "),
     "Measured": ({measured, dsbench}) => `${measured} with dsbench ${dsbench}`, "By": ({about}) => about.by, Notes: ({about}) => about.notes,
   };

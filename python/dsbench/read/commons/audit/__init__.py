@@ -5,8 +5,9 @@ their sums and by their buckets; what the database kept by the clients and by th
 afterwards has to change all of them, and none of these rules needs the machine.
 
 ``rows`` adds the rows up. One file for each subject: ``whole`` (is all there that was asked for), ``kept`` (what the
-database kept), ``pace`` (open loops, levels, searches), ``clients``, ``times`` (histograms and courses), ``counters``
-(of server and machine), ``described`` (durability, stack, sizes, workload). ``RULES`` has the name of each rule.
+database kept), ``pace`` (open loops, levels, searches), ``clients``, ``times`` (histograms and courses), ``shapes``
+(the same by second and from intended starts), ``counters`` (of server and machine), ``gaps`` (time between cycles),
+``described`` (durability, stack, sizes, workload), ``excuses`` (what frees a run of rules). ``RULES`` names each.
 """
 
 from __future__ import annotations
@@ -18,8 +19,20 @@ from typing import Final
 import pyarrow as pa
 
 from dsbench.archive import Archive, ArchiveError
-from dsbench.read.commons.audit import clients, counters, described, kept, pace, times, whole
+from dsbench.read.commons.audit import (
+    clients,
+    counters,
+    described,
+    excuses,
+    gaps,
+    kept,
+    pace,
+    shapes,
+    times,
+    whole,
+)
 from dsbench.read.commons.audit.rows import Rows
+from dsbench.read.rows import RunRows
 
 
 @dataclass(frozen=True)
@@ -48,11 +61,15 @@ RULES: Final[Mapping[str, Callable[[Rows], Iterator[str]]]] = {
     "buckets": times.buckets,
     "courses": times.courses,
     "greatest times": times.greatest,
+    "responses": shapes.responses,
+    "quantiles": shapes.quantiles,
     "copies": times.copies,
     "monitors": counters.monitors,
     "servers": counters.servers,
     "machines": counters.machines,
     "around cycles": counters.around,
+    "clocks": gaps.clocks,
+    "between": gaps.between,
     "samples": counters.samples,
     "format": whole.of_its_format,
     "order": counters.order,
@@ -61,17 +78,22 @@ RULES: Final[Mapping[str, Callable[[Rows], Iterator[str]]]] = {
     "errors": clients.errors,
     "ceilings": clients.ceilings,
     "switches": described.switches,
+    "flushes": described.flushed,
     "description": described.described,
+    "machine": described.machine,
+    "nodes": excuses.nodes,
+    "there before": excuses.there_before,
     "building": described.built,
     "workload": described.workload,
 }
 """What an archive is held against, each rule by its name."""
 
 
-def audit(archive: Archive) -> list[Contradiction]:
-    """What in ``archive`` cannot be true, the first of each rule; empty where nothing speaks against it."""
+def audit(archive: Archive, read: RunRows | None = None) -> list[Contradiction]:
+    """What in ``archive`` cannot be true, the first of each rule; empty where nothing speaks against it. ``read``: its
+    rows, where they were read."""
     try:
-        rows = Rows(archive)
+        rows = Rows(archive, read)
     except (ArchiveError, ValueError, LookupError, TypeError, ArithmeticError, pa.ArrowException) as error:
         return [Contradiction("readable", str(error))]
     found = []

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import isfinite
-from typing import Final
+from typing import Any, Final
 
 import pyarrow.compute as pc
 
-from dsbench.read.commons.audit.rows import CYCLE, ENOUGH, KIND, LATE_NS, MOST, Key, Rows, where
+from dsbench.read.commons.audit.rows import CYCLE, ENOUGH, KIND, LATE_NS, MOST, Key, Rows, plain, where
 
 _BUSY: Final = 0.6
 """Share of its time that a client in the closed loop spends in transactions at least; it was never less than 0.85."""
 _FASTER: Final = 2.0
 """How many times its calibrated ceiling a client may seem to reach: a ceiling is measured for half a second."""
+_UNTOLD: Final = (1.5, 0.02)
+"""How many times as much as clients tell of a server may have rolled back, beside a share of what was committed: it
+counts what others do, and clients in their ramp-up."""
 _LOWEST: Final = 2.0 * ENOUGH
 """Transactions per second of a ceiling at least: in half a second of fewer the client hardly ran."""
 
@@ -69,6 +72,8 @@ def times(run: Rows) -> Iterator[str]:
             yield f"{where(key)}, client {row['thread']} ended before it began"
         if row["last_end_ns"] > begun.get(group, 0) + duration + LATE_NS:
             yield f"{where(key)}, client {row['thread']} ended after the cycle"
+        who = f"{where(key)}, client {row['thread']}"
+        yield from (f"{who}: {words}" for words in _one_after_another(row, connections.get(group, 1)))
         if not counted and (row["residence_ns"] or row["last_end_ns"]):
             yield f"{where(key)}, client {row['thread']} has times without a transaction"
         if row["retries"] > row["failed"] or row["late_commits"] > row["in_flight"]:
@@ -82,6 +87,17 @@ def times(run: Rows) -> Iterator[str]:
         most = (run.durations[group] + longest[client] + LATE_NS) * connections[group]
         if group in closed and spent > most:
             yield f"{where(client)}, client {client[5]}: {spent / 1e9:.4g} s of transactions in {most / 1e9:.4g} s"
+
+
+def _one_after_another(row: Mapping[str, Any], connections: int) -> Iterator[str]:
+    """What speaks against it that a client did its transactions of a kind between the start of the first and the end of
+    the last. What began in the ramp-up has no start there."""
+    counted, spent = row["committed"] + row["rolled_back"], row["residence_ns"]
+    span, known = row["last_end_ns"] - row["first_start_ns"], row["first_start_ns"] > 0
+    if counted and known and connections == 1 and spent > span + LATE_NS:
+        yield f"{spent} ns of transactions within {span} ns"
+    if counted == 1 and (row["residence_min_ns"] != row["residence_max_ns"] or (known and abs(spent - span) > LATE_NS)):
+        yield f"its only {row['kind']} has two times"
 
 
 def remote(run: Rows) -> Iterator[str]:
@@ -129,10 +145,28 @@ def errors(run: Rows) -> Iterator[str]:
         said = failed.get(cycle, (0,))[0]
         if bool(said) != bool(count) or said > count:
             yield f"{where(cycle)}: {count:,} attempts failed, and there are errors of {said:,}"
+    yield from _rolled_back(run, ours)
     course = run.add_up("seconds", CYCLE, "failed")
     for cycle, (said,) in course.items():
         if said > ours.get(cycle, said):
             yield f"{where(cycle)}: {ours[cycle]:,} attempts failed, and {said:,} by its seconds"
+
+
+def _rolled_back(run: Rows, failed: Mapping[Key, int]) -> Iterator[str]:
+    """A server has not rolled back much more than its clients tell of: failures were not taken out."""
+    if run.run.engine != "postgres" or plain(run.run.settings.get("track_counts", "on")) == "off":
+        return
+    rows = run.tables["monitors"].filter((pc.field("monitor") == "server") & (pc.field("metric") == "rollbacks"))
+    told = run.add_up("cycles", CYCLE, "rolled_back", "in_flight", "committed")
+    for row in rows.group_by(list(CYCLE)).aggregate([("value", "min"), ("value", "max")]).to_pylist():
+        key = (row["scale"], row["stage"], row["cycle"])
+        if key not in told:
+            continue
+        back, under_way, committed = told[key]
+        known = (back + failed.get(key, 0)) * (1 + run.ramp_share(key))
+        most = _UNTOLD[0] * known + under_way + _UNTOLD[1] * committed + ENOUGH
+        if (counted := row["value_max"] - row["value_min"]) > most:
+            yield f"{where(key)}: its server rolled back {counted:,.0f}, and its clients tell of {known:,.0f}"
 
 
 def ceilings(run: Rows) -> Iterator[str]:

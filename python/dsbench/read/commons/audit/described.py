@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from dsbench.read.commons.audit.kept import beside
-from dsbench.read.commons.audit.rows import MOST, Rows, plain
+from dsbench.archive.columns import LOCAL
+from dsbench.read.commons.audit.kept import beside, write_history
+from dsbench.read.commons.audit.rows import CYCLE, ENOUGH, MOST, Key, Rows, plain, where
 from dsbench.workloads import find, names
 
 _SWITCHES: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
@@ -23,12 +25,20 @@ _SWITCHES: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
     "firebird": {},
 }  # fmt: skip
 """By engine: switches that each archive of it has, with the values that lose nothing; none: any value."""
+_FLUSHES: Final = ("wal_syncs", "data_syncs")
+"""Counters of flushes of the log; newer versions of MariaDB count them with those of the data only."""
 _SMALL: Final = 2**23
 """Bytes of a database that may be anything but its rows."""
 _EMPTY: Final = 2**25
 """Bytes that the files of a product may have without a row: InnoDB makes them before they are needed."""
 _LESS: Final = 0.6
 """Share of a size that the same rows have at least, however they were loaded."""
+_ROUNDED: Final = 1.01
+"""How many times a size that is told with two digits after the point may be larger."""
+_BRANCH: Final = 11
+"""Rows of a branch beside its accounts: itself and 10 tellers."""
+_ACCOUNTS: Final = 100_000
+"""Accounts of a branch where nobody says otherwise. Source: TPC Benchmark B 2.0, clause 4.2."""
 _GROWN: Final = 1000
 """Bytes at most that a transaction before the first cycle adds; about 400 in MariaDB, with what undoes it."""
 
@@ -51,6 +61,30 @@ def switches(run: Rows) -> Iterator[str]:
                 yield f"{name} {place} {value}, and among the switches it is {values[name].value}"
 
 
+def flushed(run: Rows) -> Iterator[str]:
+    """A server to which each commit is durable has flushed its log for them. One flush serves all who wait for it."""
+    switches = {one.switch: one for one in run.run.durability}
+    durable = switches.get("innodb_flush_log_at_trx_commit")
+    history = any(one.detail.startswith("history ") for some in run.run.checks.values() for one in some)
+    if durable is None or not durable.safe or "rocksdb_flush_log_at_trx_commit" in switches or not history:
+        return
+    sessions: dict[Key, int] = {}
+    for row in run.tables["groups"].to_pylist():
+        key = (row["scale"], row["stage"], row["cycle"])
+        sessions[key] = sessions.get(key, 0) + (row["clients"] or 0) * max(row["connections"] or 1, 1)
+    written = run.add_up("cycles", CYCLE, "committed", of=write_history(run))
+    rows = run.tables["monitors"].filter(pc.field("monitor") == "server")
+    rows = rows.filter(pc.is_in(pc.field("metric"), pa.array(_FLUSHES)))
+    counted: dict[Key, float] = {}
+    for row in rows.group_by([*CYCLE, "metric"]).aggregate([("value", "min"), ("value", "max")]).to_pylist():
+        key = (row["scale"], row["stage"], row["cycle"])
+        counted[key] = max(counted.get(key, 0.0), row["value_max"] - row["value_min"])
+    for key, flushes in counted.items():
+        (committed,), waiting = written.get(key, (0,)), sessions.get(key, 0)
+        if waiting and committed > waiting * (2 * flushes + ENOUGH):
+            yield f"{where(key)}: {committed:,} were durable by its switches, and {flushes:,.0f} flushes were made"
+
+
 def described(run: Rows) -> Iterator[str]:
     """Each layer of the stack is said, and the server has one version."""
     if run.run.engine == "mock":
@@ -68,6 +102,30 @@ def described(run: Rows) -> Iterator[str]:
         yield f"its server is {said[:40]!r} in one place and {run.run.server_version[:40]!r} in another"
 
 
+def machine(run: Rows) -> Iterator[str]:
+    """A machine has the memory and the CPUs that it is described with, wherever the run tells of them."""
+    ram, threads = _bytes(run.run.item("core", "RAM")), run.run.item("core", "threads")
+    if threads and run.run.cpus and threads != str(run.run.cpus):
+        yield f"it has {threads} threads by its description, and {run.run.cpus} CPUs"
+    if not ram:
+        return
+    said = {"memory": run.run.marks.get("RAM", 0)}
+    limited = run.run.item("core", "RAM limit") or run.run.spec.limits.get("memory")
+    if said["memory"] and not limited and said["memory"] * _ROUNDED < ram:
+        yield f"it has {ram:,.0f} bytes of memory by its description, and {said['memory']:,.0f} bytes by its marks"
+    local = run.tables["monitors"].filter((pc.field("monitor") == "os") & (pc.field("node") == LOCAL))
+    said["memory in use"] = pc.max(local.filter(pc.field("metric") == "memory_used")["value"]).as_py() or 0
+    for what, size in said.items():
+        if size > _ROUNDED * ram:
+            yield f"it has {ram:,.0f} bytes of memory by its description, and {size:,.0f} bytes of {what}"
+
+
+def _bytes(words: str) -> float:
+    """A size such as 23.54 GiB; 0 for other words."""
+    found = re.fullmatch(r"([\d.]+) ([KMGT]i)?B", words)
+    return float(found[1]) * 1024 ** ("KMGT".index(found[2][0]) + 1 if found[2] else 0) if found else 0.0
+
+
 def _numbers(version: str) -> str:
     found = re.search(r"\d+(\.\d+)+", version)
     return found[0] if found else version
@@ -79,8 +137,9 @@ def built(run: Rows) -> Iterator[str]:
     for row in phases:
         if row["duration_ns"] is not None and not 0 <= row["duration_ns"] < MOST:
             yield f"scale {row['scale']}: {row['phase']} took {row['duration_ns']} ns"
-    if run.run.spec.existing or run.run.reused or run.run.resumed:
+    if run.run.spec.existing or run.run.reused:
         return
+    yield from _rows_of_scale(run)
     built = {row["scale"] for row in phases}
     for scale in sorted({key[0] for key in run.finished} - built):
         yield f"scale {scale}: nothing says how it was built"
@@ -89,6 +148,22 @@ def built(run: Rows) -> Iterator[str]:
         if large < small:
             yield f"scale {high} is smaller than scale {low}"
     yield from _sizes(run, sizes)
+
+
+def _rows_of_scale(run: Rows) -> Iterator[str]:
+    """A scale of TPC-B has the rows of so many branches, or those that lack where it grew out of a smaller one."""
+    spec = run.run.spec
+    known = find(spec.workload, spec.workload_settings)
+    if "tpcb" not in (spec.workload, known.reads):
+        return
+    asked = spec.workload_settings.get("accounts", "")
+    branch = _BRANCH + (int(asked) if asked.isdecimal() else _ACCOUNTS)
+    rows = [row for row in run.tables["phases"].to_pylist() if row["phase"] == "populate"]
+    scales = {row["scale"] for row in rows}
+    for row in rows:
+        smaller = {0, *(scale for scale in scales if scale < row["scale"] and (spec.model_extra or {}).get("grow"))}
+        if row["rows"] not in {(row["scale"] - scale) * branch for scale in smaller}:
+            yield f"scale {row['scale']}: it was filled with {row['rows']:,} rows, and has {row['scale'] * branch:,}"
 
 
 def _sizes(run: Rows, sizes: Mapping[int, int]) -> Iterator[str]:

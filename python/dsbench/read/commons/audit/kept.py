@@ -13,12 +13,22 @@ import pyarrow.compute as pc
 from dsbench.read.commons.audit.rows import CYCLE, ENOUGH, Rows, where
 from dsbench.spec.run import TURN_RAMP_UP_S, turn_s
 
-_WRITING: Final = ("tpcb-like", "simple-update")
+WRITING: Final = ("tpcb-like", "simple-update")
 """Scripts of pgbench that write a row of history for each transaction."""
 _SUMMED: Final = {"payments": "payment", "order_statuses": "order_status", "delivery_transactions": "delivery"}
 """What the clients of TPC-C add up for the check, and the transaction that it is of."""
+_ALWAYS: Final = {"tpcb": (
+    "account sum = teller sum", "teller sum = branch sum", "branch sum = history sum",
+    "account balance = sum of its history", "history rows = committed transactions",
+)}  # fmt: skip
+"""By workload: conditions that each check of it has, whatever its settings."""
+_EQUAL: Final = re.compile(r"\D+ (-?\d+), \D+ (-?\d+)")
+"""What a check found of two that are equal; commits of unknown end have more words."""
+_OFF: Final = re.compile(r"(\d+) rows are off")
 _UNEVEN: Final = 3.0
 """How many times the rate of a trial its ramp-up may have had."""
+_MORE: Final = 4
+"""Cycles at most that are made beside perf, or for a check."""
 
 
 def checks(run: Rows) -> Iterator[str]:
@@ -27,17 +37,30 @@ def checks(run: Rows) -> Iterator[str]:
         yield f"scale {scale}: the check found that {conditions[0].name} does not hold"
     stages = [stage.work for stage in run.run.stages]
     if ("check" in stages or not stages) and not run.run.spec.existing:
-        for scale in sorted({key[0] for key in run.finished} - set(run.run.checks)):
+        told = {scale for scale, some in run.run.checks.items() if some}
+        for scale in sorted({key[0] for key in run.finished} - told):
             yield f"scale {scale}: its check is missing"
+    asked = {scale: {one.name for one in conditions} for scale, conditions in run.run.checks.items()}
+    always = _ALWAYS.get(run.run.spec.workload, ()) if run.run.engine != "mock" else ()
+    every = set[str]().union(*asked.values(), always)
+    for scale, names in sorted(asked.items()):
+        if lacking := every - names:
+            yield f"scale {scale}: its check does not tell of {min(lacking)}"
+    for scale, conditions in run.run.checks.items():
+        for one in conditions:
+            found = _EQUAL.fullmatch(one.detail) if " = " in one.name else None
+            if one.holds and found and found[1] != found[2]:
+                yield f"scale {scale}: {one.name} holds by its check, and it found {one.detail}"
+            off = _OFF.fullmatch(one.detail)
+            if one.holds and off and off[1] != "0":
+                yield f"scale {scale}: {one.name} holds by its check, and {one.detail}"
 
 
 def kept_rows(run: Rows) -> Iterator[str]:
     """What the check counted in the database is what the clients counted."""
     counted = ("committed", "early_commits", "late_commits", "unknown")
     kept = run.add_up("cycles", ("scale", "cycle"), *counted)
-    # Of scripts some write no history.
-    writing = pc.is_in(pc.field("kind"), pa.array(_WRITING)) if run.run.spec.workload == "scripted" else None
-    written = run.add_up("cycles", ("scale", "cycle"), *counted, of=writing)
+    written = run.add_up("cycles", ("scale", "cycle"), *counted, of=write_history(run))
     first: dict[int, int] = {}
     for segment in run.run.segments:
         first[segment.scale] = segment.first_cycle
@@ -55,6 +78,11 @@ def kept_rows(run: Rows) -> Iterator[str]:
                 yield f"scale {scale}: the check found {int(found[2]):,} transactions, the cycles have {least:,}"
 
 
+def write_history(run: Rows) -> pc.Expression | None:
+    """Which rows of clients write history, of which some scripts write none; ``None`` for all."""
+    return pc.is_in(pc.field("kind"), pa.array(WRITING)) if run.run.spec.workload == "scripted" else None
+
+
 def beside(run: Rows, scale: int) -> float:
     """Transactions at most that the database of ``scale`` has and no table: what others did before, and cycles that no
     rate counts, of a ramp-up or warm-up, before a search for a rate, of a trial of places or of a length, and the one
@@ -62,14 +90,19 @@ def beside(run: Rows, scale: int) -> float:
     spec, extra = run.run.spec, run.run.spec.model_extra or {}
     warmed = any(until != "time" for until in run.tables["groups"]["until"].to_pylist())
     found = extra.get("find_ramp_up") or spec.shortest is not None or spec.objective or spec.graduated
-    if run.run.reused or spec.perf != "none" or found or warmed or run.run.resumed:
+    if run.run.reused or found or warmed:
         return inf
     tried = run.run.placement_tried
+    here = [key for key in run.whole if key[0] == scale]
+    more = 0.0
+    if spec.perf != "none" or run.run.resumed:  # Beside perf, or on another database that was made for the check.
+        most = max((run.whole[key] * (1 + run.ramp_share(key)) for key in here), default=0.0)
+        more = _UNEVEN * _MORE * most + ENOUGH
     if tried is None or scale != run.run.segments[0].scale:
-        return 0
-    best = max((ended * 1e9 / run.longest[key] for key, ended in run.whole.items() if key[0] == scale), default=0.0)
+        return more
+    best = max((run.whole[key] * 1e9 / run.longest[key] for key in here), default=0.0)
     rates = (*tried.free_tps, *tried.follow_tps) or (best,)  # A first turn in which no client could follow.
-    return _UNEVEN * sum(rates) * (turn_s(spec.duration) + TURN_RAMP_UP_S) + ENOUGH
+    return more + _UNEVEN * sum(rates) * (turn_s(spec.duration) + TURN_RAMP_UP_S) + ENOUGH
 
 
 def sums(run: Rows) -> Iterator[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Final
 
+import numpy as np
 import pyarrow.compute as pc
 
 from dsbench.archive import Archive
 from dsbench.read.rows import RunRows
+from dsbench.read.stats.values import Ints
 
 Key = tuple[Any, ...]
 CYCLE: Final = ("scale", "stage", "cycle")
@@ -24,10 +27,10 @@ MOST: Final = 2**53
 class Rows:
     """An archive's rows, added up as the rules need them."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: Archive, rows: RunRows | None = None) -> None:
+        """``rows``: those of ``archive``, where they were read."""
         self.archive, self.run = archive, archive.run
-        self.rows = RunRows.of(archive)
-        self.tables = self.rows.tables
+        self.tables = (rows or RunRows.of(archive)).tables
 
     def add_up(self, table: str, keys: tuple[str, ...], *columns: str, of: Any = None) -> dict[Key, tuple[int, ...]]:
         """The sums of whole columns of ``table`` by ``keys``; ``of`` chooses its rows."""
@@ -38,6 +41,16 @@ class Rows:
         values = zip(*(summed[f"{column}_sum"].to_pylist() for column in columns), strict=True)
         names = zip(*(summed[key].to_pylist() for key in keys), strict=True)
         return dict(zip(names, values, strict=True))
+
+    def lists(self, table: str, keys: tuple[str, ...], *columns: str) -> Iterator[tuple[Key, tuple[Ints, ...]]]:
+        """The values of ``columns`` of ``table`` by ``keys``, in the order of its rows."""
+        rows = self.tables[table]
+        if not rows.num_rows:
+            return
+        found = rows.group_by(list(keys), use_threads=False).aggregate([(column, "list") for column in columns])
+        names = zip(*(found[key].to_pylist() for key in keys), strict=True)
+        for at, name in enumerate(names):
+            yield name, tuple(np.asarray(found[f"{column}_list"][at].values).astype(np.int64) for column in columns)
 
     @cached_property
     def ended(self) -> dict[Key, tuple[int, ...]]:
@@ -86,8 +99,27 @@ class Rows:
         return {key: at for key, at in zip(keys, starts, strict=True) if key in demanded}
 
     @cached_property
+    def ramps(self) -> dict[Key, int]:
+        """By cycle, nanoseconds of the load before it that was asked for."""
+        found: dict[Key, int] = {}
+        for row in self.tables["groups"].to_pylist():
+            key = (row["scale"], row["stage"], row["cycle"])
+            found[key] = max(found.get(key, 0), row["ramp_up_ns"] or 0)
+        return found
+
+    def ramp_share(self, cycle: Key) -> float:
+        """How long the load before ``cycle`` was, by the length of that."""
+        return self.ramps.get(cycle, 0) / max(self.longest.get(cycle, 0), 1)
+
+    @cached_property
     def finished(self) -> frozenset[Key]:
         return frozenset(key[:3] for key in self.ended)
+
+
+def segment_of(run: Rows, scale: int, cycle: int) -> int:
+    """The number of the population that a cycle had, among those of the run: one that was resumed has another one."""
+    found = [number for number, one in enumerate(run.run.segments) if one.scale == scale and one.first_cycle <= cycle]
+    return max(found, default=-1)
 
 
 def where(key: Key) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.read.commons.audit.rows import CYCLE, KIND, LATE_NS, Key, Rows, extremes_of, where
+from dsbench.read.stats.values import Ints
 
 _FEW: Final = 24
 """Counts of which one is odd in any run, and not all can be divided by three."""
@@ -17,18 +18,12 @@ _FEW: Final = 24
 
 def histograms(run: Rows) -> Iterator[str]:
     """As many transactions in the buckets as clients ended, with the same sum of times."""
-    buckets = run.tables["buckets"].filter(pc.field("measure") == "residence")
-    if not buckets.num_rows and any(values[0] + values[1] for values in run.ended.values()):
+    found = summed(run, "residence")
+    if not found and any(values[0] + values[1] for values in run.ended.values()):
         yield "there is no histogram"
         return
-    low, high, count = (buckets[name].to_numpy().astype(np.float64) for name in ("low_ns", "high_ns", "count"))
-    if (low > high).any():
+    if any(row["turned"] for row in found.values()):
         yield "a bucket ends before it begins"
-    floors, roofs = pa.array(low * count), pa.array(high * count)
-    summed = buckets.append_column("floor", floors).append_column("roof", roofs).group_by(list(KIND)).aggregate(
-        [("count", "sum"), ("floor", "sum"), ("roof", "sum"), ("low_ns", "min"), ("high_ns", "max")]
-    ) if buckets.num_rows else None  # fmt: skip
-    found = {tuple(row[key] for key in KIND): row for row in (summed.to_pylist() if summed is not None else [])}
     extremes = extremes_of(run)
     for key, (committed, rolled_back, spent, _failed) in run.ended.items():
         here = found.get(key)
@@ -45,15 +40,29 @@ def histograms(run: Rows) -> Iterator[str]:
             return
 
 
+def summed(run: Rows, measure: str) -> dict[Key, dict[str, Any]]:
+    """By kind, the buckets of ``measure`` added up: their count, the least and the greatest sum of their times, where
+    they begin and end, and whether one ends before it begins."""
+    buckets = run.tables["buckets"].filter(pc.field("measure") == measure)
+    if not buckets.num_rows:
+        return {}
+    low, high, count = (buckets[name].to_numpy().astype(np.float64) for name in ("low_ns", "high_ns", "count"))
+    more = {"floor": low * count, "roof": high * count, "turned": (low > high).astype(np.int64)}
+    for name, values in more.items():
+        buckets = buckets.append_column(name, pa.array(values))
+    whole = buckets.group_by(list(KIND)).aggregate(
+        [*((name, "sum") for name in ("count", "floor", "roof", "turned")), ("low_ns", "min"), ("high_ns", "max")]
+    )
+    return {tuple(row[key] for key in KIND): {**row, "turned": row["turned_sum"] > 0} for row in whole.to_pylist()}
+
+
 def buckets(run: Rows) -> Iterator[str]:
     """Buckets have the bounds that the client's histogram has, and no run counts in pairs."""
     rows = run.tables["buckets"].filter(pc.field("measure") == "residence")
     if not rows.num_rows:
         return
     low, high = (rows[name].to_numpy().astype(np.int64) for name in ("low_ns", "high_ns"))
-    # 2,048 buckets of a nanosecond, then twice as wide with each doubling; the least and the greatest time end them.
-    width = np.int64(1) << np.maximum(np.frexp(np.maximum(low, 1).astype(np.float64))[1] - 11, 0)
-    begin = low - low % width
+    begin, width = begins_of(low)
     ends = _ends(run)
     for row in rows.filter(pa.array((low != begin) | (high != begin + width - 1))).to_pylist():
         key = tuple(row[name] for name in KIND)
@@ -65,6 +74,14 @@ def buckets(run: Rows) -> Iterator[str]:
     common = int(np.gcd.reduce(rows["count"].to_numpy()))
     if rows.num_rows >= _FEW and common > 1:
         yield f"all counts of its histograms can be divided by {common}"
+
+
+def begins_of(low: Ints) -> tuple[Ints, Ints]:
+    """Where the buckets of a histogram begin that have times from ``low`` on, and how wide they are: 2,048 of a
+    nanosecond, then twice as wide with each doubling. The least and the greatest time of a client end its own."""
+    bits = np.frexp(np.maximum(low, 1).astype(np.float64))[1].astype(np.int64)
+    width = np.int64(1) << np.maximum(bits - 11, 0)
+    return low - low % width, width
 
 
 def _ends(run: Rows) -> dict[Key, tuple[set[int], set[int]]]:
@@ -97,9 +114,9 @@ def courses(run: Rows) -> Iterator[str]:
         key = (row["scale"], row["stage"], row["cycle"], row["group"])
         if key in run.durations and row["second_max"] * 1e9 > begun.get(key, 0) + run.durations[key] + LATE_NS:
             yield f"{where(key)} went on in second {row['second_max']}, after its end"
-    wrong = seconds.filter((pc.field("count") > 0) & (pc.field("p50_ns") > pc.field("max_ns")))
-    if wrong.num_rows:
-        yield "a median in the course lies above the greatest time"
+    for low, high in (("p50_ns", "p99_ns"), ("p99_ns", "max_ns")):
+        if seconds.filter((pc.field("count") > 0) & (pc.field(low) > pc.field(high))).num_rows:
+            yield "a quantile in the course lies above one that is larger"
 
 
 def greatest(run: Rows) -> Iterator[str]:
