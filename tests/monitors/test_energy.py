@@ -6,14 +6,19 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dsbench
+from dsbench.measure.monitors import Sampler
 from dsbench.measure.monitors.energy import Meter, Rapl
 from dsbench.read.choice import make_choice
+from dsbench.read.stats.resources import gains
 from dsbench.spec import RunSpec
 from dsbench.spec.trust import risks
 from fixtures.program import Program
+
+SECOND = 1_000_000_000
 
 
 def _zone(root: Path, zone: str, name: str, energy_uj: int, range_uj: int = 1_000_000_000) -> Path:
@@ -82,7 +87,8 @@ def test_a_meter_is_read_as_long_as_the_run_and_ended_with_it(tmp_path: Path) ->
     archive = dsbench.run("mock:", scales=(1,), cycles=2, duration=0.5, threads=1, power=command, out=tmp_path)
     assert not Path(f"/proc/{pid.read_text()}").exists()
     found = archive.evaluate()
-    assert found.energy[1].watts == pytest.approx(50.0, rel=0.5)
+    # By the meter's own clock, whatever the machine does besides.
+    assert found.energy[1].watts == pytest.approx(50.0, rel=1e-6)
     assert found.energy[1].of == "a meter"
     assert found.energy[1].joules_per_transaction > 0
     chosen = make_choice("joules-per-transaction").read(found).value
@@ -105,19 +111,63 @@ def test_a_meter_that_fails_is_one_clear_warning(code: str, why: str, tmp_path: 
     assert archive.evaluate().energy == {}
 
 
-def test_a_meter_that_falls_silent_is_no_reading() -> None:
-    now = [0.0]
-    meter = Meter("cat", clock=lambda: now[0])
+def _open_meter(now_ns: list[int]) -> Meter:
+    meter = Meter("cat", clock=lambda: now_ns[0])
     meter._process = type("Open", (), {"poll": lambda _: None})()  # type: ignore[assignment]
+    return meter
+
+
+def test_a_meter_that_falls_silent_is_no_reading() -> None:
+    now_ns = [0]
+    meter = _open_meter(now_ns)
     meter._take("100\n")
-    now[0] = 2.0
+    now_ns[0] = 2 * SECOND
     assert meter.sample() == [("energy", "J total", 200.0)]
     meter._take("10\n")
-    now[0] = 4.0
+    now_ns[0] = 4 * SECOND
     assert meter.sample() == [("energy", "J total", 220.0)]
-    now[0] = 13.0
+    now_ns[0] = 13 * SECOND
     assert meter.sample() == []
     assert len(meter.notes) == 1
+
+
+def test_power_is_that_of_the_meter_however_long_the_sampler_waits_for_a_cpu() -> None:
+    """The second sample is asked for after 2.00 s and made after 2.03 s, as on a machine without an idle CPU: 50 W for
+    2.03 s are 101.5 J, and 101.5 J in 2.00 s would be 50.75 W."""
+    now_ns, asked = [5 * SECOND], [0]
+    meter = _open_meter(now_ns)
+    meter._take("50\n")
+
+    def look() -> int:
+        """The clock of the sampler, which from the second time on waits for 30 ms after it has looked."""
+        seen = now_ns[0]
+        asked[0] += 1
+        now_ns[0] += 30_000_000 if asked[0] > 1 else 0
+        return seen
+
+    sampler = Sampler([meter], clock=look)
+    sampler._origin_ns = 5 * SECOND
+    sampler._take([meter])
+    now_ns[0] = 7 * SECOND
+    sampler._take([meter])
+    first, second = sampler._rows
+    assert (first["at_ns"], first["value"]) == (0, 0.0)
+    assert (second["at_ns"], second["value"]) == (2 * SECOND + 30_000_000, 101.5)
+    found = gains(np.array([0, 0]), np.array([first["at_ns"], second["at_ns"]]), np.array([0.0, 101.5]), 2 * SECOND)
+    assert found.gain[0] / found.span_s[0] == pytest.approx(50.0, rel=1e-12)
+
+
+def test_counters_of_cpus_are_dated_in_the_middle_of_their_reading(tmp_path: Path) -> None:
+    counter = _zone(tmp_path, "intel-rapl:0", "package-0", 0)
+    monitor = Rapl.readable(tmp_path)
+    assert monitor is not None
+    ticks = iter([10 * SECOND, 10 * SECOND + 4_000, 12 * SECOND, 12 * SECOND + 20_000])
+    monitor._clock = lambda: next(ticks)
+    sampler = Sampler([monitor])
+    sampler._take([monitor])
+    counter.write_text("100000000")
+    sampler._take([monitor])
+    assert [(row["at_ns"], row["value"]) for row in sampler._rows] == [(10 * SECOND + 2_000, 0.0), (12 * SECOND + 10_000, 100.0)]
 
 
 def test_what_a_meter_has_started_ends_with_it(tmp_path: Path) -> None:

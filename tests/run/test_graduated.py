@@ -47,7 +47,7 @@ def test_a_run_goes_from_its_capacity_to_idle(tmp_path: Path) -> None:
     assert tuple(one.level for one in grades) == GRADES
     assert grades[-1].achieved == 0
     assert isnan(grades[-1].p50_ms)
-    assert [one.watts for one in grades] == pytest.approx([40.0] * len(GRADES), rel=0.5)
+    assert [one.watts for one in grades] == pytest.approx([40.0] * len(GRADES), rel=1e-6)
     # The figures of the run are those of the full load alone.
     assert list(found.cycle_numbers[1]) == [1]
     overall = make_choice("transactions-per-joule").read(found).value

@@ -21,8 +21,9 @@ from dsbench.measure.monitors.monitor import Value
 
 POWERCAP: Final = Path("/sys/class/powercap")
 _PACKAGE, _MEMORY = "package", "dram"
-PATIENCE_S: Final = 10.0
+PATIENCE_S: Final = 10
 """How long a meter may be silent."""
+_SECOND_NS: Final = 1_000_000_000
 
 
 @dataclass
@@ -52,9 +53,11 @@ class Rapl:
 
     name = "rapl"
 
-    def __init__(self, zones: list[_Zone]) -> None:
+    def __init__(self, zones: list[_Zone], clock: Callable[[], int] = time.monotonic_ns) -> None:
         self.notes: list[str] = []
-        self._zones = zones
+        self._zones, self._clock = zones, clock
+        self.read_ns = 0
+        """When the last sample was read: in the middle of it, by ``clock``."""
         for zone in zones:
             zone.last_uj = int(zone.file.read_text())
 
@@ -76,8 +79,10 @@ class Rapl:
     def sample(self) -> list[Value]:
         """Joules since the monitor was made: of all, and of packages and memory where both are counted."""
         found: dict[str, float] = {}
+        began_ns = self._clock()
         for zone in self._zones:
             found[zone.domain] = found.get(zone.domain, 0.0) + zone.read() / 1e6
+        self.read_ns = (began_ns + self._clock()) // 2
         parts = {"energy of CPU packages": found[_PACKAGE]} | (
             {"energy of memory": found[_MEMORY]} if _MEMORY in found else {}
         )
@@ -99,7 +104,7 @@ class Meter:
     """A command that stays open and prints watts, a line for each reading. A reading holds until the next one."""
 
     command: str
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], int] = time.monotonic_ns
     name: str = "meter"
     notes: list[str] = field(default_factory=list)
     _process: subprocess.Popen[str] | None = None
@@ -107,9 +112,10 @@ class Meter:
     _joules: float = 0.0
     _watts: float = math.nan
     """Of the last reading."""
-    _at: float = 0.0
-    _since: float = 0.0
-    """When the last reading came; ``_at`` moves on with each sample."""
+    read_ns: int = 0
+    """Up to when the joules are counted: that of the last sample or reading, by ``clock``."""
+    _since_ns: int = 0
+    """When the last reading came."""
     _first: threading.Event = field(default_factory=threading.Event)
     _said: str = ""
     """The last line that is no reading."""
@@ -130,10 +136,10 @@ class Meter:
     def sample(self) -> list[Value]:
         """Joules since the first reading; nothing while there is none, and when the last one is old."""
         with self._lock:
-            now = self.clock()
-            if self._process is None or self._explain(now):
+            now_ns = self.clock()
+            if self._process is None or self._explain(now_ns):
                 return []
-            self._advance(now)
+            self._advance(now_ns)
             return [("energy", "J total", self._joules)]
 
     def end(self) -> None:
@@ -166,17 +172,17 @@ class Meter:
             if not 0 <= watts <= _MOST_WATTS:
                 self._said = line.strip() or self._said
                 return
-            now = self.clock()
+            now_ns = self.clock()
             if not math.isnan(self._watts):
-                self._advance(now)
-            self._watts, self._at, self._since = watts, now, now
+                self._advance(now_ns)
+            self._watts, self.read_ns, self._since_ns = watts, now_ns, now_ns
         self._first.set()
 
-    def _advance(self, now: float) -> None:
-        self._joules += self._watts * (now - self._at)
-        self._at = now
+    def _advance(self, now_ns: int) -> None:
+        self._joules += self._watts * (now_ns - self.read_ns) / _SECOND_NS
+        self.read_ns = now_ns
 
-    def _explain(self, now: float) -> bool:
+    def _explain(self, now_ns: int) -> bool:
         """Whether there is no reading that holds; then a note says why, once."""
         said = f": {self._said[:100]!r}" if self._said else ""
         status = self._process.poll() if self._process is not None else None
@@ -184,8 +190,8 @@ class Meter:
             self._note(f"it ended with status {status}{said}; it has to stay open and print watts, a line per reading")
         elif math.isnan(self._watts):
             self._note(f"it printed no number of watts{said}")
-        elif now - self._since > PATIENCE_S:
-            self._note(f"it printed nothing for {PATIENCE_S:.0f} s")
+        elif now_ns - self._since_ns > PATIENCE_S * _SECOND_NS:
+            self._note(f"it printed nothing for {PATIENCE_S} s")
         else:
             return False
         return True

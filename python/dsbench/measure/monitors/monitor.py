@@ -64,6 +64,16 @@ class Frequent(Protocol):
         """Looks once. It is cheap, and called from the thread that samples."""
 
 
+@runtime_checkable
+class Dated(Protocol):
+    """A monitor that knows at which moment its last sample was read: it counts by time, and whoever calls it may wait
+    for a CPU before or after."""
+
+    @property
+    def read_ns(self) -> int:
+        """By the clock ``time.monotonic_ns``."""
+
+
 class Queries(Protocol):
     """Administrative queries on the database under test."""
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from dsbench.measure.monitors.monitor import Around, Fleeting, Frequent, Lagging, Monitor
+from dsbench.measure.monitors.monitor import Around, Dated, Fleeting, Frequent, Lagging, Monitor
 
 T = TypeVar("T")
 
@@ -177,8 +177,9 @@ class Sampler:
 
     def _take(self, monitors: Sequence[Monitor]) -> None:
         for monitor in monitors:
-            at_ns = self._clock() - self._origin_ns
+            at_ns = self._clock()
             values = self._guarded(monitor, monitor.sample) or []
+            at_ns = (monitor.read_ns if isinstance(monitor, Dated) else at_ns) - self._origin_ns
             self._rows += [
                 {"at_ns": at_ns, "monitor": monitor.name, "metric": metric, "unit": unit, "value": float(value)}
                 for metric, unit, value in values
