@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from bench import __main__ as main  # noqa: E402
-from bench import cells, places, population, queries, results  # noqa: E402
+from bench import cells, places, population, queries, results, trials  # noqa: E402
 from bench.cells import Cell  # noqa: E402
 from bench.clients import BenchError, Client, Measured, run, sysbench_reaches  # noqa: E402
 from bench.peers import of_cell  # noqa: E402
@@ -234,3 +234,34 @@ def test_what_a_server_notes_is_taken_from_the_time_of_a_query() -> None:
     found = queries.measure("0.01")
     assert {kind for kind, _, _ in found} == set(queries.QUERIES)
     assert all(0 < server < ours for _, server, ours in found), "the client waits at least as long as the server works"
+
+
+def test_rounds_of_trials_tell_what_each_choice_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Tried:
+        """What is read of an archive whose trial chose to follow."""
+
+        def __init__(self, free: tuple[float, ...]) -> None:
+            self.run = self.spec = self.placement_tried = self
+            self.why, self.free_tps, self.follow_tps = "it has no server", free, (110.0,) * len(free)
+
+        def described(self) -> dict[str, str]:
+            return {"placement": "follow"}
+
+    def run(placement: str) -> object:
+        asked.append(placement)
+        return Tried((100.0, 102.0)) if placement == "try" else placement
+
+    rates = iter([80.0, 100.0, 90.0, 100.0])
+    monkeypatch.setattr(trials, "rate_of", lambda _archive: next(rates))
+    found = trials.watch(run, 2, lambda _one: None)
+    assert asked == ["try", "free", "follow", "try", "follow", "free"]
+    assert [(one.better, one.loss) for one in found] == [("follow", 0.0), ("free", pytest.approx(0.1))]
+    lines = trials.lines_of(found)
+    assert lines[2] == "| 1 | 2 | 101 | 110 | follow | 80 | 100 |"
+    assert lines[-2] == "follow reached more in 1 of 2; the trials chose it in 2, and the better placement in 1."
+    # Left out by following: 0 and 10 %; by staying free: 20 % and 0.
+    assert lines[-1].endswith("leave out 5.0% in the mean, always free 10.0%, always follow 5.0%.")
+    with pytest.raises(BenchError, match="it has no server"):
+        trials.watch(lambda _placement: Tried(()), 1, lambda _one: None)

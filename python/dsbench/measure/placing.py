@@ -67,7 +67,7 @@ def _find_obstacle(setting: Setting, cycle: Planned) -> str:
         "clients have several connections": spec.connections > 1,
         "the load does not end by time": not cycle.stage.repeated or not cycle.stage.timed,
         f"cycles of less than {_SHORTEST_S:g} s are too short for a trial": spec.duration < _SHORTEST_S,
-        "the engine has no server": setting.target.dialect.embedded,
+        "an embedded database works on its clients' threads": setting.target.dialect.embedded,
     }
     return next((why for why, holds in reasons.items() if holds), "")
 
