@@ -108,10 +108,13 @@ class Archive:
 
     def names(self) -> list[str]:
         """Names of its files, relative to the archive."""
-        if self.path.is_dir():
-            return folder.names(self.path)
+        return folder.names(self.path) if self.path.is_dir() else list(self._packed)
+
+    @cached_property
+    def _packed(self) -> tuple[str, ...]:
+        """Names of the files in a zip, which does not grow."""
         with packed.opened(self.path) as (_, files):
-            return sorted(files)
+            return tuple(sorted(files))
 
     @property
     def sealed(self) -> bool:
