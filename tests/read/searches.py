@@ -74,6 +74,42 @@ def _stalling(mean: float, every: float, still: float) -> Times:
     return times
 
 
+def _standing(mean: float, every: float, still: float) -> Times:
+    """One that stands still at random, ``every`` s on average, for an exponential time of ``still`` s on average.
+
+    It works through ``work time``, which does not go on while it stands still: there it is an M/M/1.
+    """
+
+    def times(arrivals: Floats, random: np.random.Generator) -> Floats:
+        number = int(arrivals[-1] / every * 2) + 20
+        begins = np.cumsum(random.exponential(every, number))
+        lengths = random.exponential(still, number)
+        begins = begins + np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
+        ends = begins + lengths
+        worked = begins - np.concatenate([[0.0], np.cumsum(lengths)[:-1]])  # Work time at which each begins.
+        before = np.searchsorted(begins, arrivals, side="right")
+        stood = np.concatenate([[0.0], np.cumsum(lengths)])
+        inside = np.maximum(np.concatenate([[0.0], ends])[before] - arrivals, 0.0)
+        due = arrivals - stood[before] + inside
+        done = due + _one(mean)(due, random)
+        return np.asarray(done + stood[np.searchsorted(worked, done, side="left")] - arrivals)
+
+    return times
+
+
+def _changing(mean: float, spread: float, every: float) -> Times:
+    """One whose speed is another one every ``every`` s: exp(N(0, ``spread``)) times as high. In ``work time``, which goes
+    as fast as it works, it is an M/M/1."""
+
+    def times(arrivals: Floats, random: np.random.Generator) -> Floats:
+        at = np.concatenate([[0.0], random.uniform(0, every) + every * np.arange(int(arrivals[-1] / every * 2) + 20)])
+        worked = np.concatenate([[0.0], np.cumsum(np.diff(at) * np.exp(random.normal(0, spread, at.size - 1)))])
+        due = np.interp(arrivals, at, worked)
+        return np.asarray(np.interp(due + _one(mean)(due, random), worked, at) - arrivals)
+
+    return times
+
+
 def _late(rate: float, mean: float, servers: int, limit_s: float) -> float:
     """Of M/M/c: W is 0 or exponential with c mu - x (Kleinrock, Queueing Systems I, 3.5), and R = W + a service."""
     mu, load = 1 / mean, rate * mean
@@ -107,6 +143,8 @@ SERVERS = {
     "M/M/4, 5 ms, p99=40ms": Server(_several(0.005, 4), 0.04, _crossing(lambda rate: _late(rate, 0.005, 4, 0.04), 800)),
     "M/M/4, 20 ms, p99=160ms": Server(_several(0.02, 4), 0.16, _crossing(lambda rate: _late(rate, 0.02, 4, 0.16), 200)),
     "M/M/1, 2 ms, still for 150 ms of 10 s, p99=100ms": Server(_stalling(0.002, 10.0, 0.15), 0.1, 213.9),
+    "M/M/1, 1 ms, still for 150 ms every 30 s, both at random, p99=50ms": Server(_standing(0.001, 30.0, 0.15), 0.05, 622.0),
+    "M/M/1, 1 ms, another speed every 10 s, by 5 %, p99=50ms": Server(_changing(0.001, 0.05, 10.0), 0.05, 857.0),
 }
 
 

@@ -80,6 +80,26 @@ def test_a_search_climbs_in_short_steps_and_falls_back_between() -> None:
     assert third.whole
 
 
+def test_a_step_in_which_the_program_stood_still_is_made_again() -> None:
+    wanted = [(ALLOWED, LIMIT_S)]
+    kept = Step(1000, 2, 2000, 0, whole=False)
+    spoilt = Step(1300, 2, 2600, 2600, whole=False, spoilt=True)
+    again = next_step([[kept, spoilt]], wanted, SEARCH, 1000.0)
+    assert again is not None
+    assert again.rate == pytest.approx(1300)
+    first = next_step([[Step(1000, 2, 2000, 2000, whole=False, spoilt=True)]], wanted, SEARCH, 5.0)
+    assert first is not None
+    assert first.rate == 1000
+
+
+def test_such_a_step_takes_its_time_and_counts_for_nothing() -> None:
+    line = exact([480, 490, 495, 505, 510, 520], 500, 30)
+    spoilt = Step(470, 10, 4700, 4700, spoilt=True)
+    assert estimate([*line, spoilt], ALLOWED, 30 / 500) == estimate(line, ALLOWED, 30 / 500)
+    most = int(SEARCH.budget_s / (10 + SEARCH.between_s))
+    assert next_step([[spoilt] * most], [(ALLOWED, LIMIT_S)], SEARCH, 470.0) is None
+
+
 def test_a_slow_server_gets_short_steps_that_are_long_enough() -> None:
     step = next_step([[]], [(0.01, 1.0)], SEARCH, 50.0)
     assert step is not None

@@ -166,6 +166,10 @@ _TABLES: Final = (
                 "for others.", "%",
             ),
             Column("ramp_up_ns", "uint64", "Load before the cycle's start, which is not recorded.", "ns"),
+            Column(
+                "still_ns", "uint64", "How long within the cycle the program that makes the load stood still, if "
+                "longer than 0.25 s; of several nodes the longest time.", "ns", "max",
+            ),
         ),
     ),
     Table(

@@ -16,6 +16,7 @@ from dsbench.measure.plan import Planned
 from dsbench.read.rows import RunRows
 from dsbench.read.stats.capacity import SHORT, next_step
 from dsbench.read.subjects.load import Load, read_loads, search_of
+from dsbench.spec.objective import ROUNDS
 from dsbench.spec.run import GRADES, TRIALS
 
 _BEGIN: Final = 0.6
@@ -57,6 +58,7 @@ def search_capacity(
             break
         yield replace(next(planned), rate=_round(step.rate), duration=round(step.seconds, 3))
         load = _read(setting, scale)
+        _say_spoilt(setting, scale, load)
     if load is None or load.capacity is None:
         words = f"scale {scale}: {load.words if load else 'no cycle was finished'}"
         remedy = "name a longer time, a longer --duration or more --threads" if load else "see the log"
@@ -67,11 +69,29 @@ def search_capacity(
     if spec.graduated:
         yield from _grade(setting, scale, planned, rate)
         return
-    for _ in range(spec.cycles):
-        yield replace(next(planned), rate=rate, duration=spec.duration)
-    load = _read(setting, scale)
-    if load:
-        journal.say(f"scale {scale}: {load.words}, with {spec.cycles} more cycles at {rate:,.6g}/s")
+    yield from _repeat(setting, scale, planned, rate)
+
+
+def _repeat(setting: Setting, scale: int, planned: Iterator[Planned], rate: float) -> Iterator[Planned]:
+    """Cycles at the ``rate`` that a search found; once more, lower, where most of them miss the objective."""
+    spec = setting.spec
+    for _ in range(ROUNDS):
+        for _ in range(spec.cycles):
+            yield replace(next(planned), rate=rate, duration=spec.duration)
+        load = _read(setting, scale)
+        if load is None:
+            return
+        setting.journal.say(f"scale {scale}: {load.words}, with {spec.cycles} more cycles at {rate:,.6g}/s")
+        if not load.lower:
+            return
+        rate = _round(load.lower)
+
+
+def _say_spoilt(setting: Setting, scale: int, load: Load | None) -> None:
+    last = load.tried[-1] if load else None
+    if last and last.still_s:
+        words = f"dsbench stood still for {last.still_s:.2g} s of it: it is left out of the search"
+        setting.journal.say(f"scale {scale}, cycle {last.cycle}: {words}")
 
 
 def _round(rate: float) -> float:

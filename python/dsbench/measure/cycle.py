@@ -411,7 +411,8 @@ def _write(setting: Setting, key: dict[str, Any], measured: _Measured, level: in
         if setting.spec.nodes:
             writer.rows("nodes", name, [{**key, **_node_row(part)} for part in parts])
         rows = group_rows(measured.load, measured.whole)
-        writer.rows("groups", name, [{**key, **row, "level": level} for row in rows])
+        still_ns = max((part.found.course.still_ns for part in parts if part.found and not part.why), default=0)
+        writer.rows("groups", name, [{**key, **row, "level": level, "still_ns": still_ns} for row in rows])
         write_cycle(writer, name, Names(setting.bench.kinds, measured.load.groups, setting.bench.statements), results)
     except BaseException:
         if not writer.has("cycles", name):

@@ -21,6 +21,7 @@ from dsbench.read.stats.histogram import quantile_interval
 from dsbench.read.stats.precision import FEWEST
 from dsbench.read.stats.values import ScaleResult
 from dsbench.read.subjects.legs import LegResult, highest_leg, shortest_leg
+from dsbench.read.subjects.load import REMEDY
 
 _SAME: Final = 1.25
 """Rates that differ by less than so many times are called the same."""
@@ -51,10 +52,22 @@ def answer(evaluation: Evaluation, run: RunRecord) -> Answer:
     found = best(evaluation)
     foreign = limit(found, run) if found is not None else None
     dangers = [foreign.words] if foreign is not None and foreign.foreign else []
+    dangers += _say_open(evaluation)
     dangers = [words[0].upper() + words[1:] + "." for words in dangers] + warnings(evaluation, run)
     return Answer(
         say(evaluation, run), describe(evaluation, run), dangers, tiles(evaluation, run), _say_why(found, foreign)
     )
+
+
+def _say_open(evaluation: Evaluation) -> list[str]:
+    """Why the rate that a search found has no interval, and what mends that."""
+    top = highest(evaluation)
+    load = evaluation.load.get(top.scale) if top is not None else None
+    if load is None or not load.is_open:
+        return []
+    why = load.against or "no cycle lies far enough from it"
+    end = "this rate has no interval" if load.ends.startswith("no") else "one end of its interval is not known"
+    return [f"{end}: {why}; {REMEDY}"]
 
 
 def _say_why(found: Best | None, limited: Limit | None) -> str:

@@ -16,6 +16,8 @@ _HOW: Final = "write p99=20ms, p99.9=1s, KIND.p90=5s or failed=0.1%; several wit
 _LONGEST_S: Final = 3600.0
 SEARCH_DURATIONS: Final = 30
 """Durations of a cycle that all cycles of a search take at most, at each scale."""
+ROUNDS: Final = 2
+"""How often the cycles after a search are made at most: once more, lower, where most of the first ones miss."""
 
 
 @dataclass(frozen=True)

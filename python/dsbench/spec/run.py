@@ -14,7 +14,7 @@ from dsbench.spec import checks
 from dsbench.spec.checks import PEAK_THREADS, PROBES
 from dsbench.spec.clients import DRIVERS, OWN, PEERS
 from dsbench.spec.legs import Leg, legs
-from dsbench.spec.objective import Objective, objectives
+from dsbench.spec.objective import ROUNDS, Objective, objectives
 from dsbench.spec.target import Frozen, Target
 from dsbench.spec.words import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About, per_cent, seconds
 
@@ -473,7 +473,7 @@ class RunSpec(Frozen):
         """Cycles of a series at most."""
         levels = len(GRADES) if self.graduated else 1
         if self.objective:
-            return self.most_cycles + self.cycles * levels
+            return self.most_cycles + self.cycles * (levels if self.graduated else ROUNDS)
         if self.graduated:
             return self.cycles * levels
         return self.cycles if self.precision is None else self.most_cycles

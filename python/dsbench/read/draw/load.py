@@ -52,7 +52,7 @@ def _rows(name: str, one: Load, at: int) -> list[Row]:
     return [
         {"of": name, "rate": tried.achieved, "demanded": tried.demanded, "ms": tried.quantiles_ms[at],
          "cycle": tried.cycle, "keeps": "yes" if tried.keeps else "no"}
-        for tried in one.tried if isfinite(tried.quantiles_ms[at]) and tried.quantiles_ms[at] > 0
+        for tried in one.counted if isfinite(tried.quantiles_ms[at]) and tried.quantiles_ms[at] > 0
     ]  # fmt: skip
 
 

@@ -83,6 +83,9 @@ def rates(comparison: Comparison, section: Section, form: Form = "log") -> Spec 
     note = f"{middle}; bars: minimum to maximum of the cycles; marks of one scale stand side by side"
     what = "transaction rate [tps]" if section.measure == "tps" else f"New-Orders per minute ({section.measure})"
     headline = f"Transaction rates of {comparison.extent}"
+    if section.searched:
+        note = "highest rates with the objective; bars: 95 % intervals of the searches, where they are known"
+        what, headline = "highest rate [tps]", f"Highest rates of {comparison.extent}"
     runs = [one for side in comparison.sides for one in side.runs]
     sizes = [{row.scale: row.database_size_gb for row in one.scales} for side in section.evaluations for one in side]
     return compared(
@@ -98,9 +101,10 @@ def relative(comparison: Comparison, section: Section) -> Spec | None:
         return None
     values = [value for curve in spans for span in curve.values() for value in span if value > 0]
     notes = _notes(section, f"bars: 95 % interval {basis(section)}")
+    what = "Capacities" if section.searched else "Rates"
     return compared(
-        comparison.labels, spans, f"Rates relative to {comparison.labels[0]}", notes, level=1.0,
-        title="relative rate", form="linear" if max(values) / min(values) < 10 else "log",
+        comparison.labels, spans, f"{what} relative to {comparison.labels[0]}", notes, level=1.0,
+        title=f"relative {section.figure}", form="linear" if max(values) / min(values) < 10 else "log",
     )
 
 
@@ -165,8 +169,9 @@ def over_threads(comparison: Comparison) -> Spec | None:
         for label, points in curves.items() for threads, found in sorted(points.items())
         for middle, low, high in [found[scale]]
     ]  # fmt: skip
-    measure = comparison.sections[-1].measure
-    y = ValueAxis.linear("transaction rate [tps]" if measure == "tps" else measure, [row["high"] for row in rows])
+    last = comparison.sections[-1]
+    rate = "highest rate [tps]" if last.searched else "transaction rate [tps]"
+    y = ValueAxis.linear(rate if last.measure == "tps" else last.measure, [row["high"] for row in rows])
     x, names, base = across(rows, "threads"), list(curves), alt.Chart(alt.NamedData("threads"))
     look = looks(names)
     return finish(
@@ -204,7 +209,11 @@ def _by_threads(comparison: Comparison) -> dict[str, dict[int, Mapping[int, Span
 
 
 def _cycles(one: Evaluation, section: Section, scale: int) -> Sequence[float]:
-    """The rates of the cycles in what ``section`` counts; empty where the scale is missing."""
+    """The rates of the cycles in what ``section`` counts; empty where the scale is missing. Of a search the ends of
+    the capacity's interval, or the capacity itself."""
+    if section.searched:
+        found = one.load[scale].capacity if scale in one.load else None
+        return [end if 0 < end < math.inf else found.rate for end in (found.low, found.high)] if found else ()
     if section.measure != "tps":
         return one.nopm[scale].by_cycle if scale in one.nopm else ()
     rates_tps: Sequence[float] = one.cycle_rates.get(scale, np.empty(0)).tolist()

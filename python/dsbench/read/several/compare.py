@@ -19,8 +19,10 @@ from dsbench.read.several.settings import OF_WORKLOAD, SAYS_NOTHING, described, 
 from dsbench.read.several.stages import Stages, by_stage
 from dsbench.read.stats.comparison import (
     Compared,
+    Known,
     Run,
     compare,
+    compare_known,
     differing,
     dsi_of_runs,
     dsi_parts,
@@ -63,6 +65,24 @@ class Section:
     compared: tuple[Compared, ...]
     bases: tuple[int, ...]
     """Of each side the number of the one that it is divided by."""
+    searched: bool = False
+    """Whether all sides searched the highest rate with an objective: it is compared, and not the rates of cycles."""
+
+    @property
+    def figure(self) -> str:
+        """What is divided: ``rate`` or ``capacity``."""
+        return "capacity" if self.searched else "rate"
+
+    def capacity(self, side: int, scale: int) -> Interval:
+        """The highest rate with the objective, in the median over the runs of ``side``, whose bounds are nan for
+        several; nan where none is known."""
+        found = [known[scale] for one in self.evaluations[side] if scale in (known := _known(one))]
+        return found[0] if len(found) == 1 else Interval(_median([one.value for one in found]), np.nan, np.nan, LEVEL)
+
+    def objectives(self, side: int) -> str:
+        """What the highest rate of ``side`` has to keep: ``99 % below 20 ms``."""
+        found = [load.objective.words for one in self.evaluations[side] for load in one.load.values()]
+        return " or ".join(dict.fromkeys(found))
 
     @property
     def scales(self) -> list[int]:
@@ -325,12 +345,23 @@ def _section(heading: str, evaluations: Sequence[tuple[Evaluation, ...]], bases:
     kinds = {found.label for one in every for found in one.nopm.values()}
     orders = bool(kinds) and all(set(one.nopm) >= set(one.cycle_rates) for one in every)
     measure = (kinds.pop() if len(kinds) == 1 else "NOPM") if orders else "tps"
-    rates = [[_sound(one, counted=orders) for one in side] for side in evaluations]
+    searched = bool(every) and all(one.load for one in every)
     compared: dict[int, Compared] = {}
     for base in dict.fromkeys(bases):  # The first of each setup, which compares its own.
         own = [at for at, other in enumerate(bases) if other == base]
-        compared |= zip(own, compare([rates[at] for at in own]), strict=True)
-    return Section(heading, measure, tuple(evaluations), tuple(compared[at] for at in range(len(rates))), bases)
+        found = (
+            compare_known([[_known(one) for one in evaluations[at]] for at in own]) if searched else
+            compare([[_sound(one, counted=orders) for one in evaluations[at]] for at in own])
+        )  # fmt: skip
+        compared |= zip(own, found, strict=True)
+    columns = tuple(compared[at] for at in range(len(evaluations)))
+    return Section(heading, "tps" if searched else measure, tuple(evaluations), columns, bases, searched)
+
+
+def _known(one: Evaluation) -> Known:
+    """The highest rate with the objective by scale, where one was found, without scales whose check failed."""
+    found = {x: load.capacity for x, load in one.load.items() if load.capacity and x not in one.void_scales}
+    return {x: Interval(capacity.rate, capacity.low, capacity.high, LEVEL) for x, capacity in found.items()}
 
 
 def _sound(one: Evaluation, *, counted: bool) -> Run:
@@ -374,7 +405,8 @@ def basis(section: Section) -> str:
     columns = max(map(section.bases.count, section.bases)) - 1
     together = f"; {LEVEL:.0%} for all {columns} columns of a row together (Bonferroni)" if columns > 1 else ""
     if not section.compared[0].repeated:
-        return f"over the cycles of one run each: the spread between runs is not in it{together}"
+        what = "of one search each" if section.searched else "over the cycles of one run each"
+        return f"{what}: the spread between runs is not in it{together}"
     counts = [len(side) for side in section.evaluations]
     alike = "; a column of one run is taken to scatter as the others do" if min(counts) == 1 else ""
     numbers = " + ".join(map(str, counts))
@@ -399,7 +431,7 @@ def _verdict(comparison: Comparison, section: Section, number: int, first: str) 
     factor = one.overall or next(iter(sound.values()))
     at = f" at scale {next(iter(sound))}" if len(sound) == 1 else over
     within = f" [{factor.low:.2f}, {factor.high:.2f}]" if isfinite(factor.low) else ""
-    figure = f"{factor.value:.2f} times the rate of {first}{within}{at}"
+    figure = f"{factor.value:.2f} times the {section.figure} of {first}{within}{at}"
     both = [*section.evaluations[section.bases[number]], *section.evaluations[number]]
     void = sorted({x for found in both for x in found.void_scales})
     more = f"; without scale {', '.join(map(str, void))}, whose check failed" if void else ""
@@ -412,7 +444,7 @@ def _verdict(comparison: Comparison, section: Section, number: int, first: str) 
 
 def _words(comparison: Comparison, section: Section, number: int, factor: Interval, figure: str) -> str:
     differs = factor.low > 1 or factor.high < 1
-    word = "faster" if factor.value > 1 else "slower"
+    word = ("more" if factor.value > 1 else "less") if section.searched else "faster" if factor.value > 1 else "slower"
     if section.compared[number].repeated:
         if not isfinite(factor.low):
             return f"{figure}: no verdict, no run was repeated at these scales"
@@ -420,7 +452,9 @@ def _words(comparison: Comparison, section: Section, number: int, factor: Interv
     if number in comparison.alike:
         return f"{figure} with the same settings: so far may two runs lie apart here, whatever is changed"
     if not isfinite(factor.low):
-        return f"{figure}: no interval, no verdict below {FEWEST} cycles of each scale that commit"
+        without = "no verdict: the steps of a search tell no interval" if section.searched else \
+            f"no interval, no verdict below {FEWEST} cycles of each scale that commit"
+        return f"{figure}: {without}"
     if not differs:
         return f"no difference seen: {figure}"
     return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import isfinite
+from math import isfinite, isnan
 from typing import Any, Final
 
 from dsbench.read.blocks import Answer, Column, Ratio, Table
@@ -13,6 +13,7 @@ from dsbench.read.several.compare import Comparison, Section, basis
 from dsbench.read.several.stages import FASTER, SLOWER
 from dsbench.read.stats.precision import FEWEST
 from dsbench.read.stats.values import Interval
+from dsbench.read.subjects.load import say_ends, say_rate
 
 _MOST_WITH_INTERVALS: Final = 3
 """Columns of a terminal's table in which intervals stand."""
@@ -26,8 +27,10 @@ def answer(comparison: Comparison) -> Answer:
         about += f"; grey: less than {FASTER - 1:.0%} apart"
     elif sections:
         known = any(isfinite(one.low) for one in _factors(sections[0]).values())
+        without = "no intervals: the steps of the searches do not tell them" if sections[0].searched else \
+            f"no intervals below {FEWEST} cycles of each scale"
         about += f"; grey: not told apart; 95 % intervals {basis(sections[0])}" if known else \
-            f"; no intervals below {FEWEST} cycles of each scale; grey: less than {FASTER - 1:.0%} apart"
+            f"; {without}; grey: less than {FASTER - 1:.0%} apart"
     if comparison.alike and len(comparison.sides) > 2:
         same = _join(_labels(comparison)[at] for at in sorted(comparison.alike))
         about += f"; {same} has the settings of the first: what lies between them is chance"
@@ -66,7 +69,8 @@ def _say(comparison: Comparison, sections: Sequence[Section]) -> str:
     if comparison.stages.staged:
         return _say_stages(comparison)
     if not sections:
-        return "No scale has a rate on both sides."
+        searched = comparison.sections[0].searched
+        return f"No scale has a {'highest rate with the objective' if searched else 'rate'} on both sides."
     if len(sections) == 1 and len(comparison.sides) == 2:
         return _say_pair(comparison, sections[0])
     found = {(number, at): factor for number, one in enumerate(sections) for at, factor in _factors(one).items()}
@@ -78,11 +82,14 @@ def _say(comparison: Comparison, sections: Sequence[Section]) -> str:
         section = sections[key[0]]
         base = _labels(comparison)[section.bases[key[1]]]
         where = f" with {section.heading}" if len(comparison.sections) > 1 else ""
-        return f"{_labels(comparison)[key[1]]} is {word}{where}, {apart[key].value:.2f} times as fast as {base}"
+        if section.searched:
+            most = f"has the {'highest' if word == 'fastest' else 'lowest'} capacity"
+            return f"{_labels(comparison)[key[1]]} {most}{where}, {apart[key].value:.2f} times that of {base}"
+        return f"{_labels(comparison)[key[1]]} is the {word}{where}, {apart[key].value:.2f} times as fast as {base}"
 
     best, worst = (pick(apart, key=lambda key: apart[key].value) for pick in (max, min))
-    said = [who(best, "the fastest")] if apart[best].value > 1 else []
-    said += [who(worst, "the slowest")] if apart[worst].value < 1 else []
+    said = [who(best, "fastest")] if apart[best].value > 1 else []
+    said += [who(worst, "slowest")] if apart[worst].value < 1 else []
     return f"{'; '.join(said)}."
 
 
@@ -92,23 +99,53 @@ def _say_pair(comparison: Comparison, section: Section) -> str:
     scales = {x: one for x, one in section.compared[at].relative.items() if isfinite(one.value)}
     over = f" over scales {min(scales):,} to {max(scales):,}" if len(scales) > 1 else f" at scale {min(scales):,}"
     within = f" ({factor.low:.2f} to {factor.high:.2f})" if isfinite(factor.low) else ""
-    figure = f"{factor.value:.2f} times as fast as {base}{within}{over}"
+    figure = f"{_times(section, f'{factor.value:.2f}', base)}{within}{over}"
     if at in comparison.alike:
-        return f"Two runs of the same settings: one is {figure}."
+        return f"Two runs of the same settings: one {figure}."
+    if section.searched and len(scales) == 1:
+        return _say_capacities(section, at, factor, (other, base), figure)
     apart = {x: one.value > 1 for x, one in scales.items() if one.low > 1 or one.high < 1}
     if not isfinite(factor.low):
-        return f"{other} is {figure}; so few cycles do not tell chance apart."
+        few = "the searches tell no interval" if section.searched else "so few cycles do not tell chance apart"
+        return f"{other} {figure}; {few}."
     if not apart and factor.holds_one:
-        return f"No difference was seen: {other} is {figure}."
+        return f"No difference was seen: {other} {figure}."
     if 0 < len(apart) < len(scales):
-        return _say_where(other, base, apart, scales)
+        return _say_where(section, (other, base), apart, scales)
     if len(set(apart.values())) > 1:
         faster, slower = (listed(x for x, up in apart.items() if up is wanted) for wanted in (True, False))
+        if section.searched:
+            return f"{other} has a higher capacity than {base} at scale {faster}, and a lower one at scale {slower}."
         return f"{other} is faster than {base} at scale {faster}, and slower at scale {slower}."
-    return f"{other} is {figure}."
+    return f"{other} {figure}."
 
 
-def _say_where(other: str, base: str, apart: Mapping[int, bool], scales: Mapping[int, Interval]) -> str:
+def _times(section: Section, times: str, base: str) -> str:
+    """``is 1.20 times as fast as A``."""
+    return f"has {times} times the capacity of {base}" if section.searched else f"is {times} times as fast as {base}"
+
+
+def _say_capacities(section: Section, at: int, factor: Interval, names: tuple[str, str], figure: str) -> str:
+    """Of one scale the quotient, and both capacities with their intervals or what there is of one."""
+    (scale,) = (x for x, one in section.compared[at].relative.items() if isfinite(one.value))
+    ours, theirs = (say_capacity(section.capacity(side, scale), " tps") for side in (at, section.bases[at]))
+    kept, other = (section.objectives(side) for side in (at, section.bases[at]))
+    rates = f"{ours} against {theirs}, with {kept}" if kept == other else \
+        f"{ours} with {kept} against {theirs} with {other}"
+    seen = isfinite(factor.low) and factor.holds_one
+    return f"{'No difference was seen: ' if seen else ''}{names[0]} {figure}: {rates}."
+
+
+def say_capacity(found: Interval, unit: str = "") -> str:
+    """``6,200 (5,900 to 6,450)``; an end that is not known is told, but for the median of several runs."""
+    if not isfinite(found.value):
+        return "not known"
+    return say_rate(found.value) + unit + ("" if isnan(found.low) else f" ({say_ends(found.low, found.high)})")
+
+
+def _say_where(
+    section: Section, names: tuple[str, str], apart: Mapping[int, bool], scales: Mapping[int, Interval]
+) -> str:
     """At which scales the two differ, where they do not at all of them."""
     values = [scales[x].value for x in apart]
     low, high = f"{min(values):.2f}", f"{max(values):.2f}"
@@ -121,7 +158,7 @@ def _say_where(other: str, base: str, apart: Mapping[int, bool], scales: Mapping
         where = f"up to scale {first[-1]:,}; above, the two are not told apart"
     else:
         where = f"at scale {listed(apart)}; elsewhere, the two are not told apart"
-    return f"{other} is {times} times as fast as {base} {where}."
+    return f"{names[0]} {_times(section, times, names[1])} {where}."
 
 
 def _say_stages(comparison: Comparison) -> str:
@@ -203,7 +240,8 @@ def _tabulate_scales(comparison: Comparison, sections: Sequence[Section], names:
         heads = [*[Column("", left=True)] * several, Column("scale", left=True), *(Column(names[at]) for at in sides)]
         shown = [[Ratio(cell.value, cell.low, cell.high, brief=True) if narrow and isinstance(cell, Ratio) else cell
                   for cell in row] for row in rows]  # fmt: skip
-        yield Table("relative rates; ▲ faster, ▼ slower, without a sign not told apart", heads, shown)
+        what = "relative capacities; ▲ more, ▼ less" if sections[0].searched else "relative rates; ▲ faster, ▼ slower"
+        yield Table(f"{what}, without a sign not told apart", heads, shown)
 
 
 def _tabulate_stages(comparison: Comparison, names: Sequence[str]) -> Iterator[Table]:

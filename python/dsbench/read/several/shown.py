@@ -20,7 +20,7 @@ from dsbench.read.html import render_document
 from dsbench.read.several import bounds, causes, queries, stages
 from dsbench.read.several.compare import TIMES, Comparison, Section, basis, verdicts
 from dsbench.read.several.files import make_files
-from dsbench.read.several.relative import answer, tell_relative
+from dsbench.read.several.relative import answer, say_capacity, tell_relative
 from dsbench.read.several.settings import OF_SERVER
 from dsbench.read.stats.values import Interval
 from dsbench.read.subject import Values
@@ -31,7 +31,7 @@ STEM: Final = "comparison"
 _MEAN: Final = (
     "mean: the mean of the factors along lg scale, over the scales that an archive has in common with the first"
 )
-_VERDICTS: Final = ("faster", "slower", "no difference")
+_VERDICTS: Final = ("faster", "slower", "more", "less", "no difference")
 _LETTERS: Final = 40
 """Of a value that a terminal shows; a page shows ``_WIDE``."""
 _WIDE: Final = 200
@@ -66,7 +66,8 @@ def tell(comparison: Comparison, drawn: Mapping[str, Spec] | None = None) -> Ite
     yield Terms(list(zip(names, labels, strict=True)) if brief and not comparison.stages.staged else [])
     sides = tuple(" ".join(pair) for pair in zip(letters, labels, strict=True)) if brief else labels
     relative = list(tell_relative(comparison, sides if comparison.stages.staged else names, brief=brief))
-    yield from relative if brief else [Part("Relative rates", relative, key="relative")] * bool(relative)
+    heading = "Relative capacities" if comparison.sections[-1].searched else "Relative rates"
+    yield from relative if brief else [Part(heading, relative, key="relative")] * bool(relative)
     apart = list(comparison.apart())
     if others := [line for line in comparison.warnings() if line not in apart]:
         yield Part("Warnings", [Notices(list(_notices(comparison, others, names)))], key="warnings")
@@ -146,13 +147,17 @@ def _tell_section(section: Section, names: Sequence[str]) -> Iterator[Block]:
 
     several = any(len(side) > 1 for side in section.evaluations)
     of = "geometric mean of the runs' medians" if several else "median over the cycles"
-    rates = [[str(scale), *(one.medians.get(scale) for one in section.compared)] for scale in section.scales]
+    rates = [[str(scale), *(_show_rate(section, at, scale) for at in sides)] for scale in section.scales]
     indices = [["DSI", *(_index(section.dsi(at)) for at in sides)]] if section.measure == "tps" else []
     spans = ["of scales", *(f"{min(m)}–{max(m)}" if (m := one.medians) else NONE for one in section.compared)]
     falls = [describe_cutoff(side[0]) if side else (NONE, NONE) for side in section.evaluations]
     shown = [["cut-off, scales", *(scales for scales, _ in falls)], ["cut-off, GB", *(sizes for _, sizes in falls)]]
     cutoffs = shown if any(scales != NONE for scales, _ in falls) else []
-    yield table(f"rate, {of}, {section.measure}", [*rates, *indices, spans, *cutoffs])
+    title = f"rate, {of}, {section.measure}"
+    if section.searched:
+        kept = " or ".join(dict.fromkeys(section.objectives(at) for at in sides))
+        title = f"highest rate with {kept}, {'median of the runs, ' if several else ''}tps"
+    yield table(title, [*rates, *indices, spans, *cutoffs])
     reference = " and ".join(names[base] for base in dict.fromkeys(section.bases))
     parts = [section.dsi_parts(at) for at in sides]
     if section.measure == "tps" and any(parts):
@@ -174,6 +179,13 @@ def _tell_section(section: Section, names: Sequence[str]) -> Iterator[Block]:
     yield table("failed attempts", failed, form=".1%")
     checks = [[str(scale), *(_check(section, at, scale) for at in sides)] for scale in section.begun]
     yield table("check of the database", checks)
+
+
+def _show_rate(section: Section, side: int, scale: int) -> str | float | None:
+    """That of a search with its interval, or what there is of one."""
+    if section.searched:
+        return say_capacity(section.capacity(side, scale))
+    return section.compared[side].medians.get(scale)
 
 
 def _show_time(found: Interval) -> str:
@@ -362,7 +374,8 @@ def _side(comparison: Comparison, section: Section, at: int) -> dict[str, Any]:
         "relative_mean": _interval(one.overall),
         "scales": {
             str(scale): {
-                "rate_median_tps" if section.measure == "tps" else "nopm_median": one.medians.get(scale),
+                _key_of(section): one.medians.get(scale),
+                **({"capacity": _interval(section.capacity(at, scale))} if section.searched else {}),
                 "relative": _interval(one.relative.get(scale)),
                 "within_noise": scale in one.relative and one.relative[scale].holds_one,
                 "times_ms": {name: finite(section.time_ms(at, scale, q)) for q, name in TIMES.items()},
@@ -373,6 +386,11 @@ def _side(comparison: Comparison, section: Section, at: int) -> dict[str, Any]:
             for scale in section.begun if any(row.scale == scale for found in runs for row in found.scales)
         },
     }  # fmt: skip
+
+
+def _key_of(section: Section) -> str:
+    """What the rate of a scale is called in the document."""
+    return "capacity_tps" if section.searched else "rate_median_tps" if section.measure == "tps" else "nopm_median"
 
 
 def _cutoff(runs: Sequence[Evaluation]) -> dict[str, Any] | None:

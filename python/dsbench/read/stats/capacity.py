@@ -1,8 +1,9 @@
 """The highest rate at which an objective holds: where to look for it, and how sure it is.
 
 An open loop at a rate x has a share f(x) of transactions that miss the objective; the capacity is the rate where f is
-the share that it allows, q. Near it logit f is close to a straight line in lg x: the waiting time of a queue with
-exponential times has an exponential tail, P(W > t) = C exp(-(c mu - x) t) (Kleinrock, Queueing Systems I, 3.5).
+the share that it allows, q. Near it logit f is close to a straight line in x: the waiting time of a queue with
+exponential times has an exponential tail, P(W > t) = C exp(-(c mu - x) t) (Kleinrock, Queueing Systems I, 3.5). The
+curve of a server that stalls now and then is bent more: about 1 / (1 - x / (c mu)). So steps far away do not count.
 
 Misses come in clusters, those of one congestion, so that counts scatter more than binomial ones. They are taken for
 negative binomial with variance phi times the mean, phi estimated with the rest; the interval is that of the profile
@@ -30,11 +31,23 @@ CLUSTERS: Final = 15
 """Clusters of misses that were expected near the capacity before a search may end."""
 SHORT: Final = 0.2
 """Length of a step that looks for the region, relatively to a whole one."""
+_POINTS: Final = 97
+"""Rates at which the profile is computed."""
+_WINDOWS: Final = (1, 3)
+"""Widths of the range in which the ends of the interval are looked for, the second where the first has none."""
+_FARTHEST: Final = 1.6
+"""Of ln rate: ends of an interval that lie farther are not known."""
+_LEAST_FREE: Final = 1.0
+"""Degrees of freedom of the interval, at least."""
 _CUT: Final = 0.98
 """Level of the profile likelihood. A search ends when its interval is narrow, which makes it too narrow: this level
 covers the capacity in 95 % of simulated searches and more."""
 _NEAR: Final = 2.5
 """Steps whose expected logit is so near to that of the allowed share count for the fit."""
+_BESIDE: Final = 0.1
+"""But those within this of ln rate always: where cycles differ by more than their rates, few of them make any slope."""
+_BAND: Final = 0.5
+"""And of ln rate: beyond it the line does not hold."""
 _SPREAD: Final = 1.5
 """Standard deviation of ln slope around its expectation."""
 _FAR: Final = 4.0
@@ -67,6 +80,8 @@ class Step:
     """Those that missed the objective."""
     whole: bool = True
     """Whether it counts for the capacity, and does not only look for the region."""
+    spoilt: bool = False
+    """Whether what made the load stood still: then its misses are not the server's, and it counts for nothing."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +114,7 @@ def estimate(steps: Sequence[Step], allowed: float, limit_s: float = 0.0) -> Cap
 
     ``limit_s``: the longest time of the objective, from which the slope is expected; 0 for other objectives.
     """
-    known = [step for step in steps if step.count]
+    known = [step for step in steps if step.count and not step.spoilt]
     # Short steps only look for the region: a server that stalls now and then has no stall in most of them.
     whole = [step for step in known if step.whole]
     lowest_miss = min((step.rate for step in whole if step.missed > allowed * step.count), default=inf)
@@ -137,7 +152,7 @@ def _bracket(steps: Sequence[Step], allowed: float) -> bool:
 
 
 def _saturated(allowed: float) -> float:
-    return float(_share(np.array(_FAR), allowed, 0.0, 1.0))
+    return float(1 / (1 + exp(-_logit(allowed) - _FAR)))
 
 
 def _crossing(x: Floats, n: Floats, b: Floats, allowed: float) -> float:
@@ -158,7 +173,8 @@ def _crossing(x: Floats, n: Floats, b: Floats, allowed: float) -> float:
 def _choose_near(x: Floats, centre: float, slope: float) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Which steps count; four at least."""
     distance = np.abs(x - centre)
-    return np.asarray((distance * slope <= _NEAR) | (distance <= np.sort(distance)[:4][-1]))
+    near = ((distance * slope <= _NEAR) | (distance <= _BESIDE)) & (distance <= _BAND)
+    return np.asarray(near | (distance <= np.sort(distance)[:4][-1]))
 
 
 _Point = tuple[float, float, float]
@@ -169,8 +185,8 @@ def _fit(x: Floats, n: Floats, b: Floats, allowed: float, start: _Point, expecte
     """Quasi-binomial regression of logit f on ln rate, by a grid; phi is Pearson's."""
     centre, _, phi = start
     reach = max(3 / start[1], 0.03)
-    centres, slopes = np.linspace(centre - reach, centre + reach, 200), np.geomspace(1, 500, 50)
-    eta = _logit(allowed) + slopes[:, None] * (x - centres[:, None, None])
+    centres, slopes = np.linspace(centre - reach, centre + reach, 121), np.geomspace(0.25, 500, 39)
+    eta = _logit(allowed) + slopes[:, None] * np.expm1(x - centres[:, None, None])
     lost = 2 * ((n * np.logaddexp(0, eta) - b * eta) / _growth(x, allowed, centre, start[1])).sum(-1)
     deviance = lost + phi * (np.log(slopes / expected) / _SPREAD) ** 2
     row, column = np.unravel_index(int(deviance.argmin()), deviance.shape)
@@ -183,12 +199,32 @@ def _fit(x: Floats, n: Floats, b: Floats, allowed: float, start: _Point, expecte
 
 def _interval(x: Floats, n: Floats, b: Floats, allowed: float, start: _Point, expected: float) -> Capacity:
     """The profile of the negative binomial likelihood over the capacity."""
-    from scipy import special, stats  # Late: it takes most of a second.
+    from scipy import stats  # Late: it takes most of a second.
 
-    reach = max(10 / start[1], 0.1)
-    centres = np.linspace(start[0] - reach, start[0] + reach, 320)
-    slopes = start[1] * np.geomspace(1 / 6, 6, 19)
-    phis = max(start[2], 1.2) * np.geomspace(1 / 6, 8, 13)
+    found = Capacity(exp(start[0]), 0.0, inf, start[1], start[2], x.size, 0.0)
+    for wide in _WINDOWS:
+        reach = min(wide * max(10 / start[1], 0.1), _FARTHEST)
+        centres = np.linspace(start[0] - reach, start[0] + reach, _POINTS)
+        profile, best = _profile(x, n, b, allowed, start, expected, centres)
+        at = int(profile.argmin())
+        slope, together = (float(one) for one in best[at])
+        clusters = float((n * np.minimum(_share(x, allowed, centres[at], slope), 0.5)).sum() / together)
+        freedom = max(min(x.size - 1.5, clusters - 1), _LEAST_FREE)
+        low, high = _ends(centres, profile, profile[at] + float(stats.f.ppf(_CUT, 1, freedom)))
+        found = Capacity(exp(_vertex(centres, profile, at)), low, high, slope, together, x.size, clusters)
+        if low > 0 and high < inf:
+            break
+    return found
+
+
+def _profile(
+    x: Floats, n: Floats, b: Floats, allowed: float, start: _Point, expected: float, centres: Floats
+) -> tuple[Floats, Floats]:
+    """At each of ``centres`` the least deviance, and slope and phi where it is."""
+    from scipy import special  # Late, as above.
+
+    slopes = start[1] * np.geomspace(1 / 6, 6, 13)
+    phis = max(start[2], 1.2) * np.geomspace(1 / 6, 8, 10)
     constant = special.gammaln(b + 1).sum()
     profile, best = np.empty(centres.size), np.empty((centres.size, 2))
     for at, centre in enumerate(centres):
@@ -199,14 +235,26 @@ def _interval(x: Floats, n: Floats, b: Floats, allowed: float, start: _Point, ex
         deviance = 2 * (constant - terms.sum(-1)) + (np.log(slopes / expected) / _SPREAD)[:, None] ** 2
         row, column = np.unravel_index(int(deviance.argmin()), deviance.shape)
         profile[at], best[at] = deviance[row, column], (slopes[row], phis[column])
-    at = int(profile.argmin())
-    slope, together = best[at]
-    clusters = float((n * np.minimum(_share(x, allowed, centres[at], slope), 0.5)).sum() / together)
-    freedom = max(min(x.size - 1.5, clusters - 1), 1)
-    inside = np.flatnonzero(profile <= profile[at] + stats.f.ppf(_CUT, 1, freedom))
-    low = exp(centres[inside[0]]) if inside[0] > 0 else 0.0
-    high = exp(centres[inside[-1]]) if inside[-1] < centres.size - 1 else inf
-    return Capacity(exp(centres[at]), low, high, float(slope), float(together), x.size, clusters)
+    return profile, best
+
+
+def _ends(centres: Floats, profile: Floats, level: float) -> tuple[float, float]:
+    """The rates at which ``profile`` passes ``level`` on either side, on straight lines between its points; 0 and inf
+    where it does not."""
+    inside = np.flatnonzero(profile <= level)
+    first, last = int(inside[0]), int(inside[-1])
+    low = np.interp(level, profile[[first, first - 1]], centres[[first, first - 1]]) if first > 0 else -inf
+    high = np.interp(level, profile[[last, last + 1]], centres[[last, last + 1]]) if last < centres.size - 1 else inf
+    return exp(low), exp(high) if high < inf else inf
+
+
+def _vertex(centres: Floats, profile: Floats, at: int) -> float:
+    """Where the parabola through the least of ``profile`` and its neighbours is least."""
+    if not 0 < at < centres.size - 1:
+        return float(centres[at])
+    before, here, after = profile[at - 1 : at + 2]
+    bend = before - 2 * here + after
+    return float(centres[at] + (centres[1] - centres[0]) * (before - after) / (2 * bend) if bend > 0 else centres[at])
 
 
 def _logit(share: float) -> float:
@@ -214,13 +262,14 @@ def _logit(share: float) -> float:
 
 
 def _share(x: Floats, allowed: float, centre: float, slope: float | Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-np.clip(_logit(allowed) + slope * (x - centre), -500, 500))))
+    """f at ``x``; ``slope`` is that of logit f over ln rate at ``centre``."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(_logit(allowed) + slope * np.expm1(x - centre), -500, 500))))
 
 
 def _growth(x: Floats, allowed: float, centre: float, slope: float | Floats) -> Floats:
     """phi at each step, relatively to that at the capacity."""
     power = min(2 / log(1 / allowed), 1.0)
-    return np.asarray(np.exp(power * np.clip(slope * (x - centre), -_NEAR, _NEAR)))
+    return np.asarray(np.exp(power * np.clip(slope * np.expm1(x - centre), -_NEAR, _NEAR)))
 
 
 @dataclass(frozen=True)
@@ -250,19 +299,26 @@ def next_step(steps: Sequence[Sequence[Step]], wanted: Sequence[Judged], search:
 
     Short steps climb or fall by a third until one keeps all objectives and one misses some. Then whole steps lie, in
     turn, above and below the estimate by that at which the share of misses is e times as large, or small: there a step
-    tells most of where the line passes (D-optimal designs for a logit lie at 1.0 to 1.5). They grow longer where a step
+    tells most of where the line passes (D-optimal designs for a logit lie at 1.0 to 1.5); ``_place`` has the limits.
+    They grow longer where a step
     has hardly one cluster of misses.
     """
-    done, least = steps[0], min(allowed for allowed, _ in wanted)
-    spent = sum(step.seconds + search.between_s for step in done)
+    least, made = min(allowed for allowed, _ in wanted), len(steps[0])
+    spent = sum(step.seconds + search.between_s for step in steps[0])
+    start = steps[0][0].rate if steps[0] else start
+    # What was spoilt is made again: the next step follows from those before it.
+    steps = [[step for step in of if not step.spoilt] for of in steps]
+    done = steps[0]
 
     def short(rate: float) -> Step:
         return Step(rate, max(search.seconds * SHORT, min(_FEW / (least * rate), search.seconds)), 0, 0, whole=False)
 
+    if not made:
+        return short(start)
+    if made >= search.most or spent + search.seconds + search.between_s > search.budget_s:
+        return None
     if not done:
         return short(start)
-    if len(done) >= search.most or spent + search.seconds + search.between_s > search.budget_s:
-        return None
     good = _judge(steps, wanted)
     kept = [step.rate for step, keeps in zip(done, good, strict=True) if keeps]
     broken = [step.rate for step, keeps in zip(done, good, strict=True) if not keeps]
@@ -277,7 +333,7 @@ def next_step(steps: Sequence[Sequence[Step]], wanted: Sequence[Judged], search:
         return Step(sqrt(max(kept) * min(broken)), search.seconds, 0, 0)
     if _is_known(found[1], len(whole), search.precision):
         return None
-    step = _place(found, whole, wanted, search.seconds, _find_overload(steps, wanted, found[1].rate))
+    step = _place(found, whole, wanted, search, _find_overload(steps, wanted, found[1].rate))
     return step if spent + step.seconds + search.between_s <= search.budget_s else None
 
 
@@ -294,16 +350,19 @@ def _find_overload(steps: Sequence[Sequence[Step]], wanted: Sequence[Judged], ab
 
 
 def _place(
-    found: tuple[int, Capacity], whole: Sequence[Step], wanted: Sequence[Judged], seconds: float, overload: float
+    found: tuple[int, Capacity], whole: Sequence[Step], wanted: Sequence[Judged], search: Search, overload: float
 ) -> Step:
     """A whole step beside the capacity, on the other side than the last one; nearer to it than to an ``overload``,
-    which tells nothing of the line."""
+    which tells nothing of the line; but no nearer than the precision that is wanted. Of a server whose cycles differ by
+    more than their rates a few of them may make any slope, and steps that believe a steep one all lie at one rate and
+    learn nothing of it."""
     at, capacity = found
     side = 1 if len(whole) % 2 else -1
-    rate = min(capacity.rate * exp(side * min(1 / capacity.slope, _WIDEST)), sqrt(capacity.rate * overload))
+    away = min(max(1 / capacity.slope, search.precision), _WIDEST)
+    rate = min(capacity.rate * exp(side * away), sqrt(capacity.rate * overload))
     longest = whole[-1].seconds
     few = len(whole) >= 4 and rate * longest * wanted[at][0] < _TAIL_FEW * capacity.dispersion
-    return Step(rate, min(longest * 1.5, seconds * _MOST_STRETCH) if few else longest, 0, 0)
+    return Step(rate, min(longest * 1.5, search.seconds * _MOST_STRETCH) if few else longest, 0, 0)
 
 
 def _judge(steps: Sequence[Sequence[Step]], wanted: Sequence[Judged]) -> list[bool]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import exp, hypot, inf, isfinite, log, sqrt
 from random import Random
+from statistics import NormalDist
 
 import numpy as np
 
@@ -61,6 +62,58 @@ def compare(kinds: Sequence[Sequence[Run]], *, level: float = LEVEL) -> list[Com
         for run in alone
     ]
     return [_together(one, level) for one in found]
+
+
+Known = Mapping[int, Interval]
+"""Scale to a figure with an interval of its own, such as a capacity; bounds that are not known are nan, 0 or inf."""
+
+
+def compare_known(kinds: Sequence[Sequence[Known]], *, level: float = LEVEL) -> list[Compared]:
+    """As ``compare``, of figures with intervals of their own in place of cycles.
+
+    Where runs were repeated, their spread counts and not these intervals. Else a quotient has the interval that both
+    come to, as in ``ratio_interval``, and none where one of them is open at an end.
+    """
+    if any(len(runs) > 1 for runs in kinds):
+        return compare([[{x: np.array([one.value]) for x, one in run.items()} for run in runs] for runs in kinds],
+                       level=level)  # fmt: skip
+    each = 1 - (1 - level) / max(len(kinds) - 1, 1)
+    alone = [dict(sorted(runs[0].items())) if runs else {} for runs in kinds]
+    found = []
+    for number, run in enumerate(alone):
+        quotients = {x: _quotient_of_known(one, alone[0][x], each) for x, one in run.items() if x in alone[0]}
+        if number == 0:
+            quotients = dict.fromkeys(quotients, Interval(1.0, 1.0, 1.0, each))
+        found.append(Compared({x: one.value for x, one in run.items()}, quotients, _mean_of_known(quotients, each)))
+    return [_together(one, level) for one in found]
+
+
+def _quotient_of_known(over: Interval, under: Interval, level: float) -> Interval:
+    if not all(one.low > 0 and isfinite(one.high) for one in (over, under)):
+        return Interval(over.value / under.value if under.value > 0 else np.nan, np.nan, np.nan, level)
+    return replace(ratio_interval(*(at_level(one, level) for one in (over, under))), level=level)
+
+
+def at_level(one: Interval, level: float) -> Interval:
+    """``one``, whose ends are above 0, at another ``level`` (0-1), as if the logarithm of its value were normal."""
+    wider = NormalDist().inv_cdf((1 + level) / 2) / NormalDist().inv_cdf((1 + one.level) / 2)
+    low, high = ((end / one.value) ** wider * one.value for end in (one.low, one.high))
+    return Interval(one.value, low, high, level)
+
+
+def _mean_of_known(quotients: Mapping[int, Interval], level: float) -> Interval | None:
+    """The mean along lg scale, as ``overall`` has it: of quotients that are independent."""
+    scales = sorted(quotients)
+    if len(scales) < 2 or any(not quotients[x].value > 0 for x in scales):
+        return None
+    shares = [float(one) for one in weights(scales) / weights(scales).sum()]
+    parts = [(share, quotients[x]) for share, x in zip(shares, scales, strict=True)]
+    value = exp(sum(share * log(one.value) for share, one in parts))
+    if not all(one.low > 0 for _, one in parts):
+        return Interval(value, np.nan, np.nan, level)
+    below = hypot(*(share * log(one.value / one.low) for share, one in parts))
+    above = hypot(*(share * log(one.high / one.value) for share, one in parts))
+    return Interval(value, value * exp(-below), value * exp(above), level)
 
 
 def _together(one: Compared, level: float) -> Compared:

@@ -33,6 +33,10 @@ _MOST: Final = 40
 _BETWEEN_S: Final = 1.0
 """What connecting and cleaning take for each cycle of a search, about."""
 QUANTILES: Final = (0.5, 0.95, 0.99)
+_BELOW: Final = 0.01
+"""By which share a rate lies lower at least, so that cycles are repeated there."""
+REMEDY: Final = "measure on a quiet machine, or with a longer --duration"
+"""Where the steps of a search do not tell a capacity, or hardly do."""
 MOST_REACH: Final = 0.25
 """Half the relative width of a capacity's interval, beyond which it is hardly known."""
 
@@ -53,6 +57,12 @@ class Tried:
     """How each objective judges it."""
     keeps: bool
     """Whether it kept them all."""
+    still_s: float = 0.0
+    """How long what made the load stood still: where it did, the cycle counts for nothing."""
+
+    @property
+    def holds(self) -> str:
+        return "left out" if self.still_s else "yes" if self.keeps else "no"
 
 
 @dataclass(frozen=True)
@@ -76,32 +86,68 @@ class Load:
         found = self.capacity
         if found is None:
             return f"no rate with {self.objective.words} is known: {self.extent}"
-        return f"{_number(found.rate)} tps with {self.objective.words} ({self.ends})"
+        return f"{say_rate(found.rate)} tps with {self.objective.words} ({self.ends})"
+
+    @property
+    def counted(self) -> tuple[Tried, ...]:
+        """Those in which nothing stood still that makes the load."""
+        return tuple(one for one in self.tried if not one.still_s)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an end of the capacity's interval is not known."""
+        return self.capacity is not None and not (self.capacity.low > 0 and self.capacity.high < inf)
+
+    @property
+    def lower(self) -> float:
+        """Where to repeat the last cycles: at the rate that all cycles together tell now, where most of the last ones
+        missed the objective and that rate lies below theirs; else 0."""
+        last = [one for one in self.counted if one.demanded == self.tried[-1].demanded]
+        missed = sum(not one.keeps for one in last)
+        below = self.capacity is not None and self.rate < (1 - _BELOW) * self.tried[-1].demanded
+        return self.rate if 2 * missed > len(last) and below else 0.0
+
+    @property
+    def against(self) -> str:
+        """What whole cycles say against the capacity: ``2 of 5 cycles below it missed the objective, and 1 of 8 above
+        kept it``; empty where none does."""
+        whole = [one for one in self.counted if one.steps[0].whole]
+        below = [one.keeps for one in whole if one.demanded <= self.rate]
+        above = [one.keeps for one in whole if one.demanded > self.rate]
+        said = [f"{below.count(False)} of {len(below)} cycles below it missed the objective"] * (False in below)
+        said += [f"{above.count(True)} of {len(above)} cycles above it kept the objective"] * (True in above)
+        return ", and ".join(said)
 
     @property
     def extent(self) -> str:
         """What no step broke, or none kept: ``none of 14 rates from 67.2 to 2,030 tps keeps it``."""
-        rates = sorted({one.demanded for one in self.tried})
-        many = f"{len(rates)} rates from {_number(rates[0])} to {_number(rates[-1])} tps"
-        if not any(one.keeps for one in self.tried):
+        counted = self.counted or self.tried
+        rates = sorted({one.demanded for one in counted})
+        many = f"{len(rates)} rates from {say_rate(rates[0])} to {say_rate(rates[-1])} tps"
+        if not any(one.keeps for one in counted):
             return f"none of {many} keeps it"
-        if all(one.keeps for one in self.tried):
+        if all(one.keeps for one in counted):
             return f"all of {many} keep it"
-        best = max(one.achieved for one in self.tried if one.keeps)
-        return f"{_number(best)} tps kept it, and too few steps tell where it ends"
+        best = max(one.achieved for one in counted if one.keeps)
+        return f"{say_rate(best)} tps kept it, and too few steps tell where it ends"
 
     @property
     def ends(self) -> str:
         """Of the interval: ``5,900 to 6,450``; ``6,450 or less`` where one is not known."""
-        low, high = (self.capacity.low, self.capacity.high) if self.capacity else (0.0, inf)
-        if low > 0 and high < inf:
-            return f"{_number(low)} to {_number(high)}"
-        if low > 0 or high < inf:
-            return f"{_number(high)} or less" if high < inf else f"{_number(low)} or more"
-        return "no interval is known"
+        return say_ends(self.capacity.low, self.capacity.high) if self.capacity else say_ends(0.0, inf)
 
 
-def _number(value: float) -> str:
+def say_ends(low: float, high: float) -> str:
+    """An interval of a rate: ``5,900 to 6,450``; ``6,450 or less`` where one end is not known."""
+    if low > 0 and high < inf:
+        return f"{say_rate(low)} to {say_rate(high)}"
+    if low > 0 or high < inf:
+        return f"{say_rate(high)} or less" if high < inf else f"{say_rate(low)} or more"
+    return "no interval is known"
+
+
+def say_rate(value: float) -> str:
+    """A rate that is known to three digits at best."""
     return format_number(float(f"{value:.3g}"), digits=3)
 
 
@@ -126,10 +172,11 @@ def read_loads(tables: Tables, objectives: Sequence[Objective], whole_s: float) 
         below = row["level"] is not None and row["level"] < GRADES[0]  # Of a graduated load, after the search.
         if row["rate_per_s"] and key in counts and not below:
             found[row["scale"]].append(_judge(row, counts[key], times.get(key, {}), objectives, whole_s))
-    return {scale: _sum_up(tried, objectives) for scale, tried in found.items()}
+    return {scale: sum_up(tried, objectives) for scale, tried in found.items()}
 
 
-def _sum_up(tried: Sequence[Tried], objectives: Sequence[Objective]) -> Load:
+def sum_up(tried: Sequence[Tried], objectives: Sequence[Objective]) -> Load:
+    """What the cycles ``tried`` tell."""
     steps = [[one.steps[at] for one in tried] for at in range(len(objectives))]
     at, capacity = lowest(steps, [(one.allowed, one.limit_ns / 1e9) for one in objectives]) or (0, None)
     return Load(tuple(tried), objectives[at], capacity)
@@ -170,9 +217,10 @@ def _judge(
     row: Mapping[str, Any], counts: Mapping[str, Mapping[str, int]], times: Mapping[str, hist.Histogram],
     objectives: Sequence[Objective], whole_s: float,
 ) -> Tried:
-    demanded, seconds = float(row["rate_per_s"]), row["duration_ns"] / 1e9
+    demanded, seconds, still_s = float(row["rate_per_s"]), row["duration_ns"] / 1e9, (row["still_ns"] or 0) / 1e9
+    whole = seconds >= 0.99 * whole_s
     steps = tuple(
-        Step(demanded, seconds, *_missed(one, counts, times.get(one.kind), demanded), seconds >= 0.99 * whole_s)
+        Step(demanded, seconds, *_missed(one, counts, times.get(one.kind), demanded), whole, still_s > 0)
         for one in objectives
     )
     values = times.get("")
@@ -181,7 +229,7 @@ def _judge(
     )
     committed = sum(one["committed"] for one in counts.values())
     keeps = all(step.missed <= one.allowed * step.count for step, one in zip(steps, objectives, strict=True))
-    return Tried(row["cycle"], demanded, committed / seconds, seconds, quantiles, steps, keeps)
+    return Tried(row["cycle"], demanded, committed / seconds, seconds, quantiles, steps, keeps, still_s)
 
 
 def _missed(
@@ -209,18 +257,24 @@ def _missed(
 
 def capacity_doubts(loads: Mapping[int, Load]) -> Iterator[Doubt]:
     """Capacities that their steps hardly tell."""
-    remedy = "measure on a quiet machine, or with a longer --duration"
     for scale, load in loads.items():
+        if spoilt := [one for one in load.tried if one.still_s]:
+            longest = max(one.still_s for one in spoilt)
+            of = f"{len(spoilt)} of the {len(load.tried)} cycles of the search are left out"
+            words = f"{of}: dsbench stood still in them, for up to {longest:.2g} s"
+            remedy = "keep the program and its machine from being stopped, or put to sleep"
+            yield Doubt("capacity", words, remedy, scale)
         if load.capacity is None:
             continue
-        last = [one for one in load.tried if one.demanded == load.tried[-1].demanded]
+        last = [one for one in load.counted if one.demanded == load.tried[-1].demanded]
         missed = [one for one in last if not one.keeps]
-        if load.capacity.reach <= MOST_REACH and (len(last) == 1 or len(missed) < len(last)):
+        if load.capacity.reach <= MOST_REACH and (len(last) <= 1 or len(missed) < len(last)):
             continue
         words = f"the highest rate with {load.objective.words} is hardly known ({load.ends})"
+        words += f": {load.against}" if load.against else ""
         if missed:
-            words += f": {len(missed)} of the {len(last)} cycles at {_number(last[0].demanded)}/s missed it"
-        yield Doubt("capacity", words, remedy, scale)
+            words += f"; {len(missed)} of the last {len(last)}, at {say_rate(last[0].demanded)}/s, missed it"
+        yield Doubt("capacity", words, REMEDY, scale)
 
 
 def _read_load(evaluation: Evaluation) -> Mapping[int, Load]:
@@ -245,7 +299,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             step = one.steps[at]
             share = step.missed / step.count if step.count else nan
             rows.append((scale, one.cycle, one.demanded, one.achieved, *one.quantiles_ms, share,
-                         "yes" if one.keeps else "no", one.seconds))  # fmt: skip
+                         one.holds, one.seconds))  # fmt: skip
     if rows:
         yield Table("Response times over the rate, by rate", _COLUMNS, rows)
 

@@ -394,6 +394,11 @@ def _of_results(column: str) -> Callable[[Evaluation], dict[int, float]]:
     return lambda part: {row.scale: getattr(row, column) for row in part.scales}
 
 
+def _rates(part: Evaluation) -> dict[int, float]:
+    """Of a search the highest rate with the objective: the last cycles are those of a step where none was found."""
+    return {x: one.rate for x, one in part.load.items()} if part.load else part.own_rates
+
+
 def _rate_unit(part: Evaluation) -> str:
     found = next(iter(part.efficiency.values()), None)
     return f"{found.counted}/s" if found and part.counts_operations else ""
@@ -413,7 +418,7 @@ def _load_time(part: Evaluation) -> dict[int, float]:
 SUBJECT: Final = Subject(
     "rate", "Rate", tell=_tell, nothing="No scale was begun.",
     measures=(
-        Measure("rate", "tps", "median rate of the cycles", lambda part: part.own_rates, own=True,
+        Measure("rate", "tps", "median rate of the cycles", _rates, own=True,
                 of_statements=True, unit_of=_rate_unit),
         Measure("tps", "tps", "median rate of all transactions of all clients", _of_results("rate_median_tps")),
         Measure("dsi", "", "DSI", _dsi, geometric=False, own=True, per_run=True),

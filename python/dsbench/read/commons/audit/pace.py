@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from dsbench.archive.asked import Asked
 from dsbench.read.commons.audit.rows import Key, Rows, where
-from dsbench.read.stats.capacity import Judged, Step, lowest, next_step
-from dsbench.read.subjects.load import Tried, read_loads, search_of
+from dsbench.read.stats.capacity import next_step
+from dsbench.read.subjects.load import Load, read_loads, search_of, sum_up
+from dsbench.spec.objective import ROUNDS
 from dsbench.spec.run import GRADES
 
 _GRADED: Final = 2e-3
@@ -76,7 +77,7 @@ def search(run: Rows) -> Iterator[str]:
             steps = [[before.steps[number] for before in load.tried[:at]] for number in range(len(wanted))]
             step = next_step(steps, wanted, search, one.demanded)
             if step is None:
-                yield from _end_of_search(scale, load.tried[at:], steps, wanted, spec)
+                yield from _end_of_search(scale, load, at, spec)
                 break
             if abs(one.demanded - step.rate) > _GRADED * step.rate or abs(one.seconds - step.seconds) > 1e-2:
                 words = f"{one.demanded:,.6g}/s for {one.seconds:g} s, and {step.rate:,.6g}/s for {step.seconds:.4g} s"
@@ -84,12 +85,26 @@ def search(run: Rows) -> Iterator[str]:
                 break
 
 
-def _end_of_search(
-    scale: int, rest: Sequence[Tried], steps: Sequence[Sequence[Step]], wanted: Sequence[Judged], spec: Asked
-) -> Iterator[str]:
-    found = lowest(steps, wanted)
-    rates = {one.demanded for one in rest}
-    if found is None or any(abs(rate - found[1].rate) > _GRADED * found[1].rate for rate in rates):
-        yield f"scale {scale}: its search was over, and it went on with {min(rates):,.6g}/s"
-    elif not spec.graduated and len(rest) != spec.cycles:
-        yield f"scale {scale}: {spec.cycles} cycles at the rate it found were asked for, and there are {len(rest)}"
+def _end_of_search(scale: int, load: Load, at: int, spec: Asked) -> Iterator[str]:
+    """From cycle number ``at`` on: cycles at the rate that was found, and once more where most of these miss."""
+    rate, rest = sum_up(load.tried[:at], spec.objectives).rate, load.tried[at:]
+    there = len(rest)
+    if spec.graduated:
+        if any(not abs(one.demanded - rate) <= _GRADED * rate for one in rest):
+            yield f"scale {scale}: its search was over, and it went on with {rest[0].demanded:,.6g}/s"
+        return
+    for _ in range(ROUNDS):
+        round_, rest = rest[: spec.cycles], rest[spec.cycles :]
+        if any(not abs(one.demanded - rate) <= _GRADED * rate for one in round_):
+            yield f"scale {scale}: its search was over, and it went on with {round_[0].demanded:,.6g}/s"
+            return
+        if len(round_) != spec.cycles:
+            break
+        at += spec.cycles
+        rate = sum_up(load.tried[:at], spec.objectives).lower
+        if not rate:
+            break
+    else:
+        rate = 0.0
+    if rate or rest:
+        yield f"scale {scale}: {spec.cycles} cycles at the rate it found were asked for, and there are {there}"
