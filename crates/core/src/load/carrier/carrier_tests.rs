@@ -109,6 +109,46 @@ fn a_pause_gives_the_thread_to_the_others() {
     assert_eq!(*order.borrow(), [100, 200, 300]);
 }
 
+/// A server that answers each byte by the same, on all of the connections that it gives.
+fn echo(connections: usize) -> Vec<UnixStream> {
+    let (clients, mut servers): (Vec<_>, Vec<_>) = (0..connections).map(|_| UnixStream::pair().unwrap()).unzip();
+    servers.iter().for_each(|server| server.set_nonblocking(true).unwrap());
+    std::thread::spawn(move || {
+        let mut buffer = [0; 8];
+        while !servers.is_empty() {
+            servers.retain_mut(|server| match server.read(&mut buffer) {
+                Ok(count) => count > 0 && server.write_all(&buffer[..count]).is_ok(),
+                Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+            });
+            std::thread::yield_now();
+        }
+    });
+    clients
+}
+
+#[test]
+fn clients_that_start_at_the_same_time_all_begin_before_one_goes_on() {
+    const CLIENTS: usize = 300;
+    let begun: Rc<RefCell<Vec<u32>>> = Rc::default();
+    let start = Monotonic.now() + 20 * MILLISECOND;
+    let bodies = echo(CLIENTS).into_iter().map(|mut socket| -> Box<dyn FnOnce()> {
+        let begun = Rc::clone(&begun);
+        Box::new(move || {
+            let watch = Watch::default();
+            pause_until(start);
+            for number in 0..5 {
+                begun.borrow_mut().push(number);
+                socket.write_all(&[7]).unwrap();
+                assert_eq!(read_carried(&mut socket, &watch, &mut [0; 8]), 1);
+            }
+        })
+    });
+    carry(bodies.collect(), STACK).unwrap();
+    let begun = begun.borrow();
+    assert_eq!(begun[..CLIENTS], [0; CLIENTS]);
+    assert_eq!(begun.len(), 5 * CLIENTS);
+}
+
 #[test]
 fn a_wait_ends_at_its_time() {
     let body = || -> bool {

@@ -38,8 +38,9 @@ const MILLISECOND: Nanos = 1_000_000;
 /// How many clients connect at a time: with thousands at the door of a server, logins would wait for each other until
 /// they time out.
 pub const CONNECTING: usize = 64;
-/// How long clients may take to end by themselves.
+/// How long clients may take to end by themselves after another one did, and in all.
 const GRACE: Nanos = 500 * MILLISECOND;
+const LONGEST_GRACE: Nanos = SECOND;
 
 /// What the clients of one thread did.
 pub struct ClientOutcome {
@@ -418,8 +419,9 @@ impl Cycle {
             self.shared.fail(Error::with(ErrorKind::Disconnected, "load", reason));
         }
         self.stop();
-        let patience = Monotonic.now() + GRACE;
-        while reason.is_none() && !self.finished() && Monotonic.now() < patience {
+        let left = || self.shared.running.load(Ordering::Acquire);
+        let mut leaving = Leaving::new(left(), Monotonic.now());
+        while reason.is_none() && leaving.go_on(left(), Monotonic.now()) {
             std::thread::sleep(Duration::from_millis(2));
         }
         interrupt_all(&self.shared.handles);
@@ -448,11 +450,33 @@ impl Cycle {
     }
 }
 
-/// Ends what all clients wait for, side by side: each end may wait for a server that does not answer,
+/// Clients that were asked to end.
+struct Leaving {
+    asked: Nanos,
+    left: usize,
+    /// When the last one ended.
+    ended: Nanos,
+}
+
+impl Leaving {
+    fn new(left: usize, now: Nanos) -> Self {
+        Self { asked: now, left, ended: now }
+    }
+
+    /// Whether those that are `left` may take more time.
+    fn go_on(&mut self, left: usize, now: Nanos) -> bool {
+        if left < self.left {
+            (self.left, self.ended) = (left, now);
+        }
+        left > 0 && now < (self.ended + GRACE).min(self.asked + LONGEST_GRACE)
+    }
+}
+
+/// Ends what all clients wait for that have not ended, side by side: each end may wait for a server that does not answer,
 /// and no client may go on with its transaction until those before it have been waited for.
 fn interrupt_all(handles: &[Handles]) {
     std::thread::scope(|scope| {
-        for client in handles {
+        for client in handles.iter().filter(|client| !lock(&client.0).is_empty()) {
             let end = || lock(&client.0).iter().flatten().for_each(|handle| handle.interrupt());
             let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
             if builder.spawn_scoped(scope, end).is_err() {
@@ -487,10 +511,22 @@ mod tests {
     }
 
     #[test]
+    fn clients_may_take_their_time_while_others_end_and_a_second_in_all() {
+        let mut leaving = Leaving::new(3, 0);
+        let looks = [(3, 400, true), (2, 499, true), (2, 998, true), (1, 999, true), (1, 1000, false)];
+        for (left, at, goes_on) in looks {
+            assert_eq!(leaving.go_on(left, at * MILLISECOND), goes_on, "{left} at {at} ms");
+        }
+        assert!(!Leaving::new(3, 0).go_on(3, GRACE), "nobody ends");
+        assert!(!Leaving::new(3, 0).go_on(0, 1), "all have ended");
+    }
+
+    #[test]
     fn no_end_of_a_client_waits_for_that_of_another() {
         let (asked, met) = (Arc::default(), Arc::new(AtomicBool::new(true)));
-        let handles: Vec<Handles> = (0..20).map(|_| Handles::default()).collect();
-        for client in &handles {
+        let handles: Vec<Handles> = (0..30).map(|_| Handles::default()).collect();
+        // Ten have ended.
+        for client in &handles[10..] {
             client.put(0, Some(Box::new(Together { asked: Arc::clone(&asked), all: 20, met: Arc::clone(&met) })));
         }
         interrupt_all(&handles);
