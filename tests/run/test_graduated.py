@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from math import isnan
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,8 @@ from dsbench.measure.interrupts import Stop
 from dsbench.measure.run import execute, resume
 from dsbench.read.choice import make_choice
 from dsbench.read.draw import specs
+from dsbench.read.draw.hero import hero
+from dsbench.read.evaluation import Evaluation
 from dsbench.read.subjects import find_subject
 from dsbench.read.subjects.energy import Grade, rate_overall
 from dsbench.read.text import render_text
@@ -35,6 +38,13 @@ def levels(archive: Archive) -> list[tuple[float, float]]:
 def _meter(folder: Path) -> str:
     (folder / "meter.py").write_text("import time\nwhile True:\n    print(40, flush=True)\n    time.sleep(0.05)\n")
     return f"{sys.executable} {folder / 'meter.py'}"
+
+
+def _picture(found: Evaluation, archive: Archive) -> tuple[list[dict[str, Any]], list[str]]:
+    """Of the first picture of the page its rows, and what its bars and its line show."""
+    drawn = hero(found, archive.run)
+    assert drawn is not None
+    return drawn["datasets"]["grades"], [layer["encoding"]["y"]["field"] for layer in drawn["layer"]]
 
 
 def test_a_run_goes_from_its_capacity_to_idle(tmp_path: Path) -> None:
@@ -57,6 +67,10 @@ def test_a_run_goes_from_its_capacity_to_idle(tmp_path: Path) -> None:
     assert "transactions per joule over all levels" in said
     assert "no figure here is a result of SPEC" in said
     assert len(specs(found, archive.run)["graduated"]["vconcat"]) >= 1
+    rows, fields = _picture(found, archive)
+    assert [row["name"] for row in rows] == [*(f"{level} %" for level in range(100, 0, -10)), "idle"]
+    assert [row["rate"] for row in rows] == [one.achieved for one in grades]
+    assert fields == ["rate", "watts"]
     assert "missing-cycles" not in [doubt.code for doubt in found.doubts]
 
 
@@ -71,6 +85,7 @@ def test_without_a_meter_the_cpus_stand_in_its_place(tmp_path: Path) -> None:
     assert "CPUs stand in its place" in said
     assert "power" not in said.splitlines()[1]
     assert "CPUs in use" in str(specs(found, archive.run)["graduated"])
+    assert _picture(found, archive)[1] == ["rate", "ms"]
 
 
 def test_the_overall_ratio_is_that_of_sums_with_idle_below() -> None:

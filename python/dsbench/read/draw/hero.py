@@ -1,7 +1,8 @@
 """The one large picture of a page: the rate over what the run varied, a line for each series, and nothing else.
 
 Over the size of the database; of one size over the number of threads; of one of both over the cycles. A run of stages
-has a bar for each, one of queries their times. The paper's form, with times on a second axis, is ``rate``.
+has a bar for each, one of queries their times, a graduated load a bar for each level and a line of its power. The
+paper's form, with times on a second axis, is ``rate``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import altair as alt
 from dsbench.archive import RunRecord
 from dsbench.read.answer import format_size
 from dsbench.read.draw.axes import ScaleAxis
+from dsbench.read.draw.graduated import by_level
 from dsbench.read.draw.legs import legs as draw_legs
 from dsbench.read.draw.load import load
 from dsbench.read.draw.queries import queries as draw_queries
@@ -48,6 +50,10 @@ def hero(evaluation: Evaluation, run: RunRecord) -> Spec | None:
                       "transactions per second over the seconds of a cycle", drawn["datasets"], 8)  # fmt: skip
     if len(scales) > 1:
         return _over_scale(parts, evaluation, run, scales)
+    for scale, grades in evaluation.grades.items():
+        if shown := by_level(scale, grades):
+            what, body = shown
+            return _whole({**body, "height": _HEIGHT}, evaluation, what, body["datasets"], 8)
     if any(one.capacity for one in evaluation.load.values()):
         drawn = load(evaluation, run) or {}
         return _whole({"height": _HEIGHT, "layer": drawn["layer"]}, evaluation, " ".join(drawn["title"]["subtitle"]),
