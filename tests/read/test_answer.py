@@ -9,7 +9,10 @@ import pytest
 from dsbench.read.answer import Tile, describe, format_size, highest, say, tiles
 from dsbench.read.draw.hero import apart, hero
 from dsbench.read.evaluation import Evaluation
+from dsbench.read.stats.capacity import Capacity
 from dsbench.read.stats.values import Doubt, Interval, ScaleResult
+from dsbench.read.subjects.load import Load, Tried
+from dsbench.spec.objective import Objective
 from fixtures import sample
 from fixtures.sample import replace
 
@@ -84,6 +87,24 @@ def test_four_figures_are_those_of_the_tables() -> None:
     value, unit = shown["99 % take at most"].value.split()
     assert float(value) * {"µs": 1e3, "ms": 1e6, "s": 1e9}[unit] == pytest.approx(curve.told(0.99), rel=0.005)
     assert float(shown["Highest rate"].value.removesuffix(" tps").replace(",", "")) == pytest.approx(top.value, rel=5e-4)
+
+
+def test_a_search_tells_the_time_of_its_last_cycles_as_theirs() -> None:
+    evaluation = sample.evaluation()
+    top = highest(evaluation)
+    assert top is not None
+
+    def time(*kept: bool) -> str:
+        steps = [Tried(at, rate, rate, 8.0, (), (), keeps)
+                 for at, (rate, keeps) in enumerate([(900.0, True), *((1000.0, one) for one in kept)])]  # fmt: skip
+        capacity = Capacity(950.0, 900.0, 1000.0, 10.0, 1.0, 4, 50.0)
+        load = Load(tuple(steps), Objective("p99=20ms", 0.01, 20_000_000), capacity)
+        shown = {tile.name: tile for tile in tiles(evaluation.replace(load={top.scale: load}), sample.run())}
+        assert "99 % take at most" not in shown
+        return shown["99 % in the last cycles"].note
+
+    assert time(True, False, False).startswith("at 1,000/s · 2 of 3 miss it · median")
+    assert time(True, True, True).startswith("at 1,000/s · all 3 keep it · median")
 
 
 def test_trust_is_what_the_run_noticed() -> None:

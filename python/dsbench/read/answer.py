@@ -251,8 +251,8 @@ def tiles(evaluation: Evaluation, run: RunRecord) -> list[Tile]:
         return []
     index, failed = list(_tile_of_index(top, evaluation)), _tile_of_failures(top, evaluation)
     return [
-        _tile_of_rate(top, evaluation), *_tile_of_time(top), *index, *([failed] if failed.tone or not index else []),
-        _tile_of_trust(found, run, evaluation),
+        _tile_of_rate(top, evaluation), *_tile_of_time(top, evaluation), *index,
+        *([failed] if failed.tone or not index else []), _tile_of_trust(found, run, evaluation),
     ]  # fmt: skip
 
 
@@ -283,11 +283,18 @@ def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
     return Tile("Highest rate", f"{_number(top.value)} {short}", note)
 
 
-def _tile_of_time(top: Highest) -> Iterator[Tile]:
+def _tile_of_time(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
     curve = top.part.response.get(top.scale) or top.part.frequency.get(top.scale)
     p99, p50 = (curve.told(share) if curve else None for share in (0.99, 0.5))
     if p99 is not None and isfinite(p99):
         median = f" · median {say_time(p50)}" if p50 is not None and isfinite(p50) else ""
+        if (load := evaluation.load.get(top.scale)) and load.capacity and load.last:
+            # Those are near the capacity and not at it, so that this may lie beyond what the sentence promises.
+            missed = sum(not one.keeps for one in load.last)
+            kept = f"{missed} of {len(load.last)} miss it" if missed else f"all {len(load.last)} keep it"
+            rate = f"{_number(load.last[-1].demanded)}/s"
+            yield Tile("99 % in the last cycles", say_time(p99), f"at {rate} · {kept}{median}")
+            return
         within = quantile_interval(curve, 0.99) if curve else None
         ends = f"{say_time(within.low)} to {say_time(within.high)}" if within and within.low > 0 else _where(top)
         yield Tile("99 % take at most", say_time(p99), f"{ends}{median}")

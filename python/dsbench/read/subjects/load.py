@@ -94,6 +94,11 @@ class Load:
         return tuple(one for one in self.tried if not one.still_s)
 
     @property
+    def last(self) -> tuple[Tried, ...]:
+        """Those of them at the rate of the last cycle."""
+        return tuple(one for one in self.counted if one.demanded == self.tried[-1].demanded)
+
+    @property
     def is_open(self) -> bool:
         """Whether an end of the capacity's interval is not known."""
         return self.capacity is not None and not (self.capacity.low > 0 and self.capacity.high < inf)
@@ -102,7 +107,7 @@ class Load:
     def lower(self) -> float:
         """Where to repeat the last cycles: at the rate that all cycles together tell now, where most of the last ones
         missed the objective and that rate lies below theirs; else 0."""
-        last = [one for one in self.counted if one.demanded == self.tried[-1].demanded]
+        last = self.last
         missed = sum(not one.keeps for one in last)
         below = self.capacity is not None and self.rate < (1 - _BELOW) * self.tried[-1].demanded
         return self.rate if 2 * missed > len(last) and below else 0.0
