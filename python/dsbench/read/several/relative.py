@@ -100,10 +100,10 @@ def _say_pair(comparison: Comparison, section: Section) -> str:
     over = f" over scales {min(scales):,} to {max(scales):,}" if len(scales) > 1 else f" at scale {min(scales):,}"
     within = f" ({factor.low:.2f} to {factor.high:.2f})" if isfinite(factor.low) else ""
     figure = f"{_times(section, f'{factor.value:.2f}', base)}{within}{over}"
+    if section.searched and len(scales) == 1:
+        figure += _say_capacities(section, at)
     if at in comparison.alike:
         return f"Two runs of the same settings: one {figure}."
-    if section.searched and len(scales) == 1:
-        return _say_capacities(section, at, factor, (other, base), figure)
     apart = {x: one.value > 1 for x, one in scales.items() if one.low > 1 or one.high < 1}
     if not isfinite(factor.low):
         few = "the searches tell no interval" if section.searched else "so few cycles do not tell chance apart"
@@ -125,15 +125,14 @@ def _times(section: Section, times: str, base: str) -> str:
     return f"has {times} times the capacity of {base}" if section.searched else f"is {times} times as fast as {base}"
 
 
-def _say_capacities(section: Section, at: int, factor: Interval, names: tuple[str, str], figure: str) -> str:
-    """Of one scale the quotient, and both capacities with their intervals or what there is of one."""
+def _say_capacities(section: Section, at: int) -> str:
+    """Of one scale both capacities with their intervals, or what there is of one."""
     (scale,) = (x for x, one in section.compared[at].relative.items() if isfinite(one.value))
     ours, theirs = (say_capacity(section.capacity(side, scale), " tps") for side in (at, section.bases[at]))
     kept, other = (section.objectives(side) for side in (at, section.bases[at]))
-    rates = f"{ours} against {theirs}, with {kept}" if kept == other else \
-        f"{ours} with {kept} against {theirs} with {other}"
-    seen = isfinite(factor.low) and factor.holds_one
-    return f"{'No difference was seen: ' if seen else ''}{names[0]} {figure}: {rates}."
+    if kept == other:
+        return f": {ours} against {theirs}, with {kept}"
+    return f": {ours} with {kept} against {theirs} with {other}"
 
 
 def say_capacity(found: Interval, unit: str = "") -> str:

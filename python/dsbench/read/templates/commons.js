@@ -54,16 +54,14 @@
       of: (entry) => staged(entry) && entry.figures.stages[stage] ? {value: entry.figures.stages[stage], low: null, high: null} : null,
     };
   }
-  // Entries whose intervals reach the first of a place share it; one without an interval has none.
+  // A place is one more than there are entries whose whole interval is better: those of one place overlap each other. One
+  // without an interval has none.
   const rank = (rows, less = false) => {
-    const behind = (one, first) => less ? one.low > first.high : one.high < first.low;
-    let place = 0, counted = 0, head = null;
+    const known = rows.map(({figure}) => figure).filter(({low, high}) => low !== null && high !== null);
+    const behind = (one, other) => less ? one.low > other.high : one.high < other.low;
     for (const row of rows) {
-      row.place = "";
-      if (row.figure.low === null || row.figure.high === null) continue;
-      counted += 1;
-      if (head === null || behind(row.figure, head)) { place = counted; head = row.figure; }
-      row.place = String(place);
+      const told = row.figure.low !== null && row.figure.high !== null;
+      row.place = told ? String(1 + known.filter((other) => behind(row.figure, other)).length) : "";
     }
     const shared = new Map();
     for (const row of rows) shared.set(row.place, (shared.get(row.place) ?? 0) + 1);
@@ -147,8 +145,8 @@
       make("thead", {}, make("tr", {}, ...heads.map((head) => head ? make("th", {scope: "col", className: "text"}, head) : make("td")))), make("tbody", {}, ...shown));
     const rest = rows.length - shown.length;
     const more = rest > 0 ? make("button", {type: "button", onclick: () => { state.rows += 10 * ROWS; fill(); }}, `Show ${rest} more`) : "";
-    const note = rows.some(({figure}) => figure.low === null) ? "Without a place: too few cycles for an interval." : "";
-    return [make("p", {className: "note"}, `Entries that share a place cannot be told apart: their intervals of 95 % overlap. ${note}`), compare,
+    const note = rows.some(({figure}) => figure.low === null) ? "Without a place: no interval is known, as with fewer than five cycles, or of figures such as NOPM." : "";
+    return [make("p", {className: "note"}, `A place counts those that are better for sure: entries of one place cannot be told apart, as their intervals of 95 % overlap. ${note}`), compare,
       make("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": "Ranking, table"}, whole), more];
   };
   const DIFFERS = {
@@ -280,7 +278,7 @@
     const alike = new Set(chosen.map(({group}) => group)).size === 1;
     const names = chosen.map((entry) => named(entry, chosen));
     const verdict = !alike ? "These were not measured alike: the table tells what differs" : chosen.length > 2 || times === null ? `${chosen.length} servers side by side`
-      : first.low === null || other.low === null ? `${names[0]} and ${names[1]}: too few cycles to tell which is faster`
+      : first.low === null || other.low === null ? `${names[0]} and ${names[1]}: without an interval nobody can tell which is faster`
       : clear ? `${names[1]} does ${number(times, 3)} times the rate of ${names[0]}` : `${names[0]} and ${names[1]} cannot be told apart`;
     return [make("h1", {}, verdict), make("p", {className: "sub"}, "What differs from the first is coloured."), curve(chosen),
       make("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": "Side by side, table"}, make("table", {className: "sides"}, make("caption", {}, "Side by side"),
@@ -310,7 +308,7 @@
   };
   const about = () => [make("h1", {}, "How to read this"),
     make("p", {}, "Every entry holds the archive of a dsbench run. Before it was shown here, dsbench computed each figure from the archive again, and held its counts against each other: transactions against histograms, the course, the check of the database, and the machine's own counters. What did not fit was refused."),
-    make("p", {}, "Ranked together is what had the same workload, sizes, cycles, isolation, pacing and durability. What else differs is told in the row. Entries whose intervals overlap share a place."),
+    make("p", {}, "Ranked together is what had the same workload, sizes, cycles, isolation, pacing and durability. What else differs is told in the row. The place of an entry is one more than there are entries whose whole interval of 95 % is better than its own."),
     make("p", {}, "Nothing here is a result in the sense of the TPC."),
     make("p", {}, `Made by dsbench ${site.version}. Add your own: dsbench publish ARCHIVE --to FOLDER, and send a pull request.`)];
   const show = () => {
