@@ -124,6 +124,21 @@ def test_verdicts_in_words_and_as_exit_codes() -> None:
     assert {verdict: EXIT[verdict] for verdict in Verdict} == {"faster": 0, "no difference": 0, "slower": 3, "undecided": 4}
 
 
+def test_who_wins_by_what_it_may_lose_is_told_so(tmp_path: Path) -> None:
+    """Where both may lose commits, that is no difference of them."""
+    off = [{"switch": "fsync", "value": "off", "safe": False, "meaning": ""}]
+    cycles = {"cycles": [cycle_row(1, 1, [MS] * 100)]}
+
+    def made(name: str, switches: list[dict[str, object]]) -> Path:
+        return write(tmp_path, run_json({"scales": [1], "cycles": 1, "duration": 1.0}, name=name, durability=switches), cycles).path
+
+    safe, lax = made("safe", []), made("lax", off)
+    words = "B may lose what it has committed (fsync off): that is part of its rate."
+    assert words in Versus(("a", "b"), (Block("ABBA", (safe, lax, lax, safe), (100, 200, 200, 100)),), 0.02).text()
+    both = Versus(("a", "b"), (Block("ABBA", (lax,) * 4, (100, 200, 200, 100)),), 0.02)
+    assert "may lose" not in both.text()
+
+
 def test_real_runs_on_embedded_sqlite_until_the_most_blocks(tmp_path: Path) -> None:
     told: list[str] = []
     spec = build({"scales": (1,), "cycles": 1, "duration": 1.0, "threads": 1, "seed": 3})

@@ -165,7 +165,7 @@ def test_missing_figures_are_explained(tpcb: Evaluation) -> None:
     index = replace(tpcb.index, dsi=Interval(6.5, math.nan, math.nan, 0.95), comparable=False)
     shown = Reader(page(replace(tpcb, index=index), sample.run())).text
     assert "nan" not in shown
-    assert "this ladder only" in shown
+    assert "these scales only" in shown
 
 
 def test_doubts_come_with_remedies_and_the_severe_first(text: str) -> None:

@@ -157,6 +157,7 @@ def test_a_report_can_be_read_sorted_and_switched(page: Any, base: str, path: st
 
     seen, axe, found = Seen(page), Axe(), []
     page.goto(base + path)
+    page.locator("[data-diagram=rate]").scroll_into_view_if_needed()
     page.locator("[data-diagram=rate] svg.marks").wait_for()
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
@@ -250,6 +251,26 @@ def test_all_kinds_of_pages_can_be_read_by_all_and_are_printed_whole(
     assert found == []
 
 
+def test_a_diagram_is_drawn_when_it_comes_near(context: Any, tmp_path: Path) -> None:
+    archive = Archive.open(STORED / "mock-threads.zip")
+    (tmp_path / "report.html").write_text(render(evaluate(archive), archive.run))
+    page = context.new_page()
+    seen = Seen(page)
+    page.goto((tmp_path / "report.html").as_uri())
+    page.locator("#figure-hero svg.marks").wait_for()
+    far, course = page.locator("[data-diagram=conf]"), page.locator("[data-course]").first
+    assert far.is_visible()
+    for place in (far, course):
+        assert place.locator("svg").count() == 0
+    far.scroll_into_view_if_needed()
+    far.locator("svg.marks").wait_for()
+    assert course.locator("svg").count() == 0
+    page.goto(page.url + "#course")
+    course.locator("svg.marks").wait_for()
+    assert seen.well()
+    page.close()
+
+
 def test_diagrams_and_tables_are_taken_out_of_a_page_from_a_file(context: Any, tmp_path: Path) -> None:
     archive = Archive.open(STORED / "pg.zip")
     (tmp_path / "report.html").write_text(render(evaluate(archive), archive.run))
@@ -336,6 +357,7 @@ def _again_and_beside_the_first(page: Any) -> None:
     page.get_by_role("checkbox", name=re.compile(r"Compare \d+T"), checked=False).click()
     page.get_by_role("button", name="Compare 2").click()
     beside = page.frame_locator("iframe.report")
+    beside.locator("[data-diagram=rate]").scroll_into_view_if_needed()
     beside.locator("[data-diagram=rate] svg.marks").wait_for()
     assert beside.get_by_role("heading", level=1).count() == 1
 

@@ -85,8 +85,8 @@ def command(
     else:
         terminal.show(found.tell())
         for path in files:
-            if path.suffix in (".txt", ".html", ".svg"):
-                print(path)
+            if path.suffix == ".html":
+                print(f"page: {path}")
     if found.error is not None:
         left = counted(max(blocks - len(found.blocks), 1), "block")
         words = f"{found.error}; {counted(len(found.blocks), 'complete block')} kept in {out}, at least {left} left"

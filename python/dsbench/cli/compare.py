@@ -38,6 +38,7 @@ def command(
     Archives of the same settings and label count as repetitions: then their spread gives the intervals.
     """
     # Late: the libraries that draw and compute take a second, and help should not.
+    from dsbench.read.blocks import Listed
     from dsbench.read.several import files, shown
     from dsbench.read.several.compare import read
     from dsbench.study import sort_archives
@@ -50,5 +51,5 @@ def command(
         print(files.as_json(shown.document(comparison)))
         return
     terminal.show(shown.tell(comparison))
-    for path in written:
-        print(path)
+    pages = [f"page: {path}" for path in written if path.suffix == ".html"]
+    terminal.show([Listed(["", *(pages or ["next: the same as a page with diagrams: --out FOLDER"])])])

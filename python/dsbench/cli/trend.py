@@ -44,6 +44,7 @@ def command(
     else:
         terminal.show(trend.tell(found, left))
         for path in written:
-            print(path)
+            if path.suffix == ".html":
+                print(f"\npage: {path}")
     if any(history.fell for history in found):
         sys.exit(FELL)

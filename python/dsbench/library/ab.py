@@ -25,6 +25,7 @@ from dsbench.read.blocks import Answer, Column, Diagram, Sentence, Table, Terms
 from dsbench.read.blocks import Block as Show
 from dsbench.read.choice import OF, Choice, Figure, list_stages, make_choice, refuse_missing
 from dsbench.read.evaluation import Evaluation, evaluate
+from dsbench.read.naming import unsafe
 from dsbench.read.several.causes import read_times, say_change
 from dsbench.read.several.files import as_json, make_files
 from dsbench.read.several.files import write as write_files
@@ -122,7 +123,7 @@ class Versus:
     def tell(self, drawn: dict[str, Any] | None = None) -> Iterator[Show]:
         """The verdict, the names, the diagram ``drawn`` and each block, for people."""
         said = self.sentence()
-        yield Answer(f"{said[:1].upper()}{said[1:]}.")
+        yield Answer(f"{said[:1].upper()}{said[1:]}.", dangers=self._dangers())
         if drawn:
             yield Diagram(STEM, drawn, "The ratio of each block, and the interval of the ratio after it.", wide=True)
         yield Terms(list(zip("AB", self.names, strict=True)))
@@ -143,15 +144,31 @@ class Versus:
             orders = " or ".join(ORDERS)
             yield Sentence(f"The order of each block, {orders}, was drawn with the seed {self.seed}.", "note")
 
+    def _open(self) -> dict[str, list[Archive]]:
+        """Of each side, in the order in which they were made."""
+        sides: dict[str, list[Archive]] = {"A": [], "B": []}
+        for block in self.blocks:
+            for letter, path in zip(block.order, block.archives, strict=True):
+                sides[letter].append(Archive.open(path))
+        return sides
+
+    def _dangers(self) -> list[str]:
+        """Which side may lose what the other keeps: it is no fair winner."""
+        try:
+            lax = {letter: dict.fromkeys(switch for one in some for switch in unsafe(one.run))
+                   for letter, some in self._open().items()}  # fmt: skip
+        except ArchiveError:  # One that was taken away costs what is told beside the verdict.
+            return []
+        part = f"that is part of its {self.choice.how.label}"
+        return [f"{letter} may lose what it has committed ({', '.join(switches)}): {part}."
+                for letter, switches in lax.items() if switches and not all(lax.values())]  # fmt: skip
+
     @cached_property
     def changed(self) -> str:
         """What became of a transaction's time with B, at the largest scale; empty where the archives do not tell."""
-        sides: dict[str, list[Evaluation]] = {"A": [], "B": []}
         try:
-            for block in self.blocks:
-                for letter, path in zip(block.order, block.archives, strict=True):
-                    sides[letter].append(evaluate(Archive.open(path)))
-        except ArchiveError:  # One that was taken away costs this sentence alone.
+            sides = {letter: [evaluate(one) for one in some] for letter, some in self._open().items()}
+        except ArchiveError:  # As above.
             return ""
         every = [one for side in sides.values() for one in side]
         if any(one.queries for one in every):  # Their transactions are queries of all sizes.

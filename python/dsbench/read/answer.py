@@ -312,7 +312,7 @@ def _tile_of_index(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
         return
     known = isfinite(index.dsi.low)
     ends = f"{index.dsi.low:.2f} to {index.dsi.high:.2f}" if known else f"no interval below {FEWEST} cycles"
-    fit = "comparable" if index.comparable else "this ladder only"
+    fit = "comparable" if index.comparable else "these scales only"
     which = f"{phrases(evaluation.series)[top.part.key]} · " if evaluation.series else ""
     yield Tile("Index DSI", f"{index.dsi.value:.2f}", f"{which}{ends} · {fit}")
 

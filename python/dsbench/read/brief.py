@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final
 
 from dsbench.archive import RunRecord
@@ -96,4 +97,5 @@ def _name_files(run: RunRecord, files: Sequence[Path], *, measured: bool, alone:
     if archive is not None:
         yield "archive" if archive.suffix == ".zip" else "folder", str(archive)
     if measured:
-        yield "next", f"all tables: dsbench show --verbose {files[0] if report is None else report.parent}"
+        words = "dsbench", "show", "-v", str(files[0] if report is None else report.parent)
+        yield "all tables", "\xa0".join(map(quote, words))  # Whoever copies a command wants it whole.

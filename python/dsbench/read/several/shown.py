@@ -272,14 +272,26 @@ def _tell_systems(comparison: Comparison, names: Sequence[str], *, brief: bool) 
     if brief and not apart:
         return
     heads = names if apart else ("all of them",)
-    rows = [[name, *(value or NONE for value in values[: len(heads)])] for name, values in systems.items()]
+    rows = [[name, *(value or NONE for value in values[: len(heads)])] for name, values in systems.items()
+            if not brief or len(set(values)) > 1]  # fmt: skip
     yield Table("", [Column("", left=True), *(Column(name, left=True) for name in heads)], rows)
 
 
+def _is_of_systems(name: str) -> bool:
+    """Whether a difference is one of those that stand among the systems."""
+    layer, _, item = name.partition(".")
+    item = "disk" if item.startswith("disk ") else item
+    return any(layer == one and item in names for one, names in _SYSTEM)
+
+
 def _tell_differences(comparison: Comparison, names: Sequence[str], *, brief: bool) -> Iterator[Block]:
-    """What somebody changed comes first, behind it what products have that others do not know."""
-    changed = comparison.changed
-    others = {name: values for name, values in comparison.differences.items() if name not in changed}
+    """What somebody changed comes first, behind it what products have that others do not know; for a terminal without
+    what it has of the systems."""
+    changed, others = (
+        {name: values for name, values in found.items() if not (brief and _is_of_systems(name))}
+        for found in (comparison.changed, comparison.differences)
+    )
+    others = {name: values for name, values in others.items() if name not in changed}
     shown = dict(list(others.items())[: _MOST if brief else None])
     longest = _LETTERS if brief else _WIDE
     for title, settings in (("", changed), ("not all of them have", shown)):

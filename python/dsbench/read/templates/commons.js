@@ -251,7 +251,7 @@
     "At": ({figures}) => figures.rate ? `scale ${figures.rate.scale}, ${counted(String(figures.rate.threads))}${figures.rate.stage === "load" ? "" : `, stage ${figures.rate.stage}`}` : "–",
     "Median": ({figures}) => time(figures.p50_ns), "99 % take at most": ({figures}) => time(figures.p99_ns),
     "Failed attempts": ({figures}) => figures.failed ? `${number(100 * figures.failed, 2)} %` : "none",
-    "Index DSI": ({figures}) => figures.dsi ? `${figures.dsi.value.toFixed(2)}${figures.dsi.low === null ? "" : ` (${figures.dsi.low.toFixed(2)} to ${figures.dsi.high.toFixed(2)})`}${figures.dsi.comparable ? "" : ", of this ladder only"}` : "–",
+    "Index DSI": ({figures}) => figures.dsi ? `${figures.dsi.value.toFixed(2)}${figures.dsi.low === null ? "" : ` (${figures.dsi.low.toFixed(2)} to ${figures.dsi.high.toFixed(2)})`}${figures.dsi.comparable ? "" : ", these scales only"}` : "–",
     "Transactions for money": (entry) => { const by = MEASURES[`price ${entry.about.price?.currency}`], found = by?.of(entry); return found ? `${number(found.value)} ${by.unit(entry)}` : "–"; },
     "Energy": ({figures: {energy}}) => energy ? `${number(energy.joules, 3)} J per transaction, ${number(energy.watts, 3)} W, by ${energy.by}` : "–",
   };

@@ -233,20 +233,37 @@
     if (isDark()) redraw();
   });
 
-  const specs = read("specs");
-  const waiting = new Set(document.querySelectorAll("[data-diagram]"));
-  // What a tab or a fold hides is drawn when that is opened, or printed; the rest one after another, so that the page is
-  // shown, and answers, while they are drawn.
-  const drawShown = (all = false) => {
-    for (const place of waiting) {
-      if (!all && place.closest("[hidden], details:not([open])")) continue;
-      waiting.delete(place);
-      const shown = draw(place, specs[place.dataset.diagram]);
-      if (!all) return void shown.then(() => setTimeout(drawShown));
-    }
+  const specs = read("specs"), courses = read("courses");
+  const specOf = ({diagram, course}) => {
+    if (diagram) return specs[diagram];
+    const {columns, boundaries} = courses[course], names = Object.keys(columns);
+    const seconds = columns.second.map((_, i) => Object.fromEntries(names.map((name) => [name, columns[name][i]])));
+    return {...specs.course, datasets: {seconds, boundaries: boundaries.map((second) => ({second}))}};
   };
-
-  for (const fold of document.querySelectorAll("main details")) fold.addEventListener("toggle", () => fold.open && drawShown());
+  // What is on the screen, or a screen away from it, is drawn, one after another: the page is shown, and answers, meanwhile.
+  // The rest, such as what a tab or a fold hides, is drawn when it comes there, or is printed.
+  const waiting = new Set(document.querySelectorAll("[data-diagram], [data-course]")), next = [];
+  let drawing = false;
+  const drawOne = (place) => {
+    near.unobserve(place);
+    const shown = waiting.delete(place) ? draw(place, specOf(place.dataset)) : Promise.resolve();
+    return shown.then(() => { place.style.minHeight = ""; });
+  };
+  const drawNext = () => {
+    const place = next.shift();
+    drawing = place !== undefined;
+    if (drawing) drawOne(place).then(() => setTimeout(drawNext));
+  };
+  const near = new IntersectionObserver((seen) => {
+    next.push(...seen.filter((one) => one.isIntersecting).map((one) => one.target));
+    if (!drawing) drawNext();
+  }, {root: document, rootMargin: "100% 0px"});
+  const drawAll = () => [...waiting].forEach(drawOne);
+  for (const place of waiting) {
+    const {height} = specs[place.dataset.diagram] ?? {};
+    if (typeof height === "number") place.style.minHeight = `${height + 90}px`;  // What comes later moves little.
+    near.observe(place);
+  }
 
   // --- Tabs: the part of the page that the address names is shown, the first where it names none.
   const tabs = [...document.querySelectorAll("main > [data-tab]")];
@@ -258,7 +275,6 @@
     for (const link of links) {
       if (link.dataset.opens === tab?.dataset.tab) link.setAttribute("aria-current", "true"); else link.removeAttribute("aria-current");
     }
-    drawShown();
     if (wanted) wanted.scrollIntoView();
   };
   if (tabs.length) {
@@ -268,39 +284,23 @@
     addEventListener("beforeprint", () => {
       if (isAlone()) return;
       for (const one of tabs) one.hidden = false;
-      drawShown(true);
     });
     addEventListener("afterprint", open);
     open();
-  } else drawShown();
+  }
 
-  const courses = read("courses");
-  const drawCourse = (place) => {
-    if (place.dataset.drawn) return;
-    place.dataset.drawn = "yes";
-    const {columns, boundaries} = courses[place.dataset.course];
-    const names = Object.keys(columns);
-    const seconds = columns.second.map((_, i) => Object.fromEntries(names.map((name) => [name, columns[name][i]])));
-    draw(place, {...specs.course, datasets: {seconds, boundaries: boundaries.map((second) => ({second}))}});
-  };
   // Paper has no folds: all of them are open while it is printed.
   let unfolded = [];
   addEventListener("beforeprint", () => {
     if (isAlone()) return;
     unfolded = [...document.querySelectorAll("main details:not([open])")].filter((fold) => !fold.closest(".tools, .vega-embed"));
     for (const fold of unfolded) fold.open = true;
-    drawShown(true);
-    for (const place of document.querySelectorAll("#course [data-course]")) drawCourse(place);
+    drawAll();
   });
   addEventListener("afterprint", () => {
     for (const fold of unfolded) fold.open = false;
     unfolded = [];
   });
-  for (const part of document.querySelectorAll("#course details")) {
-    const place = part.querySelector("[data-course]");
-    if (part.open) drawCourse(place);
-    part.addEventListener("toggle", () => part.open && drawCourse(place));
-  }
 
   // --- Tables: a head sorts, and a button copies all of it with tabs between.
   const value = (cell) => {
