@@ -2,9 +2,16 @@
 
 /// Appends `unscaled` · 10^−`scale` in digits.
 pub(crate) fn encode(out: &mut Vec<u8>, unscaled: i64, scale: u8) {
-    // 20 digits of the number, up to 255 zeros before it.
-    let mut digits = [b'0'; 280];
-    let scale = usize::from(scale);
+    // 20 digits of the number, and up to 255 zeros before it, which few need.
+    match scale {
+        0..=11 => write::<32>(out, unscaled, scale.into()),
+        _ => write::<280>(out, unscaled, scale.into()),
+    }
+}
+
+/// The same with room for `ROOM` digits.
+fn write<const ROOM: usize>(out: &mut Vec<u8>, unscaled: i64, scale: usize) {
+    let mut digits = [b'0'; ROOM];
     let (mut rest, mut at) = (unscaled.unsigned_abs(), digits.len());
     let whole = digits.len() - scale;
     while rest > 0 {

@@ -52,6 +52,10 @@ fn field(out: &mut Vec<u8>, kind: Type, value: &Value<'_>) -> Result<()> {
 }
 
 fn escape(out: &mut Vec<u8>, text: &str) {
+    // Most texts have nothing of that: one look, and one copy.
+    if !text.bytes().fold(false, |found, byte| found | matches!(byte, b'\t' | b'\n' | b'\\' | 0)) {
+        return out.extend_from_slice(text.as_bytes());
+    }
     for byte in text.bytes() {
         match byte {
             b'\t' => out.extend_from_slice(b"\\t"),

@@ -11,34 +11,43 @@ const POSITIVE: u16 = 0;
 const MOST: usize = 6;
 
 /// Appends `unscaled` · 10^−`scale` to `out`.
+#[inline]
 pub fn encode(out: &mut Vec<u8>, unscaled: i64, scale: u8) {
     // Groups of four digits are counted from the point, so the last one is filled up with zeros.
-    let pad = (4 - u32::from(scale) % 4) % 4;
-    let cut = 10_u64.pow(4 - pad);
-    let mut rest = unscaled.unsigned_abs();
+    match scale % 4 {
+        0 => groups::<10_000>(out, unscaled, scale),
+        1 => groups::<10>(out, unscaled, scale),
+        2 => groups::<100>(out, unscaled, scale),
+        _ => groups::<1000>(out, unscaled, scale),
+    }
+}
+
+/// The same, where the last group holds the digits below `LAST`: divisors that are known are cheap.
+fn groups<const LAST: u64>(out: &mut Vec<u8>, unscaled: i64, scale: u8) {
+    let rest = unscaled.unsigned_abs();
+    let (mut group, mut rest) = (rest % LAST * (10_000 / LAST), rest / LAST);
     let mut digits = [0_u16; MOST];
     let mut count = 0;
     let mut trailing = 0;
-    while rest > 0 {
-        let (group, fill) = if trailing + count == 0 { (cut, 10_u64.pow(pad)) } else { (10_000, 1) };
-        let digit = (rest % group * fill) as u16;
-        rest /= group;
+    while group > 0 || rest > 0 {
         // Zero groups at the end are not sent.
-        if digit == 0 && count == 0 {
+        if group == 0 && count == 0 {
             trailing += 1;
         } else {
-            digits[count] = digit;
+            digits[count] = group as u16;
             count += 1;
         }
+        (group, rest) = (rest % 10_000, rest / 10_000);
     }
     let groups_after_point = i32::from(scale.div_ceil(4));
     let weight = if count == 0 { 0 } else { (trailing + count) as i32 - 1 - groups_after_point };
-    for word in [count as u16, weight as i16 as u16, if unscaled < 0 { NEGATIVE } else { POSITIVE }, u16::from(scale)] {
-        out.extend_from_slice(&word.to_be_bytes());
+    let mut bytes = [0; 8 + 2 * MOST];
+    let sign = if unscaled < 0 { NEGATIVE } else { POSITIVE };
+    let head = [count as u16, weight as i16 as u16, sign, u16::from(scale)];
+    for (place, word) in bytes.chunks_exact_mut(2).zip(head.iter().chain(digits[..count].iter().rev())) {
+        place.copy_from_slice(&word.to_be_bytes());
     }
-    for digit in digits[..count].iter().rev() {
-        out.extend_from_slice(&digit.to_be_bytes());
-    }
+    out.extend_from_slice(&bytes[..8 + 2 * count]);
 }
 
 /// The unscaled integer of the number in `bytes` at `scale` digits after the point; `None` when it

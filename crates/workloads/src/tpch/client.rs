@@ -12,7 +12,8 @@ use dsbench_core::workload::{Answer, Client, ClientId, Drawn, End, KindId, Shape
 
 use super::market::{Market, ASKS, COLD, QUALIFY, STAGES};
 use super::parameters::{default, draw, ORDERS, QUERIES};
-use super::rows::{Form, Kept, Table};
+use super::refreshes::Kept;
+use super::rows::{Form, Table};
 
 const RF1: KindId = 22;
 const RF2: KindId = 23;

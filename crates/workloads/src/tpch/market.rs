@@ -12,7 +12,8 @@ use tpchgen::text::TextPool;
 
 use super::entry::ENTRY;
 use super::parameters::Parameter;
-use super::rows::{lines_of_orders, pool, refresh, Form, Refresh, MOST_SETS, REFRESHED};
+use super::refreshes::{refresh, Refresh, MOST_SETS, REFRESHED};
+use super::rows::{lines_of_orders, pool, Form};
 use crate::sql::Sections;
 use crate::Options;
 

@@ -5,7 +5,9 @@ pub mod client;
 pub mod entry;
 pub mod market;
 pub mod parameters;
+pub mod refreshes;
 pub mod rows;
+mod sentences;
 
 use std::io::BufWriter;
 use std::path::Path;
@@ -174,7 +176,7 @@ impl Workload for Tpch {
             for set in self.market.evidence().refreshes.iter().filter(|(_, inserts)| *inserts).map(|(set, _)| set) {
                 let (mut orders, mut lines) = (file(format!("orders.{set}"))?, file(format!("lineitem.{set}"))?);
                 let mut deleted = file(format!("deleted.{set}"))?;
-                rows::write_refresh(*set, hundredths, &pool, [&mut orders, &mut lines, &mut deleted])?;
+                refreshes::write_refresh(*set, hundredths, &pool, [&mut orders, &mut lines, &mut deleted])?;
             }
             Ok(())
         };
