@@ -9,7 +9,7 @@ import pytest
 from dsbench.archive import RunRecord
 from dsbench.read.answer import answer
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.glance import Best, best, ceiling_tps, failures, limit
+from dsbench.read.glance import Best, best, ceiling_tps, failures, limit, sureness
 from dsbench.read.page import answers
 from dsbench.read.stats.machine import CycleUse, MachineUse
 from fixtures import sample
@@ -115,3 +115,10 @@ def test_failures_are_on_the_first_screen_where_there_are_some() -> None:
         assert found is not None
         assert failures(evaluation, found) == words
         assert dict(answers(evaluation, sample.run()))["failed"] == words
+
+
+def test_rates_of_large_machines_are_written_out() -> None:
+    found, _run = seen()
+    row = replace(found.row, rate_min_tps=4523.4, rate_max_tps=10_930.2)
+    part = found.part.replace(intervals={}, cycle_rates={row.scale: (4523.4, 10_930.2)})
+    assert sureness(Best(part, row)) == "2 cycles from 4,523 to 10,930 tps: too few for an interval"

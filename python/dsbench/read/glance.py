@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dsbench.archive import RunRecord
-from dsbench.read.format import format_share
+from dsbench.read.format import format_number, format_share
 from dsbench.read.stats.machine import MOST_OTHERS, MachineUse
 from dsbench.read.stats.values import Interval, ScaleResult
 
@@ -156,7 +156,11 @@ def sureness(found: Best) -> str:
     counted = f"{cycles} cycle" + "s" * (cycles != 1)
     row, interval = found.row, found.interval
     if interval is None:
-        between = f" from {row.rate_min_tps:,.4g} to {row.rate_max_tps:,.4g} tps" if cycles > 1 else ""
+        between = f" from {_rate(row.rate_min_tps)} to {_rate(row.rate_max_tps)} tps" if cycles > 1 else ""
         return f"{counted}{between}: too few for an interval"
-    ends = f"{interval.low:,.4g} to {interval.high:,.4g} tps"
+    ends = f"{_rate(interval.low)} to {_rate(interval.high)} tps"
     return f"± {interval.reach:.1%} at {interval.level:.0%}, over {counted}: {ends}"
+
+
+def _rate(rate_tps: float) -> str:
+    return format_number(rate_tps, digits=4)

@@ -1,5 +1,7 @@
 //! The verbs of a session.
 
+use std::sync::Arc;
+
 use dsbench_core::engine::{
     Answer, BulkLoad, Connection, Described, Interrupt, Messages, Pipeline, Prepare, Statement, StatementId, Texts,
 };
@@ -7,6 +9,7 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Table, Value};
 
 use super::interrupt::{Cancel, Handle};
+use super::known::Known;
 use super::login::LoggedIn;
 use super::pipeline::Piping;
 use super::reply::rows_changed;
@@ -26,18 +29,10 @@ const BEGIN_ALONE: &[u8] = b"Q\0\0\0\x0aBEGIN\0";
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 const ROLLBACK: &[u8] = b"Q\0\0\0\x0dROLLBACK\0";
 
-/// A statement, as it was made known.
-pub(super) enum Known {
-    /// The server has it.
-    Parsed(Prepared),
-    /// It is sent anew each time.
-    Text(Template),
-}
-
 /// A session with a PostgreSQL server.
 pub struct PostgresConnection {
     pub(super) wire: Wire,
-    pub(super) statements: Vec<Known>,
+    pub(super) statements: Vec<Arc<Known>>,
     pub(super) piped: Piping,
     /// Names that were given out; one of a statement that could not be prepared is not used again.
     names: u32,
@@ -71,7 +66,7 @@ impl PostgresConnection {
     #[inline]
     fn start(&mut self, id: StatementId, params: &[Value<'_>], context: &'static str) -> Result<ErrorKind> {
         let statement = self.statements.get(id.0 as usize).ok_or_else(|| unknown(id, context))?;
-        match statement {
+        match &**statement {
             Known::Parsed(known) => {
                 let ahead = if self.wire.status == BEGUN { BEGIN } else { &[] };
                 known.flight(ahead, &mut self.wire.output, params)?
@@ -131,7 +126,7 @@ impl Connection for PostgresConnection {
                 Known::Parsed(prepared)
             }
         };
-        self.statements.push(prepared);
+        self.statements.push(prepared.shared());
         Ok(id)
     }
 
@@ -172,7 +167,7 @@ impl Connection for PostgresConnection {
 
     fn query(&mut self, id: StatementId, params: &[Value<'_>], into: &mut Rows) -> Result<()> {
         let loss = self.start(id, params, "query")?;
-        let known = &self.statements[id.0 as usize];
+        let known = &*self.statements[id.0 as usize];
         let (Known::Parsed(Prepared { columns, .. }) | Known::Text(Template { columns, .. })) = known;
         into.reset(columns.len());
         self.wire.complete("query", loss, |tag, body| match (tag, known) {

@@ -1,7 +1,7 @@
 //! PostgreSQL, by a client of our own: a prepared statement is one send and one receive, out of and
 //! into buffers that are kept. `url` and `options` say where; `socket`, `tls`, `auth`, `login` and
-//! `sessions` open a session; `wire`, `input`, `reply`, `statement`, `types` and `text` speak the protocol (version 3.0);
-//! `connection`, `simple`, `copy`, `pipeline` and `place` are what the loop calls.
+//! `sessions` open a session; `wire`, `input`, `reply`, `known`, `statement`, `types` and `text` speak the protocol (version
+//! 3.0); `connection`, `simple`, `copy`, `pipeline` and `place` are what the loop calls.
 
 mod auth;
 mod connection;
@@ -9,6 +9,7 @@ mod copy;
 mod describe;
 mod input;
 mod interrupt;
+mod known;
 mod login;
 mod numeric;
 mod options;

@@ -3,7 +3,8 @@
 use dsbench_core::engine::{Piped, Pipeline};
 use dsbench_core::error::{Error, ErrorKind, Result};
 
-use super::connection::{Known, PostgresConnection, BEGIN};
+use super::connection::{PostgresConnection, BEGIN};
+use super::known::Known;
 use super::statement::SYNC;
 use super::wire::BEGUN;
 use crate::misuse::unknown;
@@ -50,7 +51,7 @@ impl Pipeline for PostgresConnection {
             Piped::Begin => self.piped.waiting.extend_from_slice(BEGIN),
             Piped::Commit => self.piped.waiting.extend_from_slice(COMMIT),
             Piped::Rollback => self.piped.waiting.extend_from_slice(ROLLBACK),
-            Piped::Statement(id, params) => match self.statements.get(id.0 as usize) {
+            Piped::Statement(id, params) => match self.statements.get(id.0 as usize).map(|known| &**known) {
                 Some(Known::Parsed(known)) => {
                     known.flight(&[], &mut self.wire.output, params)?;
                     let flight = self.wire.output.strip_suffix(SYNC).unwrap_or(&self.wire.output);

@@ -15,7 +15,8 @@ const TAIL: &[u8] = b"\0\x01\0\x01E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
 /// What ends a flight.
 pub const SYNC: &[u8] = b"S\0\0\0\x04";
 
-/// A statement of one connection.
+/// A statement of all connections whose server knows it by the same name.
+#[derive(PartialEq)]
 pub struct Prepared {
     /// The whole flight with room for values, where all parameters have a fixed width: the values of
     /// an execution are written into a copy. Most load is such statements.
@@ -68,6 +69,7 @@ impl Prepared {
 }
 
 /// A flight whose length is the same for all values.
+#[derive(PartialEq)]
 struct Pattern {
     flight: Box<[u8]>,
     /// Where each value lies.

@@ -16,6 +16,7 @@ use crate::misuse::{fits, misfit, wrong_count};
 use crate::net::RowError;
 
 /// A statement as text, cut at its placeholders.
+#[derive(PartialEq)]
 pub struct Template {
     /// What stands before each placeholder, and the parameter that it names.
     pieces: Box<[(Box<str>, usize)]>,
