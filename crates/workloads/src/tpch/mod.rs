@@ -7,7 +7,6 @@ pub mod market;
 pub mod parameters;
 pub mod refreshes;
 pub mod rows;
-mod sentences;
 
 use std::io::BufWriter;
 use std::path::Path;

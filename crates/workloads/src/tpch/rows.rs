@@ -17,9 +17,10 @@ use tpchgen::generators::{
 };
 use tpchgen::text::TextPool;
 
-use super::sentences;
 use crate::steps::Counted;
 
+/// Characters of the text out of which comments are cut.
+const TEXT: i32 = 300 * 1024 * 1024;
 /// Rows of one transaction of a load, about.
 const CHUNK: u64 = 500_000;
 /// Lines of an order, on average.
@@ -34,7 +35,7 @@ static POOL: Mutex<Weak<TextPool>> = Mutex::new(Weak::new());
 pub fn pool() -> Arc<TextPool> {
     let mut kept = lock(&POOL);
     kept.upgrade().unwrap_or_else(|| {
-        let made = Arc::new(sentences::pool());
+        let made = Arc::new(TextPool::new(TEXT, Distributions::static_default()));
         *kept = Arc::downgrade(&made);
         made
     })
