@@ -24,7 +24,7 @@ from dsbench.measure.placing import TRY, fix_placement
 from dsbench.read.blocks import Answer, Column, Diagram, Sentence, Table, Terms
 from dsbench.read.blocks import Block as Show
 from dsbench.read.choice import OF, Choice, Figure, list_stages, make_choice, refuse_missing
-from dsbench.read.evaluation import Evaluation, evaluate
+from dsbench.read.evaluation import evaluate
 from dsbench.read.naming import unsafe
 from dsbench.read.several.causes import read_times, say_change
 from dsbench.read.several.files import as_json, make_files
