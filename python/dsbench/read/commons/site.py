@@ -70,8 +70,7 @@ def _verify_all(folders: Sequence[Path]) -> Iterator[Entry | str]:
         yield from map(_try, folders)
         return
     # Each on one CPU: threads of Arrow would wait for those that the others use.
-    alone = {"initializer": pa.set_cpu_count, "initargs": (1,)}
-    with ProcessPoolExecutor(max_workers=os.cpu_count(), mp_context=get_context("spawn"), **alone) as workers:
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), pa.set_cpu_count, (1,)) as workers:
         yield from workers.map(_try, folders, chunksize=8)
 
 
