@@ -109,7 +109,7 @@ _DRIVERS: Final = {
     "sqlite": ("sqlite3",), "postgresql": ("psycopg", "psycopg2", "pg8000", "pgbench"), "mariadb": ("pymysql",),
     "mysql": ("pymysql",), "firebird": ("firebird-driver",),
 }  # fmt: skip
-_UNLIKE: Final = {"sqlite": ("procedure",), "mock": ("grown", "overloaded", "procedure", "cutoff", "objective", "capacity, graduated", "tpcc, objective")}
+_UNLIKE: Final = {"sqlite": ("procedure",), "mock": ("grown", "overloaded", "procedure", "cutoff", "objective", "capacity, graduated", "tpcc, objective", "ab, one database")}
 """Forms that are nothing there, or take long where an engine answers at once."""
 
 
@@ -128,8 +128,8 @@ def _drawn(draw: random.Random, target: str, least: float, of: Collection[str]) 
     special = ["resumed", "interrupted", "killed", "nodes", *(("existing", "driver", "perf") if target != "mock" else ())]
     special += SEVERAL if of or draw.random() < 0.2 else ()
     special += ("stored",) if of or draw.random() < 0.05 else ()
-    names = [name for name in chosen if name not in _UNLIKE.get(target, ())]
-    name = draw.choice([name for name in [*names, *special] if not of or name in of])
+    names = [name for name in [*chosen, *special] if name not in _UNLIKE.get(target, ())]
+    name = draw.choice([name for name in names if not of or name in of])
     options = {
         "threads": draw.choice((1, 2, 3, 4)), "cycles": draw.choice((1, 2, 3)), "scales": draw.choice(((1,), (1,), (1, 2))),
         "duration": draw.choice((0.2, 0.3, 0.5, 0.8)), "samples": draw.choice((0, 20)), "seed": draw.randrange(1, 10**6),
@@ -196,11 +196,16 @@ def _toml(value: Any) -> str:
     return f"[{', '.join(map(_toml, value))}]" if isinstance(value, list | tuple) else json.dumps(value)
 
 
+_PRODUCTS: Final = {"sqlite": "sqlite", "postgresql": "postgresql", "mysql": "mariadb", "firebird": "firebird"}
+"""By the scheme of a URL, which product has servers of dsbench's own."""
+
+
 def _against(url: str, options: dict[str, Any], folder: Path, *, one_database: bool) -> list[Path]:
     """A target against itself: three blocks of four runs."""
     asked = {key: value for key, value in options.items() if key not in ("seed", "placement")}
     more = ("--one-database",) if one_database else ()
-    words = ("ab", url, url, "--quiet", "--most-blocks", "3", *more, *_words(asked), "--out", "ab")
+    side = f"private:{_PRODUCTS[url.partition(':')[0]]}" if one_database else url
+    words = ("ab", side, side, "--quiet", "--most-blocks", "3", *more, *_words(asked), "--out", "ab")
     _called(*words, within=folder, good=(0, 3, 4))
     return sorted((folder / "ab").rglob("*.zip"))
 
