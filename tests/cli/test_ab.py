@@ -197,7 +197,7 @@ def test_a_run_that_fails_ends_it_and_what_was_made_is_kept(
     assert "--resume" in done.stderr
     kept = json.loads((tmp_path / "o/ab.json").read_text())
     assert (len(kept["blocks"]), kept["error"], kept["verdict"]) == (1, "the server is gone", "undecided")
-    assert (tmp_path / "o/ab.txt").read_text() == done.stdout.partition("o/")[0]
+    assert (tmp_path / "o/ab.txt").read_text() == done.stdout.partition("page: ")[0]
     monkeypatch.setattr(ab, "perform_apart", works)
 
     refused = called(*words)
