@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.read.doctored.copies import Copy
 
 from dsbench.archive import TABLES, Archive
 from dsbench.read.commons.about import About, EntryError
@@ -182,38 +183,30 @@ def test_what_leads_elsewhere_is_no_entry(honest: Package, tmp_path: Path) -> No
 
 def test_queries_whose_times_were_all_shrunk_are_refused(tmp_path: Path) -> None:
     """Every time that a client took, its histogram, its course, the length of its stage: all by two, so that they agree."""
-    source = Archive.open(DATA / "published/tpch.zip")
-    assert audit(source) == []
-    parts = _parts((DATA / "published/tpch.zip").read_bytes())
+    assert audit(Archive.open(DATA / "published/tpch.zip")) == []
+    copy = Copy(DATA / "published/tpch.zip")
     shrunk = {
         "cycles": ("residence_ns", "response_ns", "residence_min_ns", "residence_max_ns", "first_start_ns", "last_end_ns",
                    "failed_ns"),
         "buckets": ("low_ns", "high_ns"), "seconds": ("p50_ns", "p99_ns", "max_ns"), "groups": ("duration_ns",),
     }  # fmt: skip
     for table, names in shrunk.items():
-        rows = source.table(table).to_pylist()
-        for row in rows:
+        for row in copy.tables[table]:
             row.update({name: row[name] // 2 for name in names if row.get(name) is not None})
             if table == "buckets":
                 _to_bounds(row)
             if table == "seconds":
                 row["second"] //= 2
-        made = io.BytesIO()
-        pq.write_table(pa.Table.from_pylist(rows, schema=source.table(table).schema), made)
-        parts[next(name for name in parts if name.endswith(f"{table}.parquet"))] = made.getvalue()
-    path = tmp_path / "shrunk.zip"
-    path.write_bytes(_zip(parts))
-    assert "around cycles" in {wrong.rule for wrong in audit(Archive.open(path))}
+    assert "around cycles" in _broken(copy, tmp_path)
 
 
 def test_queries_whose_times_were_made_uneven_are_refused(tmp_path: Path) -> None:
     """The power of TPC-H is a geometric mean: it rises where all queries of a stream but the longest take half of their time,
     and that one what they took less, so that the stream lasts as long."""
-    source = Archive.open(DATA / "published/tpch.zip")
-    changed = {name: source.table(name).to_pylist() for name in ("cycles", "buckets", "seconds")}
+    copy = Copy(DATA / "published/tpch.zip")
     keys = ("scale", "stage", "cycle", "node", "threads", "group")
     streams: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in changed["cycles"]:
+    for row in copy.tables["cycles"]:
         if row["committed"] == 1:
             streams.setdefault((*(row[key] for key in keys), row["thread"]), []).append(row)
     streams = {key: rows for key, rows in streams.items() if len(rows) > 2}
@@ -226,17 +219,16 @@ def test_queries_whose_times_were_made_uneven_are_refused(tmp_path: Path) -> Non
             row.update(dict.fromkeys(("residence_ns", "residence_min_ns", "residence_max_ns", "response_ns"), time))
             where = {**{key: row[key] for key in keys}, "kind": row["kind"]}
             for table, names in {"buckets": ("low_ns", "high_ns"), "seconds": ("p50_ns", "p99_ns", "max_ns")}.items():
-                for one in changed[table]:
-                    if all(one[name] == value for name, value in where.items()):
-                        one.update(dict.fromkeys(names, time))
-    parts = _parts((DATA / "published/tpch.zip").read_bytes())
-    for table, rows in changed.items():
-        made = io.BytesIO()
-        pq.write_table(pa.Table.from_pylist(rows, schema=source.table(table).schema), made)
-        parts[next(name for name in parts if name.endswith(f"/{table}.parquet"))] = made.getvalue()
-    path = tmp_path / "uneven.zip"
-    path.write_bytes(_zip(parts))
-    assert "times" in {wrong.rule for wrong in audit(Archive.open(path))}
+                for one in copy.at(table, **where):
+                    one.update(dict.fromkeys(names, time))
+    assert "times" in _broken(copy, tmp_path)
+
+
+def _broken(copy: Copy, tmp_path: Path) -> set[str]:
+    """The rules that it does not keep."""
+    path = tmp_path / "copy.zip"
+    path.write_bytes(copy.packed())
+    return {wrong.rule for wrong in audit(Archive.open(path))}
 
 
 def _to_bounds(row: dict[str, Any]) -> None:
