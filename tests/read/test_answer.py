@@ -37,12 +37,12 @@ def with_rates(*rates: float) -> Evaluation:
     ("rates", "end"),
     [
         ((1000.0,), "does 1,000 transactions per second."),
-        ((1000.0, 1100.0, 1200.0), "does 1,200 transactions per second, at every size from 16 MB to 1.6 GB."),
+        ((1000.0, 1100.0, 1200.0), "does 1,200 transactions per second, and about as many at every size from 16 MB to 1.6 GB."),
         ((1000.0, 900.0, 300.0), "does 1,000 transactions per second, and loses 70% of them by 1.6 GB, most of it between "
          "160 MB and 1.6 GB."),
         ((1000.0, 300.0), "does 1,000 transactions per second, and loses 70% of them by 160 MB."),
         ((200.0, 900.0, 1000.0), "does 1,000 transactions per second at 1.6 GB, 5 times as many as at 16 MB."),
-        ((1000.0, 850.0), "does 1,000 transactions per second, at every size from 16 MB to 160 MB."),
+        ((1000.0, 850.0), "does 1,000 transactions per second, and about as many at every size from 16 MB to 160 MB."),
     ],
 )  # fmt: skip
 def test_the_sentence_says_how_fast_and_what_happens_as_the_database_grows(rates: tuple[float, ...], end: str) -> None:

@@ -180,7 +180,7 @@ def _grow(top: Highest, evaluation: Evaluation) -> str:
     rates = [row.rate_median_tps for row in rows]
     peak = max(rates)
     if peak < _SAME * min(rates):
-        return f", at every size from {_size(rows[0])} to {_size(rows[-1])}"
+        return f", and about as many at every size from {_size(rows[0])} to {_size(rows[-1])}"
     best_row = rows[rates.index(peak)]
     slower = [row for row in (rows[-1], rows[0]) if row.rate_median_tps < _LOST * peak]
     if slower and not _are_apart(best_row, slower[0], top.part):
