@@ -21,6 +21,7 @@ NAMING = {
     "spec/run.py": "the default of a run",
     "cli/calibrate.py": "the default of a calibration",
     "workloads.py": "the one that no user chooses",
+    "read/commons/audit/described.py": "whose rows a rule of checking counts",
     "read/commons/audit/kept.py": "a script of pgbench",
     "read/page.py": "a word of Vega-Lite",
     "measure/loaders/bench.py": "what drivers and peers can run",

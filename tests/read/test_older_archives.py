@@ -27,6 +27,8 @@ WORDS = {
     "a glimpse, not comparable": "too short to compare with other runs",
     "1 threads": "1 thread",
     "not comparable: not the settings of profile dsi": "comparable only with --profile dsi",
+    "use --profile dsi for comparable figures":
+        "use 3 cycles or more of 30 s or more; for an index that compares with those of others, --profile dsi",
 }
 """Words before and now."""
 NOTHING = re.compile(r"# (DSI not defined: it needs two scales.*|T = X \(TPC-B clause 4\.1\): none; .*)")

@@ -165,11 +165,11 @@ _TABLES: Final = (
                 "level", "double", "Of a graduated load, per cent of the capacity: 100 to 10, and 0 when idle; empty "
                 "for others.", "%",
             ),
-            Column("ramp_up_ns", "uint64", "Load before the cycle's start, which is not recorded.", "ns"),
             Column(
                 "still_ns", "uint64", "How long within the cycle the program that makes the load stood still, if "
                 "longer than 0.25 s; of several nodes the longest time.", "ns", "max",
             ),
+            Column("ramp_up_ns", "uint64", "Load before the cycle's start, which is not recorded.", "ns"),
         ),
     ),
     Table(
