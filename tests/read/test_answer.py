@@ -9,9 +9,9 @@ import pytest
 from dsbench.read.answer import Tile, describe, format_size, highest, say, tiles
 from dsbench.read.draw.hero import apart, hero
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.stats.capacity import Capacity
+from dsbench.read.stats.capacity import Capacity, Step
 from dsbench.read.stats.values import Doubt, Interval, ScaleResult
-from dsbench.read.subjects.load import Load, Tried
+from dsbench.read.subjects.load import Load, Tried, capacity_doubts
 from dsbench.spec.objective import Objective
 from fixtures import sample
 from fixtures.sample import replace
@@ -105,6 +105,21 @@ def test_a_search_tells_the_time_of_its_last_cycles_as_theirs() -> None:
 
     assert time(True, False, False).startswith("at 1,000/s · 2 of 3 miss it · median")
     assert time(True, True, True).startswith("at 1,000/s · all 3 keep it · median")
+
+
+def test_a_capacity_that_is_hardly_known_tells_cpu_time_near_it() -> None:
+    def words(*cpu_us: float) -> str:
+        steps = [Tried(at, 900.0 + at, 900.0, 8.0, (), (Step(900.0 + at, 8.0, 7200, 7.0),), True, us)
+                 for at, us in enumerate(cpu_us)]  # fmt: skip
+        far = Tried(9, 2000.0, 1500.0, 8.0, (), (Step(2000.0, 8.0, 16000, 9000.0),), False, 900.0)
+        capacity = Capacity(950.0, 0.0, 1000.0, 10.0, 1.0, 4, 50.0)
+        load = Load((far, *steps), Objective("p99=20ms", 0.01, 20_000_000), capacity)
+        (doubt,) = capacity_doubts({10: load})
+        return doubt.message
+
+    assert words(203.0, 351.4, math.nan).endswith(". Near that rate a transaction took 203 to 351 µs of the server's CPU time")
+    assert "CPU" not in words(203.0, 210.0)
+    assert "CPU" not in words(203.0, math.nan)
 
 
 def test_trust_is_what_the_run_noticed() -> None:

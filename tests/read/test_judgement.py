@@ -103,6 +103,23 @@ def test_a_spread_without_direction_is_no_drift(tmp_path: Path) -> None:
     assert "only cycle 2 had a checkpoint" in doubts["scattered-cycles"].remedy
 
 
+def test_cpu_time_of_cycles_that_scatter_is_told(tmp_path: Path) -> None:
+    uneven = {**rows(), "seconds": second_rows([1000] * 60, (1.0, 0.5, 0.9))}
+    for row, count in zip(uneven["cycles"], (60_000, 30_000, 54_000), strict=True):
+        row["committed"] = count
+    key = {"scale": 10, "node": "local", "monitor": "server_tasks", "metric": "cpu", "unit": "s total"}
+    uneven["monitors"] = [
+        {**key, "cycle": cycle, "at_ns": at_s * S, "value": at_s * 0.1 * cycle} for cycle in (1, 3) for at_s in (0, 60)
+    ]
+    (message,) = (doubt.message for doubt in judged(tmp_path, uneven).doubts if doubt.code == "scattered-cycles")
+    # 60 s x 0.1 / 60,000 and 60 s x 0.3 / 54,000; the second cycle was not watched.
+    assert message.endswith("; a transaction took 100 to 333 µs of the server's CPU time")
+    for row in uneven["monitors"]:
+        row["value"] = row["at_ns"] / 1e10
+    (message,) = (doubt.message for doubt in judged(tmp_path / "b", uneven).doubts if doubt.code == "scattered-cycles")
+    assert "CPU" not in message, "100 and 111 µs are about the same"
+
+
 def test_a_second_that_the_cycle_breaks_off_is_not_judged(tmp_path: Path) -> None:
     # A fall over 29.5 s would be judged by 30 seconds; 29 whole ones are too few.
     falling = {**rows(), "seconds": [row for row in second_rows([900 - 10 * s for s in range(30)]) if row["cycle"] == 1]}

@@ -76,6 +76,8 @@ class Evaluation:
     errors: Mapping[int, Mapping[str, int]]
     """Scale to class ("serialization 40001") to count."""
     resources: Mapping[int, tuple[Resource, ...]]
+    server_cpu: Mapping[int, Mapping[int, float]]
+    """Scale to cycle to the server's CPU time per transaction in µs; without those that do not tell."""
     index: Index
     doubts: tuple[Doubt, ...]
     collision: Collision | None

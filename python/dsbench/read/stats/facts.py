@@ -133,6 +133,8 @@ class ScaleFacts:
     """What the machines did in each cycle."""
     stood_still: tuple[int, ...] = ()
     """Cycles in which hardly a transaction ended for about a second; see ``stalls``."""
+    server_cpu_us: tuple[float, ...] = ()
+    """The server's CPU time per transaction in each cycle that tells it."""
     evenness: Evenness | None = None
     """How evenly its clients got their transactions; ``None`` where they do not do the same, or there is one."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import isnan
 from typing import Final
 
 from dsbench.read.stats.values import Doubt
@@ -24,6 +25,8 @@ MOST_PRESSURE: Final = 0.1
 in a cycle, which no load has to wait for. A choice, as large as the drift of a rate that is called steady."""
 LEAST_IO_PRESSURE: Final = 0.1
 """The same for storage in a cycle: below it, others move bytes and nothing waits for them."""
+MOST_CPU: Final = 1.15
+"""By which factor the server's CPU time per transaction differs between cycles before it is told. A choice."""
 _NAMED: Final = 4
 """Programs that are told one by one."""
 
@@ -234,6 +237,15 @@ def cycles_named(numbers: Iterable[int]) -> str:
         found = [number for _, number in run]
         parts.append(f"{found[0]}–{found[-1]}" if len(found) > 1 else str(found[0]))
     return f"{'cycle' if len(rising) == 1 else 'cycles'} {', '.join(parts)}"
+
+
+def describe_cpu(of_cycles_us: Iterable[float]) -> str:
+    """``a transaction took 203 to 351 µs of the server's CPU time``; empty where it took about the same in all cycles,
+    or at most one of them tells."""
+    known = [us for us in of_cycles_us if not isnan(us)]
+    if len(known) < 2 or max(known) < MOST_CPU * min(known):
+        return ""
+    return f"a transaction took {min(known):.3g} to {max(known):.3g} µs of the server's CPU time"
 
 
 def _much(use: MachineUse, cpu_ns: int) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import isnan
 
 from dsbench.read.stats.facts import RunFacts, ScaleFacts
-from dsbench.read.stats.machine import cycles_named, use_doubts
+from dsbench.read.stats.machine import cycles_named, describe_cpu, use_doubts
 from dsbench.read.stats.steady import Verdict
 from dsbench.read.stats.values import Doubt
 
@@ -46,9 +46,10 @@ def scattered(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         return
     told = ", ".join(f"cycle {cycle} {away:+.0%}" for cycle, away in found.off[:_TOLD])
     more = f" and {len(found.off) - _TOLD} more" if len(found.off) > _TOLD else ""
+    cpu = describe_cpu(scale.server_cpu_us)
     words = (
         f"the cycles differ by more than their seconds explain: {told}{more} off the median of "
-        f"{found.median_tps:,.0f} tps (p = {found.p_value:.2g})"
+        f"{found.median_tps:,.0f} tps (p = {found.p_value:.2g}){f'; {cpu}' if cpu else ''}"
     )
     yield Doubt("scattered-cycles", words, _remedy(scale), scale.scale)
 

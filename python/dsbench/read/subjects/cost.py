@@ -64,6 +64,35 @@ def resources(table: pa.Table, load: Mapping[int, Measured], groups: pa.Table) -
     return {x: costs(rows, committed[x]) for x, rows in sorted(found.items())}
 
 
+def server_cpu(
+    table: pa.Table, groups: pa.Table, committed: Mapping[tuple[int, int], int]
+) -> dict[tuple[int, int], float]:
+    """Scale and cycle to the server's CPU time per transaction in µs; without cycles whose monitors do not tell.
+
+    ``table`` has the samples of monitors, ``committed`` the counted transactions.
+    """
+    table = table.filter((pc.field("monitor") == "server_tasks") & (pc.field("metric") == "cpu"))
+    cycles, number = grouped(table, ("scale", "cycle"))
+    of_cycles = durations_ns(groups, table), ramp_ups_ns(groups, table)
+    gained = gains(number, whole(table, "at_ns"), table["value"].to_numpy(), *of_cycles) if cycles else ()
+    found = {}
+    for name, gain_s, _, covered in zip(*gained, strict=True):
+        count = committed.get(cycles[int(name)], 0) * covered
+        if count > 0 and gain_s > 0:
+            found[cycles[int(name)]] = float(gain_s) * 1e6 / float(count)
+    return found
+
+
+def _read_server_cpu(evaluation: Evaluation) -> dict[int, dict[int, float]]:
+    rows = evaluation.rows
+    committed = {(x, int(cycle)): int(count) for x, part in rows.load.items()
+                 for cycle, count in zip(part.cycles, part.by_cycle, strict=True)}  # fmt: skip
+    found: dict[int, dict[int, float]] = defaultdict(dict)
+    for (scale, cycle), us in server_cpu(rows.monitors, rows.groups, committed).items():
+        found[scale][cycle] = us
+    return dict(found)
+
+
 MESSAGES: Final = {"messages_sent": "messages sent", "messages_received": "messages received"}
 """Columns of ``cycles`` to the names of their resources."""
 
@@ -438,6 +467,7 @@ SUBJECT: Final = Subject(
     measures=MEASURES,
     reads={
         "resources": _read_resources,
+        "server_cpu": _read_server_cpu,
         "evenness": _read_evenness,
         "kernel": _read_kernel,
     },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, nan
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,8 +15,10 @@ from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.format import format_number
 from dsbench.read.stats import histogram as hist
 from dsbench.read.stats.capacity import Capacity, Search, Step, lowest
+from dsbench.read.stats.machine import describe_cpu
 from dsbench.read.stats.values import Doubt, known
 from dsbench.read.subject import Measure, Subject, Values
+from dsbench.read.subjects.cost import server_cpu
 from dsbench.spec.objective import SEARCH_DURATIONS, Objective
 from dsbench.spec.run import GRADES
 
@@ -35,6 +37,8 @@ _BETWEEN_S: Final = 1.0
 QUANTILES: Final = (0.5, 0.95, 0.99)
 _BELOW: Final = 0.01
 """By which share a rate lies lower at least, so that cycles are repeated there."""
+_NEAR: Final = 0.25
+"""By which share of the capacity the rate of a cycle may differ from it: only of such cycles CPU times are compared."""
 REMEDY: Final = "measure on a quiet machine, or with a longer --duration"
 """Where the steps of a search do not tell a capacity, or hardly do."""
 MOST_REACH: Final = 0.25
@@ -57,6 +61,8 @@ class Tried:
     """How each objective judges it."""
     keeps: bool
     """Whether it kept them all."""
+    cpu_us: float = nan
+    """The server's CPU time per transaction; nan where it is not known."""
     still_s: float = 0.0
     """How long what made the load stood still: where it did, the cycle counts for nothing."""
 
@@ -171,12 +177,15 @@ def read_loads(tables: Tables, objectives: Sequence[Objective], whole_s: float) 
     if not objectives:
         return {}
     counts, times = _count(tables), _read_times(tables)
+    committed = {key: sum(kind["committed"] for kind in kinds.values()) for key, kinds in counts.items()}
+    cpu_us = server_cpu(tables["monitors"], tables["groups"], committed)
     found: dict[int, list[Tried]] = defaultdict(list)
     for row in tables["groups"].sort_by([("scale", "ascending"), ("cycle", "ascending")]).to_pylist():
         key = row["scale"], row["cycle"]
         below = row["level"] is not None and row["level"] < GRADES[0]  # Of a graduated load, after the search.
         if row["rate_per_s"] and key in counts and not below:
-            found[row["scale"]].append(_judge(row, counts[key], times.get(key, {}), objectives, whole_s))
+            tried = _judge(row, counts[key], times.get(key, {}), objectives, whole_s)
+            found[row["scale"]].append(replace(tried, cpu_us=cpu_us.get(key, nan)))
     return {scale: sum_up(tried, objectives) for scale, tried in found.items()}
 
 
@@ -279,6 +288,9 @@ def capacity_doubts(loads: Mapping[int, Load]) -> Iterator[Doubt]:
         words += f": {load.against}" if load.against else ""
         if missed:
             words += f"; {len(missed)} of the last {len(last)}, at {say_rate(last[0].demanded)}/s, missed it"
+        near = [one for one in load.counted if one.steps[0].whole and abs(one.demanded / load.rate - 1) < _NEAR]
+        if cpu := describe_cpu(one.cpu_us for one in near):
+            words += f". Near that rate {cpu}"
         yield Doubt("capacity", words, REMEDY, scale)
 
 
@@ -291,7 +303,9 @@ _COLUMNS: Final = (
     Column("scale"), Column("cycle", spare=True), Column("demanded", "1/s", digits=4),
     Column("achieved", "tps", digits=4), *(Column(f"p{100 * q:g}", "ms") for q in QUANTILES),
     Column("missed", form=".3%", about="share of the transactions that missed the objective"),
-    Column("holds", left=True), Column("seconds", "s", digits=2, spare=True),
+    Column("holds", left=True),
+    Column("server CPU", "µs", about="CPU time of the server per transaction"),
+    Column("seconds", "s", digits=2, spare=True),
 )  # fmt: skip
 
 
@@ -304,7 +318,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             step = one.steps[at]
             share = step.missed / step.count if step.count else nan
             rows.append((scale, one.cycle, one.demanded, one.achieved, *one.quantiles_ms, share,
-                         one.holds, one.seconds))  # fmt: skip
+                         one.holds, one.cpu_us, one.seconds))  # fmt: skip
     if rows:
         yield Table("Response times over the rate, by rate", _COLUMNS, rows)
 

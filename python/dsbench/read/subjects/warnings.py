@@ -47,6 +47,7 @@ def judge(
     checkpoints: Mapping[int, tuple[int, ...]],
     makers: Makers,
     even: Mapping[int, Evenness],
+    server_cpu: Mapping[int, Mapping[int, float]],
 ) -> tuple[Doubt, ...]:
     """The doubts about a run; ``begun`` are its scales, ``makers`` its groups, the mappings what was measured."""
     broken = failed_checks(run)
@@ -73,6 +74,7 @@ def judge(
                 populations=_populations(run, scale, part),
                 nodes=_nodes(nodes, scale),
                 evenness=even.get(scale),
+                server_cpu_us=tuple(server_cpu.get(scale, {}).values()),
             )
         )
     return doubts(_run_facts(run, load, makers), facts, noticed(run))
@@ -101,6 +103,7 @@ def _scale_facts(
     populations: int,
     nodes: tuple[NodeFacts, ...],
     evenness: Evenness | None,
+    server_cpu_us: tuple[float, ...],
 ) -> ScaleFacts:
     return ScaleFacts(
         scale=scale,
@@ -131,6 +134,7 @@ def _scale_facts(
         broken=broken,
         populations=populations,
         evenness=evenness,
+        server_cpu_us=server_cpu_us,
     )
 
 
@@ -234,7 +238,7 @@ def _read_warnings(evaluation: Evaluation) -> tuple[Doubt, ...]:
     judged = judge(
         run, [row.scale for row in evaluation.scales], rows.load, evaluation.frequency, evaluation.seconds,
         evaluation.resources, evaluation.errors, evaluation.nodes, evaluation.machine, evaluation.checkpoints,
-        rows.makers, evaluation.evenness,
+        rows.makers, evaluation.evenness, evaluation.server_cpu,
     )  # fmt: skip
     return (
         *judged,
