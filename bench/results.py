@@ -135,7 +135,7 @@ class Kept(dict[str, Finished]):
         raw = json.loads(path.read_text()) if path is not None and path.exists() else {}
         for name, one in raw.items():
             rows = {who: [Measured(*row) for row in rows] for who, rows in one.get("found", {}).items()}
-            self[name] = Finished(**{**one, "found": rows})
+            self[name] = Finished(**{"settings": {}, **one, "found": rows})
 
     def has(self, name: str, settings: Mapping[str, Any]) -> bool:
         """Whether it was measured so, or longer and more often, and without a failure."""

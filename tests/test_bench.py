@@ -102,6 +102,7 @@ def test_finished_cells_are_kept_and_what_failed_is_measured_again(tmp_path: Pat
     kept = Kept(path)
     kept.add(CELL.name, _finished({DSBENCH: _measured(1.0, 2.0, least=0.5, server_s=0.5, switches=3)}))
     kept.add("failed", Finished({"sweeps": 2}, 4.0, "now", "abc", failure="no reason"))
+    kept.add("a part", Finished({}, 4.0, "now", "abc", lines=["| 1 |"]))
     again = Kept(path)
     assert again == kept
     assert again.has(CELL.name, {"sweeps": 2})
