@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from dsbench import study
+from dsbench.read.draw.render import drawn_as
 from dsbench.read.several import compare
 from dsbench.read.stats.values import Resource
 from dsbench.spec import SpecError
@@ -50,6 +51,32 @@ def test_times_are_a_measure_as_well(made: Study) -> None:
     assert all(one.none for one in found.effects.main) if found.effects else False
     with pytest.raises(SpecError, match="no measure"):
         outcomes(made, "speed")
+
+
+def test_the_axis_of_effects_begins_near_them_and_names_each_tick(made: Study) -> None:
+    spec = specs(outcomes(made))["effects"]
+    axes = [layer["encoding"]["x"] for layer in spec["layer"] if layer["encoding"]["x"].get("axis")]
+    assert len(axes) == 1
+    low, high = axes[0]["scale"]["domain"]
+    ends = [row[end] for row in spec["datasets"]["effects"] for end in ("low", "high")]
+    assert (low, high) == pytest.approx((min(*ends, 1), max(*ends, 1)), rel=0.15)
+    svg = drawn_as("effects", spec)["effects.svg"].decode()
+    axis = svg[svg.index("X-axis") : svg.index("role-axis-title")]
+    numbers = [float(label) for label in re.findall(r"<text[^>]*>([^<]+)</text>", axis)]
+    assert len(numbers) == len(re.findall(r'y2="5"', axis)) > 1, "a label for each tick"
+    assert low <= min(numbers) < max(numbers) <= high
+
+
+def test_the_caption_of_effects_speaks_of_no_factors_that_are_not_there(made: Study, tmp_path: Path) -> None:
+    assert "beside the reference of its factor, averaged over the levels of the other factor. Bars" in shown.html(outcomes(made))
+    assert "averaged over the levels of the other factors. Bars" in shown.html(outcomes(_one_at_a_time(tmp_path)))
+    factor = {"name": "clients", "path": "threads", "levels": [1, 2]}
+    run = {"target": "private:sqlite", "scales": [1], "cycles": 2, "duration": 1.0}
+    alone, _ = begin(parse({"name": "clients", "run": run, "factor": [factor], "trials": {"repeat": 2}}), tmp_path / "alone")
+    make_folder(alone)
+    for trial in alone.trials:
+        alone = alone.with_trial(archived(alone, trial, lambda at, _scale: 200 * 1.5 ** at[0]))
+    assert "beside the reference of its factor. Bars" in shown.html(outcomes(alone))
 
 
 def test_every_diagram_is_there_and_the_page_holds_it(made: Study) -> None:

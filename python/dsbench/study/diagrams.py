@@ -137,8 +137,11 @@ def effects(found: Outcomes) -> Spec | None:
     margin = (high - low) * 0.06
     domain = [low / 1.1, high * 1.1] if log else [max(low - margin, 0) if ratios else low - margin, high + margin]
     title = f"{found.how.label} {'over' if ratios else 'minus'} that at the reference"
-    x = alt.X("ratio:Q", scale=alt.Scale(type="log" if log else "linear", domain=domain, nice=False),
-              axis=alt.Axis(title=title + (", log scale" if log else ""), tickCount=6, format=".3~r"))  # fmt: skip
+    # Without this, the layers that have no domain of their own would draw the axis from 0.
+    scale = alt.Scale(type="log" if log else "linear", domain=domain, nice=False, zero=False)
+    ticks = {"values": log_ticks(*domain)} if log else {"tickCount": 6}
+    shown = {"title": title + ", log scale" * log, "labelExpr": "format(datum.value, ',.6~r')", **ticks}
+    x = alt.X("ratio:Q", scale=scale, axis=alt.Axis.from_dict(shown))
     y = alt.Y("effect:N", sort=[row["effect"] for row in rows], axis=alt.Axis(title=None, labelLimit=440),
               scale=alt.Scale(type="point", padding=0.9))  # The figure above the first row has room.  # fmt: skip
     names = ["effect", "none or undecided", "not known"]

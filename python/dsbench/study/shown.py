@@ -34,8 +34,6 @@ _OVERLAP: Final = 1.005
 """Sum of the shares from which on it is told; below it is rounding."""
 
 _CAPTIONS = {
-    "effects": "Each level beside the reference of its factor, averaged over the levels of the others. Bars: intervals "
-    "that hold together; grey ones cross the line of no effect: more blocks make them narrower.",
     "rate": "The values themselves over the scale, a curve for each level; arrows: sizes of memories.",
     "relative": "Each level over the reference, scale by scale; bars: least to greatest of the blocks.",
     "heat": "Two factors at once: a dark column or row is one factor, a single dark field is an interaction.",
@@ -82,7 +80,7 @@ def tell(found: Outcomes, drawn: Mapping[str, Spec] | None = None) -> Iterator[B
     sentences = verdict(found)
     yield answer(found, sentences)
     if drawn and "effects" in drawn:
-        yield Diagram("effects", drawn["effects"], _CAPTIONS["effects"], wide=True)
+        yield Diagram("effects", drawn["effects"], _caption_effects(len(found.factors)), wide=True)
     if len(sentences) > _FIRST or found.staged:
         yield Part("What it found", [Listed(sentences)], key="verdict", tab="Effects")
     if found.effects is not None and (changed := list(say_times(found, found.effects))):
@@ -99,6 +97,13 @@ def tell(found: Outcomes, drawn: Mapping[str, Spec] | None = None) -> Iterator[B
         yield Part("By level and scale", by_level, key="levels", tab="Levels")
     if said := notes(found):
         yield Part("Notes", [Listed(said)], key="notes", tab="Notes")
+
+
+def _caption_effects(factors: int) -> str:
+    """What the first diagram shows, where so many factors were varied."""
+    average = ", averaged over the levels of the other factor" + "s" * (factors > 2) if factors > 1 else ""
+    bars = "Bars: intervals that hold together; grey ones cross the line of no effect: more blocks make them narrower."
+    return f"Each level beside the reference of its factor{average}. {bars}"
 
 
 def answer(found: Outcomes, sentences: Sequence[str]) -> Answer:
