@@ -9,15 +9,17 @@ import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dsbench import study
 from dsbench.read.draw.render import drawn_as
+from dsbench.read.draw.theme import log_ticks
 from dsbench.read.several import compare
 from dsbench.read.stats.values import Resource
 from dsbench.spec import SpecError
-from dsbench.study import Point, Study, begin, outcomes, record, results, shown
+from dsbench.study import Point, Study, begin, outcomes, panels, record, results, shown
 from dsbench.study.diagrams import specs
 from dsbench.study.record import extend, make_folder
 from dsbench.study.spec import parse
@@ -77,6 +79,22 @@ def test_the_caption_of_effects_speaks_of_no_factors_that_are_not_there(made: St
     for trial in alone.trials:
         alone = alone.with_trial(archived(alone, trial, lambda at, _scale: 200 * 1.5 ** at[0]))
     assert "beside the reference of its factor. Bars" in shown.html(outcomes(alone))
+
+
+def test_plots_beside_each_other_have_the_same_axes(made: Study) -> None:
+    plots = [{"layer": [{"encoding": {"x": _axis(*domain)}}]} for domain in ((1, 10), (0.5, 200), (0.1, 8))]
+    panels._share_domain(plots, "x")
+    axes = [plot["layer"][0]["encoding"]["x"] for plot in plots]
+    assert {tuple(one["scale"]["domain"]) for one in axes} == {(0.1, 200)}
+    # Those of the widest, and what lies outside of it.
+    assert [one["axis"]["values"] for one in axes] == [[0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200]] * 3
+    drawn = specs(outcomes(made))["freq-1-by-2"]["vconcat"][0]["hconcat"]
+    assert len({json.dumps(plot["layer"][0]["encoding"]["x"]) for plot in drawn}) == 1
+
+
+def _axis(low: float, high: float) -> dict[str, Any]:
+    ticks = {"values": log_ticks(low, high)}
+    return {"type": "quantitative", "scale": {"type": "log", "domain": [low, high]}, "axis": ticks}
 
 
 def test_every_diagram_is_there_and_the_page_holds_it(made: Study) -> None:
