@@ -81,6 +81,20 @@ def test_the_caption_of_effects_speaks_of_no_factors_that_are_not_there(made: St
     assert "beside the reference of its factor. Bars" in shown.html(outcomes(alone))
 
 
+def test_an_interval_that_excludes_nothing_is_not_told_by_its_ends(made: Study) -> None:
+    found = outcomes(made)
+    assert found.effects is not None
+    first, *others = found.effects.main
+    wide = replace(first, ratio=replace(first.ratio, value=2.0, low=2e-15, high=1.8e17))
+    found = replace(found, effects=replace(found.effects, main=(wide, *others)))
+    text, spec = shown.text(found), specs(found)["effects"]
+    assert "e-15" not in text
+    assert "e+17" not in text
+    assert "trials that repeat each other are too few, or scatter too much, to tell isolation serializable from read-committed" in text
+    row = spec["datasets"]["effects"][0]
+    assert (row["low"], row["high"]) == (0.002, 2000)
+
+
 def test_plots_beside_each_other_have_the_same_axes(made: Study) -> None:
     plots = [{"layer": [{"encoding": {"x": _axis(*domain)}}]} for domain in ((1, 10), (0.5, 200), (0.1, 8))]
     panels._share_domain(plots, "x")

@@ -27,6 +27,7 @@ from dsbench.read.draw.theme import (
     number_labels,
     spans_decades,
 )
+from dsbench.read.stats.effects import ANY
 from dsbench.read.stats.values import Frequency
 from dsbench.study import Made, Outcomes, Point, mean
 from dsbench.study.levels import combine_indices, tell_index
@@ -127,6 +128,8 @@ def effects(found: Outcomes) -> Spec | None:
     for one in main:
         factor, level = one.factors[0], found.levels[one.factors[0]][one.levels[0]].name
         low, high = (one.ratio.low, one.ratio.high) if one.known else (one.ratio.value, one.ratio.value)
+        if ratios:  # A bar that goes on has no end in sight.
+            low, high = max(low, one.ratio.value / ANY), min(high, one.ratio.value * ANY)
         verdict = "not known" if not one.known else "none or undecided" if one.none else "effect"
         reference = found.levels[factor][found.references[factor]].name
         name = f"{found.factors[factor]}: {level} {'/' if ratios else '−'} {reference}"  # a minus, as it reads
