@@ -39,6 +39,19 @@ def test_a_line_that_would_say_the_same_is_not_printed_again(
     assert [line[:6] for line in capsys.readouterr().err.splitlines()] == ["0 of 2", "1 of 2", "2 of 2"]
 
 
+def test_a_log_has_no_line_of_a_second_that_has_not_passed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("dsbench.cli.progress.time.monotonic", lambda: now[0])
+    progress = Progress(build({"scales": (1,)}))
+    for elapsed_s, done in ((0.2, 10), (0.4, 30), (1.2, 60), (-3.0, 0)):
+        progress.moment(Moment(1, 1, 1, "cycle", 0, 2, done=done, elapsed_s=elapsed_s))
+        now[0] += 10
+    told = [line.partition(", before the cycles: ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert [line.partition(",")[0] for line in told] == ["1 s", "ramp-up"]
+
+
 def test_the_course_of_a_cycle_is_as_wide_as_there_is_room() -> None:
     assert draw_rates([0.0, 50.0, 100.0], 8) == "▁▅█"
     assert draw_rates([9999.0, 50.0, 100.0], 2) == "▅█"

@@ -18,6 +18,7 @@ from dsbench.measure.loaders.answers import Rules, differ, load_tables
 from dsbench.measure.run import execute
 from dsbench.read import subjects
 from dsbench.read.choice import make_choice
+from dsbench.read.draw.hero import hero
 from dsbench.read.evaluation import evaluate
 from dsbench.read.page import page
 from dsbench.read.text import render_text
@@ -88,6 +89,12 @@ def test_what_each_does_to_the_other_is_a_ratio_of_its_own_rates(tmp_path: Path)
     assert "geometric mean" in page(found, archive.run)
     chosen = make_choice("beside", "both", "analytics").read(found)
     assert chosen.value == pytest.approx(ratio.value)
+    counted = {key.stage: list(part.headline) for key, part in found.series.items()}
+    assert counted == {"analytics": [], "transactions": [1], "both": [1]}
+    bars = hero(found, archive.run)
+    assert bars is not None
+    assert bars["title"]["text"] == "NOPM by stage"
+    assert [row["stage"] for row in bars["datasets"]["rows"]] == ["stage transactions", "stage both"]
     q1 = make_choice("q1", "analytics").read(found)
     assert q1.value == pytest.approx(analytics.times_s["Q1"][0])
 

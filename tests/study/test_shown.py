@@ -9,14 +9,17 @@ import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dsbench import study
+from dsbench.read.draw.render import drawn_as
+from dsbench.read.draw.theme import log_ticks
 from dsbench.read.several import compare
 from dsbench.read.stats.values import Resource
 from dsbench.spec import SpecError
-from dsbench.study import Point, Study, begin, outcomes, record, results, shown
+from dsbench.study import Point, Study, begin, outcomes, panels, record, results, shown
 from dsbench.study.diagrams import specs
 from dsbench.study.record import extend, make_folder
 from dsbench.study.spec import parse
@@ -50,6 +53,62 @@ def test_times_are_a_measure_as_well(made: Study) -> None:
     assert all(one.none for one in found.effects.main) if found.effects else False
     with pytest.raises(SpecError, match="no measure"):
         outcomes(made, "speed")
+
+
+def test_the_axis_of_effects_begins_near_them_and_names_each_tick(made: Study) -> None:
+    spec = specs(outcomes(made))["effects"]
+    axes = [layer["encoding"]["x"] for layer in spec["layer"] if layer["encoding"]["x"].get("axis")]
+    assert len(axes) == 1
+    low, high = axes[0]["scale"]["domain"]
+    ends = [row[end] for row in spec["datasets"]["effects"] for end in ("low", "high")]
+    assert (low, high) == pytest.approx((min(*ends, 1), max(*ends, 1)), rel=0.15)
+    svg = drawn_as("effects", spec)["effects.svg"].decode()
+    axis = svg[svg.index("X-axis") : svg.index("role-axis-title")]
+    numbers = [float(label) for label in re.findall(r"<text[^>]*>([^<]+)</text>", axis)]
+    assert len(numbers) == len(re.findall(r'y2="5"', axis)) > 1, "a label for each tick"
+    assert low <= min(numbers) < max(numbers) <= high
+
+
+def test_the_caption_of_effects_speaks_of_no_factors_that_are_not_there(made: Study, tmp_path: Path) -> None:
+    assert "beside the reference of its factor, averaged over the levels of the other factor. Bars" in shown.html(outcomes(made))
+    assert "averaged over the levels of the other factors. Bars" in shown.html(outcomes(_one_at_a_time(tmp_path)))
+    factor = {"name": "clients", "path": "threads", "levels": [1, 2]}
+    run = {"target": "private:sqlite", "scales": [1], "cycles": 2, "duration": 1.0}
+    alone, _ = begin(parse({"name": "clients", "run": run, "factor": [factor], "trials": {"repeat": 2}}), tmp_path / "alone")
+    make_folder(alone)
+    for trial in alone.trials:
+        alone = alone.with_trial(archived(alone, trial, lambda at, _scale: 200 * 1.5 ** at[0]))
+    assert "beside the reference of its factor. Bars" in shown.html(outcomes(alone))
+
+
+def test_an_interval_that_excludes_nothing_is_not_told_by_its_ends(made: Study) -> None:
+    found = outcomes(made)
+    assert found.effects is not None
+    first, *others = found.effects.main
+    wide = replace(first, ratio=replace(first.ratio, value=2.0, low=2e-15, high=1.8e17))
+    found = replace(found, effects=replace(found.effects, main=(wide, *others)))
+    text, spec = shown.text(found), specs(found)["effects"]
+    assert "e-15" not in text
+    assert "e+17" not in text
+    assert "trials that repeat each other are too few, or scatter too much, to tell isolation serializable from read-committed" in text
+    row = spec["datasets"]["effects"][0]
+    assert (row["low"], row["high"]) == (0.002, 2000)
+
+
+def test_plots_beside_each_other_have_the_same_axes(made: Study) -> None:
+    plots = [{"layer": [{"encoding": {"x": _axis(*domain)}}]} for domain in ((1, 10), (0.5, 200), (0.1, 8))]
+    panels._share_domain(plots, "x")
+    axes = [plot["layer"][0]["encoding"]["x"] for plot in plots]
+    assert {tuple(one["scale"]["domain"]) for one in axes} == {(0.1, 200)}
+    # Those of the widest, and what lies outside of it.
+    assert [one["axis"]["values"] for one in axes] == [[0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200]] * 3
+    drawn = specs(outcomes(made))["freq-1-by-2"]["vconcat"][0]["hconcat"]
+    assert len({json.dumps(plot["layer"][0]["encoding"]["x"]) for plot in drawn}) == 1
+
+
+def _axis(low: float, high: float) -> dict[str, Any]:
+    ticks = {"values": log_ticks(low, high)}
+    return {"type": "quantitative", "scale": {"type": "log", "domain": [low, high]}, "axis": ticks}
 
 
 def test_every_diagram_is_there_and_the_page_holds_it(made: Study) -> None:

@@ -74,7 +74,9 @@ class Progress:
     def _plain(self, moment: Moment, line: str) -> None:
         now, phase = time.monotonic(), (moment.scale, moment.phase, moment.cycle)
         new_phase = phase != self._phase and moment.phase not in ("clean", "connect", "cycle")
-        if line != self._said and (new_phase or now - self._last_line >= _PLAIN_EVERY_S):
+        # A second that has not passed has no rate: the short turns before the cycles would be a line each, of 0 s.
+        begun = moment.phase == "cycle" and 0 <= moment.elapsed_s < 1
+        if line != self._said and not begun and (new_phase or now - self._last_line >= _PLAIN_EVERY_S):
             print(line, file=sys.stderr, flush=True)
             self._last_line, self._said = now, line
         self._phase = phase

@@ -27,6 +27,7 @@ from dsbench.read.draw.theme import (
     number_labels,
     spans_decades,
 )
+from dsbench.read.stats.effects import ANY
 from dsbench.read.stats.values import Frequency
 from dsbench.study import Made, Outcomes, Point, mean
 from dsbench.study.levels import combine_indices, tell_index
@@ -127,6 +128,8 @@ def effects(found: Outcomes) -> Spec | None:
     for one in main:
         factor, level = one.factors[0], found.levels[one.factors[0]][one.levels[0]].name
         low, high = (one.ratio.low, one.ratio.high) if one.known else (one.ratio.value, one.ratio.value)
+        if ratios:  # A bar that goes on has no end in sight.
+            low, high = max(low, one.ratio.value / ANY), min(high, one.ratio.value * ANY)
         verdict = "not known" if not one.known else "none or undecided" if one.none else "effect"
         reference = found.levels[factor][found.references[factor]].name
         name = f"{found.factors[factor]}: {level} {'/' if ratios else '−'} {reference}"  # a minus, as it reads
@@ -137,8 +140,11 @@ def effects(found: Outcomes) -> Spec | None:
     margin = (high - low) * 0.06
     domain = [low / 1.1, high * 1.1] if log else [max(low - margin, 0) if ratios else low - margin, high + margin]
     title = f"{found.how.label} {'over' if ratios else 'minus'} that at the reference"
-    x = alt.X("ratio:Q", scale=alt.Scale(type="log" if log else "linear", domain=domain, nice=False),
-              axis=alt.Axis(title=title + (", log scale" if log else ""), tickCount=6, format=".3~r"))  # fmt: skip
+    # Without this, the layers that have no domain of their own would draw the axis from 0.
+    scale = alt.Scale(type="log" if log else "linear", domain=domain, nice=False, zero=False)
+    ticks = {"values": log_ticks(*domain)} if log else {"tickCount": 6}
+    shown = {"title": title + ", log scale" * log, "labelExpr": "format(datum.value, ',.6~r')", **ticks}
+    x = alt.X("ratio:Q", scale=scale, axis=alt.Axis.from_dict(shown))
     y = alt.Y("effect:N", sort=[row["effect"] for row in rows], axis=alt.Axis(title=None, labelLimit=440),
               scale=alt.Scale(type="point", padding=0.9))  # The figure above the first row has room.  # fmt: skip
     names = ["effect", "none or undecided", "not known"]

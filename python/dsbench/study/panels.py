@@ -18,7 +18,7 @@ _COLUMNS = 2
 
 
 def panels(heading: str, plots: Sequence[tuple[str, Spec]], *, alike: bool = True) -> Spec:
-    """Diagrams of one kind as plots of one, each below its words; ``alike``: with one scale of values for all."""
+    """Diagrams of one kind as plots of one, each below its words; ``alike``: with the same axes and colours for all."""
     datasets: dict[str, Any] = {}
     drawn = []
     fields = [row for _, spec in plots for row in spec["datasets"].get("fields", ())]
@@ -31,7 +31,8 @@ def panels(heading: str, plots: Sequence[tuple[str, Spec]], *, alike: bool = Tru
         drawn.append({**body, "title": {"text": words, "fontSize": 11.5, "anchor": "start", "offset": 4},
                       "width": _PANEL[0], "height": height})  # fmt: skip
     if alike:
-        _share_domain(drawn)
+        for axis in ("x", "y"):
+            _share_domain(drawn, axis)
     for layer in (layer for plot in drawn for layer in plot["layer"] if fields):
         if "color" in layer["encoding"]:
             legend = {name: one for name, one in layer["encoding"]["color"]["legend"].items() if name != "values"}
@@ -57,15 +58,33 @@ def _renamed(part: Any, names: Mapping[str, str]) -> Any:
     return [_renamed(one, names) for one in part] if isinstance(part, list) else part
 
 
-def _share_domain(plots: Sequence[Spec]) -> None:
-    """Gives the vertical axes of all ``plots`` the same domain, where each has one."""
+def _share_domain(plots: Sequence[Spec], axis: str) -> None:
+    """Gives the axes ``x`` or ``y`` of all ``plots`` the same domain and ticks, where each has numbers on it."""
     layers = [layer.get("encoding", {}) for plot in plots for layer in plot["layer"]]
-    found = [one["y"] for one in layers if one.get("y", {}).get("type") == "quantitative"]
-    if own := [one["scale"] for one in found if (one.get("scale") or {}).get("domain")]:
-        domain = [min(scale["domain"][0] for scale in own), max(scale["domain"][1] for scale in own)]
-        log = any(scale["type"] == "log" for scale in own) and domain[0] > 0
-        for scale in own:
-            scale.update(domain=domain, type="log" if log else "linear")
+    found = [one[axis] for one in layers if one.get(axis, {}).get("type") == "quantitative"]
+    if own := [one for one in found if (one.get("scale") or {}).get("domain")]:
+        domains = [one["scale"]["domain"] for one in own]
+        domain = [min(low for low, _ in domains), max(high for _, high in domains)]
+        log = any(one["scale"]["type"] == "log" for one in own) and domain[0] > 0
+        ticks = _widest_ticks([one for one in own if (one.get("axis") or {}).get("values")])
+        for one in own:
+            one["scale"].update(domain=domain, type="log" if log else "linear")
+            if (one.get("axis") or {}).get("values"):
+                one["axis"]["values"] = ticks
+
+
+def _widest_ticks(axes: Sequence[Spec]) -> list[float]:
+    """The ticks of the axis that reaches farthest, and those of the others that lie outside of it."""
+    if not axes:
+        return []
+    widest = max(axes, key=lambda one: _reach(*one["scale"]["domain"]))
+    low, high = widest["scale"]["domain"]
+    others = {tick for one in axes for tick in one["axis"]["values"] if not low <= tick <= high}
+    return sorted({*widest["axis"]["values"], *others})
+
+
+def _reach(low: float, high: float) -> float:
+    return high / low if low > 0 else math.inf
 
 
 def choose_ticks(rows: Sequence[Row], *, log: bool) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from dsbench.read.format import NONE, finite, format_number
 from dsbench.read.html import render_document
 from dsbench.read.naming import counted
 from dsbench.read.several.files import make_files
-from dsbench.read.stats.effects import LEVEL, Effect, Effects, Share, spearman
+from dsbench.read.stats.effects import ANY, LEVEL, Effect, Effects, Share, spearman
 from dsbench.read.text import render_text
 from dsbench.study import FAILED, Made, Outcomes, Point, Trial, combination
 from dsbench.study.causes import say_times, tabulate_times
@@ -34,8 +34,6 @@ _OVERLAP: Final = 1.005
 """Sum of the shares from which on it is told; below it is rounding."""
 
 _CAPTIONS = {
-    "effects": "Each level beside the reference of its factor, averaged over the levels of the others. Bars: intervals "
-    "that hold together; grey ones cross the line of no effect: more blocks make them narrower.",
     "rate": "The values themselves over the scale, a curve for each level; arrows: sizes of memories.",
     "relative": "Each level over the reference, scale by scale; bars: least to greatest of the blocks.",
     "heat": "Two factors at once: a dark column or row is one factor, a single dark field is an interaction.",
@@ -82,7 +80,7 @@ def tell(found: Outcomes, drawn: Mapping[str, Spec] | None = None) -> Iterator[B
     sentences = verdict(found)
     yield answer(found, sentences)
     if drawn and "effects" in drawn:
-        yield Diagram("effects", drawn["effects"], _CAPTIONS["effects"], wide=True)
+        yield Diagram("effects", drawn["effects"], _caption_effects(len(found.factors)), wide=True)
     if len(sentences) > _FIRST or found.staged:
         yield Part("What it found", [Listed(sentences)], key="verdict", tab="Effects")
     if found.effects is not None and (changed := list(say_times(found, found.effects))):
@@ -99,6 +97,13 @@ def tell(found: Outcomes, drawn: Mapping[str, Spec] | None = None) -> Iterator[B
         yield Part("By level and scale", by_level, key="levels", tab="Levels")
     if said := notes(found):
         yield Part("Notes", [Listed(said)], key="notes", tab="Notes")
+
+
+def _caption_effects(factors: int) -> str:
+    """What the first diagram shows, where so many factors were varied."""
+    average = ", averaged over the levels of the other factor" + "s" * (factors > 2) if factors > 1 else ""
+    bars = "Bars: intervals that hold together; grey ones cross the line of no effect: more blocks make them narrower."
+    return f"Each level beside the reference of its factor{average}. {bars}"
 
 
 def answer(found: Outcomes, sentences: Sequence[str]) -> Answer:
@@ -125,7 +130,7 @@ def _describe_reach(found: Outcomes, *, unseen: bool) -> list[str]:
     none = [one.ratio for one in effects.main if unseen and one.known and one.none]
     if none and ratios:
         most = max(max(one.high, 1 / one.low if one.low > 0 else inf) for one in none)
-        said += [f"an effect below {most:.3g} times would not show"] if isfinite(most) else []
+        said += [f"an effect below {most:.3g} times would not show"] if most < ANY else []
     elif none:
         most = max(max(one.high, -one.low) for one in none)
         said += [f"an effect below {most:.3g} {found.unit}".rstrip() + " would not show"]
@@ -259,6 +264,8 @@ def _say_range(found: Outcomes, one: Effect) -> str:
     """``journal wal may have 0.82 to 13.2 times the rate of delete``."""
     level, _, reference = name_effect(found, one).rpartition(" against ")
     low, high = one.ratio.low, one.ratio.high
+    if one.anything:
+        return f"trials that repeat each other are too few, or scatter too much, to tell {level} from {reference}"
     if one.neutral:
         return f"{level} may have {low:.3g} to {high:.3g} times the {_short(found)} of {reference}"
     between = f"{low:+.3g} to {high:+.3g} {found.unit}".strip()
@@ -275,7 +282,7 @@ def _say_remedy(found: Outcomes, one: Effect) -> str:
             more = counted(ceil(blocks * (half / log(ratio)) ** 2) - blocks, "more block")
             size = f"a difference of {ratio - 1:.0%}" if ratio < 2 else f"a factor of {ratio:g}"
             return f"; about {more} would show {size}"
-    return "; more blocks would make that narrower"
+    return "; more blocks would tell more" if one.anything else "; more blocks would make that narrower"
 
 
 def _join(names: Sequence[str]) -> str:
@@ -356,7 +363,7 @@ def _cells(one: Effect) -> list[Any]:
         return [show_effect(one), NONE, "not known"]
     word = judge_effect(one) if one.none else "more" if one.size > 0 else "less"
     form = ".3f" if one.neutral else "+.3g"
-    return [one.ratio.value, f"{one.ratio.low:{form}} to {one.ratio.high:{form}}", word]
+    return [one.ratio.value, "any" if one.anything else f"{one.ratio.low:{form}} to {one.ratio.high:{form}}", word]
 
 
 def _what(found: Outcomes, share: Share) -> str:

@@ -33,7 +33,7 @@ def show_effect(one: Effect) -> str:
     if not isfinite(one.ratio.value):
         return NONE
     form = ".3g" if one.neutral else "+.3g"
-    within = f" [{one.ratio.low:{form}}, {one.ratio.high:{form}}]" if one.known else ""
+    within = f" [{one.ratio.low:{form}}, {one.ratio.high:{form}}]" if one.known and not one.anything else ""
     return f"{one.ratio.value:{form}}{within}"
 
 

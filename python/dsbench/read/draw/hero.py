@@ -211,10 +211,11 @@ def _over_cycles(evaluation: Evaluation) -> Spec | None:
 
 def _bars(evaluation: Evaluation) -> Spec | None:
     names = phrases(evaluation.series)
-    counted = any(part.nopm for part in evaluation.series.values())
-    rates = [(key, part, row.scale, part.nopm[row.scale].median if row.scale in part.nopm else row.rate_median_tps)
+    own = {key: {**part.headline, **part.nopm} for key, part in evaluation.series.items()}
+    counted = any(own.values())
+    rates = [(key, part, row.scale, own[key][row.scale].median if counted else row.rate_median_tps)
              for key, part in evaluation.series.items() for row in part.scales
-             if row.scale in part.nopm or not counted]  # fmt: skip
+             if row.scale in own[key] or not counted]  # fmt: skip
     rows = [{"stage": names[key] + (f", scale {scale}" if len(part.scales) > 1 else ""), "median": rate}
             for key, part, scale, rate in rates if rate > 0 and scale not in part.void_scales]  # fmt: skip
     if not rows:
@@ -229,7 +230,7 @@ def _bars(evaluation: Evaluation) -> Spec | None:
         {"mark": {"type": "text", "align": "left", "dx": 5},
          "encoding": {"x": x, "y": y, "text": {"field": "median", "type": "quantitative", "format": ",.4~r"}}},
     ]  # fmt: skip
-    unit = "New-Orders per minute" if counted else "transactions per second"
+    unit = next((_unit(part) for key, part in evaluation.series.items() if own[key]), "transactions per second")
     return _whole({"height": {"step": _STAGE}, "layer": layers, "data": {"name": "rows"}}, evaluation,
                   f"{unit} by stage", {"rows": rows}, 60)  # fmt: skip
 

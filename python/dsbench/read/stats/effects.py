@@ -33,6 +33,8 @@ from dsbench.read.stats.values import Floats, Interval, Ints
 LEVEL = 0.95
 _DRAWS = 20_000
 """Of the largest |t|: the level then is right within 0.3 %."""
+ANY = 1000.0
+"""A ratio beyond which nothing is told: with one trial more than there are levels an interval may reach 10¹⁷."""
 _MIXED = 0.005
 """Share from which on it is told that terms are not told apart; below it is rounding."""
 _LEAST_FREE = 3
@@ -67,6 +69,11 @@ class Effect:
     def known(self) -> bool:
         """Whether there is an interval."""
         return bool(np.isfinite(self.ratio.low))
+
+    @property
+    def anything(self) -> bool:
+        """Whether the interval of a ratio excludes nothing that occurs."""
+        return bool(self.neutral) and self.known and self.ratio.low < 1 / ANY and self.ratio.high > ANY
 
 
 @dataclass(frozen=True)

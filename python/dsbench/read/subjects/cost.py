@@ -194,6 +194,7 @@ NO_CALLS: Final = (
     "System calls were not counted: that needs tracefs, and root, CAP_PERFMON or kernel.perf_event_paranoid=-1."
 )
 _CPU: Final = ("CPU time, user", "CPU time, system", "CPU waiting for I/O", "CPU idle", "CPU stolen by the host")
+_READ, _WRITTEN = "read from disk", "written to disk"
 _NOTE: Final = (
     "Interrupts are those of the whole machine; switches, moves between CPUs and waits are sums over all threads of "
     "client or server. Slowest and fastest client: rate by the mean of all, in the worst cycle."
@@ -203,6 +204,10 @@ _PARTS_NOTE: Final = (
     "Per cent: of the time below system calls and page faults of server and client."
 )
 _KEYS: Final = tuple(Column(name, left=True) for name in ("resource", "unit", "of"))
+_FIRST: Final = {name: at for at, name in enumerate((
+    SERVER_CPU, CLIENT_CPU, "disk reads", "disk writes", _READ, _WRITTEN, "flushes", "WAL", "blocks read", SWITCHES,
+))}  # fmt: skip
+"""Resources with which a table of all begins, and their order."""
 Row = tuple[object, ...]
 
 
@@ -313,7 +318,9 @@ def _resources(part: Evaluation, field: str) -> list[Row]:
     known = {x: {(one.name, one.unit, one.scope): getattr(one, field) for one in found}
              for x, found in _known(part).items()}  # fmt: skip
     names = dict.fromkeys(name for found in known.values() for name in found)
-    return [(*name, *(known.get(x, {}).get(name, nan) for x in _scales(part))) for name in names]
+    rows = [(*name, *(known.get(x, {}).get(name, nan) for x in _scales(part))) for name in names]
+    # What readers ask for first; what nothing was used of last. Otherwise they stand as the monitors have them.
+    return sorted(rows, key=lambda row: (not any(row[len(_KEYS):]), _FIRST.get(str(row[0]), len(_FIRST))))
 
 
 def _clients(part: Evaluation) -> list[Row]:
@@ -419,7 +426,6 @@ def _hits(read: Callable[[Hits], float]) -> Read:
 
 
 _INTERFACES: Final = ("network sent", "network received", "loopback sent")
-_READ, _WRITTEN = "read from disk", "written to disk"
 
 
 def _machine(name: str, unit: str, about: str, read: Read, *, geometric: bool = False) -> Measure:

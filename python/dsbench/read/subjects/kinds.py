@@ -151,13 +151,15 @@ def nopm_of(
 
 
 def headline_of(run: RunRecord, cycles: pa.Table, load: Mapping[int, Measured]) -> dict[int, Counted]:
-    """The workload's own figure by scale; empty where that is tps, or where the workload has an analysis for it."""
+    """The workload's own figure by scale; empty where that is tps, or where the workload has an analysis for it, or the
+    clients did nothing that it counts, as in a stage of queries alone."""
     headline = run.entry.headline
     if headline.label == "tps" or run.entry.analysis in ANALYSES:
         return {}
     result = {}
+    done = {(row["scale"], row["kind"]) for row in cycles.select(["scale", "kind"]).to_pylist()}
     for x, committed in _counted(headline, cycles, load).items():
-        if committed.size:
+        if committed.size and (headline.kind is None or (x, headline.kind) in done):
             rates = committed / load[x].duration_s * headline.per_s
             middle, least, most = (float(pick(rates)) for pick in (np.median, np.min, np.max))
             result[x] = Counted(headline.label, headline.about, middle, least, most)

@@ -99,6 +99,30 @@
     }
   };
 
+  // A diagram that is as wide as its frame, which may be a telephone: its title takes several lines, its legend stands
+  // below it, and names beside it leave it more than half.
+  const NARROW = 480;
+  const wrapped = (text, letters) => [text].flat().flatMap((line) => {
+    const lines = [""];
+    for (const word of line.split(" ")) {
+      const longer = lines.at(-1) ? `${lines.at(-1)} ${word}` : word;
+      if (longer.length > letters && lines.at(-1)) lines.push(word); else lines[lines.length - 1] = longer;
+    }
+    return lines;
+  });
+  const fitted = (spec, width) => {
+    if (spec.width !== "container" || width === 0) return spec;
+    const {title} = spec, told = {...spec.config?.title, ...title};
+    for (const [key, size] of [["text", told.fontSize ?? 13], ["subtitle", told.subtitleFontSize ?? 11]]) {
+      if (title?.[key]) title[key] = wrapped(title[key], width / (0.55 * size));
+    }
+    if (width > NARROW) return spec;
+    for (const {axis} of units(spec).map((unit) => unit.encoding?.y ?? {})) {
+      if (axis?.labelLimit > 0.4 * width) axis.labelLimit = 0.4 * width;
+    }
+    return {...spec, config: {...spec.config, legend: {...spec.config?.legend, orient: "bottom"}}};
+  };
+
   // A diagram that is wider than its frame scrolls within it, by keyboard too.
   const reachable = (place) => {
     const {diagram, course} = place.dataset, name = diagram ? `Diagram ${diagram}` : `Course of scale ${course}`;
@@ -172,7 +196,7 @@
       return shown;
     };
     const show = () => {
-      const shown = isDark() && !printing ? darkened(current()) : current();
+      const here = fitted(current(), place.clientWidth), shown = isDark() && !printing ? darkened(here) : here;
       return vegaEmbed(area, shown, options).then(() => {
         reachable(place);
         // A group of marks without any has no name, and nothing to read.

@@ -1,0 +1,79 @@
+"""What readers ask a report for is on its first screen, or one click on it away: docs/design.md has the list."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dsbench.archive import Archive
+from dsbench.read import page as document
+from dsbench.read.evaluation import evaluate
+from fixtures.web import CHROMIUM, browsed
+
+ROOT = Path(__file__).parents[2]
+STORED = ROOT / "tests/data/published/pg-serializable.zip"
+
+pytestmark = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs chromium")
+
+FIGURES = {
+    "highest rate": ("", ".tiles p:has-text('Highest rate') strong"),
+    "99th percentile": ("", ".tiles p:has-text('99 % take at most') strong"),
+    "index": ("", ".tiles p:has-text('Index DSI') strong"),
+    "whether to trust them": ("", ".tiles p:has-text('Can it be trusted?') strong"),
+    "size of the database": ("", "header h1"),
+    "parts of a transaction's time": (".why a", "#why table >> nth=0 >> tbody tr:first-child td >> nth=0"),
+    "waits by name": (".why a", "#why td:text-matches('^(waits? |on a CPU)') >> nth=0"),
+    "times by size": ("nav a[data-opens=Times]", "#latency tbody tr:first-child td >> nth=1"),
+    "CPU time of the server": ("nav a[data-opens=Cost]", "#cost tr:has(th:text-is('server CPU time')) td:nth-child(4) >> nth=0"),
+    "reads and writes of the storage": (
+        "nav a[data-opens=Cost]", "#cost tr:has(th:text-is('written to disk')) td:nth-child(4) >> nth=0"),
+    "CPUs and waits of the machine": ("nav a[data-opens=Machine]", "#machine tbody tr:first-child td >> nth=2"),
+    "checks": ("nav a[data-opens=Checks]", "#checks :text-matches('conditions? holds?')"),
+    "settings": ("nav a[data-opens=Settings]", "#settings tbody tr:first-child td"),
+}  # fmt: skip
+"""Name to what is clicked, if anything, and where the figure stands then."""
+
+IN_SIGHT = """element => {
+  const {left, right, top, bottom} = element.getBoundingClientRect();
+  const seen = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+  return top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth && seen !== null && (element === seen || element.contains(seen));
+}"""
+"""Whether all of an element is on the screen, and nothing lies over its middle."""
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    archive = Archive.open(STORED)
+    file = tmp_path_factory.mktemp("report") / "report.html"
+    file.write_text(document.page(evaluate(archive), archive.run), "utf-8")
+    return file.as_uri()
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)], ids=["wide", "telephone"])
+def test_each_figure_is_one_click_away_at_most(report: str, size: tuple[int, int]) -> None:
+    found: dict[str, bool] = {}
+    with browsed() as browser:
+        shown = browser.new_page(viewport={"width": size[0], "height": size[1]})
+        shown.set_default_timeout(120_000)
+        for clicked in dict.fromkeys(clicked for clicked, _ in FIGURES.values()):
+            shown.goto("about:blank")
+            shown.goto(report)
+            if clicked:
+                link = shown.locator(clicked)
+                assert link.evaluate(IN_SIGHT), f"{clicked} is not on the first screen"
+                link.click()
+                shown.wait_for_function("scrollY > 0")
+            for name, figure in ((name, figure) for name, (click, figure) in FIGURES.items() if click == clicked):
+                place = shown.locator(figure)
+                assert place.inner_text().strip(" –") != ""
+                found[name] = place.evaluate(IN_SIGHT)
+    assert [name for name, seen in found.items() if not seen] == []
+    assert set(found) == set(FIGURES)
+
+
+def test_the_list_of_these_figures_is_that_of_the_docs() -> None:
+    text = (ROOT / "docs/design.md").read_text("utf-8")
+    listed = re.findall(r"^\| ([^|]+?) +\| .* \|$", text.partition("**One click.**")[2].partition("\n\n**")[0], re.MULTILINE)
+    assert listed[1:] == list(FIGURES)
