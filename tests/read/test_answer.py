@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from dsbench.read.answer import Tile, describe, format_size, highest, say, tiles
+from dsbench.read.commons.figures import compute_figures
 from dsbench.read.draw.hero import apart, hero
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.stats.capacity import Capacity, Step
+from dsbench.read.stats.tpcc import nopm
 from dsbench.read.stats.values import Doubt, Interval, ScaleResult
 from dsbench.read.subjects.load import Load, Tried, capacity_doubts
 from dsbench.spec.objective import Objective
+from dsbench.workloads import find
 from fixtures import sample
 from fixtures.sample import replace
 
@@ -87,6 +91,26 @@ def test_four_figures_are_those_of_the_tables() -> None:
     value, unit = shown["99 % take at most"].value.split()
     assert float(value) * {"µs": 1e3, "ms": 1e6, "s": 1e9}[unit] == pytest.approx(curve.told(0.99), rel=0.005)
     assert float(shown["Highest rate"].value.removesuffix(" tps").replace(",", "")) == pytest.approx(top.value, rel=5e-4)
+
+
+@pytest.mark.parametrize(("orders", "shown", "known"), [
+    ([300, 310, 290, 305, 295], "± ", True), ([300, 310, 290, 305], "4 cycles", False),
+])  # fmt: skip
+def test_new_orders_have_an_interval_as_rates_have(orders: list[int], shown: str, known: bool) -> None:
+    """That of five cycles reaches beyond all of them; of fewer there is none."""
+    evaluation = sample.evaluation()
+    part = evaluation.replace(
+        nopm={1: nopm(np.array(orders, float), 10.0, 1, find("tpcc"))},
+        cycle_rates={1: np.array(orders) / 10.0},
+    )
+    figure = tiles(part, sample.run())[0]
+    rate = compute_figures(part)["rate"]
+    assert (rate["unit"], rate["value"]) == ("NOPM, unpaced", pytest.approx(6 * np.median(orders)))
+    assert figure.note.startswith(shown)
+    if known:
+        assert 1700 < rate["low"] < 6 * 290 < 6 * 310 < rate["high"] < 1900
+    else:
+        assert (rate["low"], rate["high"]) == (None, None)
 
 
 def test_a_search_tells_the_time_of_its_last_cycles_as_theirs() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
+from dsbench.read.commons import known
 from dsbench.read.commons.about import About
 from dsbench.read.commons.entry import Package, write
 from dsbench.read.commons.packing import prepare
@@ -85,11 +86,11 @@ def test_from_a_run_to_a_site_by_four_commands(tmp_path: Path) -> None:
     workflow = yaml.safe_load((clone / ".github/workflows/results.yml").read_text())
     assert set(workflow["jobs"]) == {"check", "deploy"}
     lines = [step.get("run", "") for step in workflow["jobs"]["check"]["steps"]]
-    checked, built = (
+    (built,) = (
         subprocess.run([sys.executable, "-m", *shlex.split(line)], cwd=clone, capture_output=True, text=True, check=True)
         for line in lines if line.startswith("dsbench ")
     )  # fmt: skip
-    assert checked.stderr == "1 of 1 entry holds\n"
+    assert built.stderr == "1 of 1 entry holds\n"
     assert built.stdout == "site/index.html\n"
     assert (clone / "site/index.html").is_file()
     left = subprocess.run(["git", "status", "--porcelain"], cwd=clone, capture_output=True, text=True, check=True)
@@ -137,8 +138,33 @@ def test_what_was_verified_is_remembered_and_what_is_gone_leaves_the_site(common
     (path / "entry.json").write_text(json.dumps(said))
     changed = build(folder, out).verified
     assert (len(changed.sound), changed.remembered, len(changed.refused)) == (1, 1, 1)
+    again = build(folder, out).verified
+    assert (again.remembered, again.sound, again.refused) == (2, changed.sound, changed.refused)
     assert [file.name for file in (out / "entries" / path.name).iterdir()] == ["mine.txt"]
     assert "sqlite" not in (out / "index.html").read_text().lower().split('id="entries"')[1].split("</script>")[0]
+
+
+def test_what_is_known_of_an_entry_is_not_believed_of_another(tmp_path: Path) -> None:
+    """Of one that was copied, that got a third file, or a link in the place of its archive; nor when the rules change."""
+    path = write(prepare(STORED / "sqlite-tpcb.zip", About()), tmp_path)
+    before = check(tmp_path).marks
+    assert list(before.values()) == [""]
+    copied = path.parent / f"{path.name[:-10]}0123456789"
+    shutil.copytree(path, copied)
+    found = check(tmp_path, before=before)
+    assert (len(found.sound), found.remembered, len(found.refused)) == (1, 1, 1)
+    shutil.rmtree(copied)
+    (path / "more.txt").write_text("more")
+    assert check(tmp_path, before=before).refused == (f"{path.name} holds 'more.txt', and an entry has entry.json and archive.zip only",)
+    (path / "more.txt").unlink()
+    (path / "archive.zip").rename(tmp_path / "archive.zip")
+    (path / "archive.zip").symlink_to(tmp_path / "archive.zip")
+    refused = check(tmp_path, before=before)
+    assert refused.refused == (f"{path.name} has no archive.zip",)
+    assert check(tmp_path, before=refused.marks).remembered == 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(known, "_rules", lambda: b"others")
+        assert check(tmp_path, before=refused.marks).remembered == 0
 
 
 def test_entries_of_an_older_version_are_made_anew_and_forged_ones_are_not(tmp_path: Path) -> None:

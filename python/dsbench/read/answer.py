@@ -18,8 +18,8 @@ from dsbench.read.glance import Best, Limit, best, limit
 from dsbench.read.naming import by_client, conduct, counted, limited, pacing, server, streams, warnings
 from dsbench.read.series import phrases
 from dsbench.read.stats.histogram import quantile_interval
-from dsbench.read.stats.precision import FEWEST
-from dsbench.read.stats.values import ScaleResult
+from dsbench.read.stats.precision import FEWEST, median_interval
+from dsbench.read.stats.values import Interval, ScaleResult
 from dsbench.read.subjects.legs import LegResult, highest_leg, shortest_leg
 from dsbench.read.subjects.load import REMEDY
 
@@ -45,6 +45,8 @@ class Highest:
     short: str
     scale: int
     part: Evaluation
+    interval: Interval | None = None
+    """At 95 % over the cycles; ``None`` of what no cycles tell: a composite figure, or the capacity of a search."""
 
 
 def answer(evaluation: Evaluation, run: RunRecord) -> Answer:
@@ -92,10 +94,10 @@ def highest(evaluation: Evaluation) -> Highest | None:
         scale = max(searched, key=lambda x: searched[x].rate)
         return Highest(searched[scale].rate, "transactions per second", "tps", scale, parts[-1])
     counted_here = [
-        Highest(row.median, "New-Orders per minute", row.label, x, part)
+        Highest(row.median, "New-Orders per minute", row.label, x, part, median_interval(np.array(row.by_cycle)))
         for part in parts for x, row in part.nopm.items() if x not in part.void_scales and row.median > 0
     ] or [
-        Highest(row.median, row.label, row.label, x, part)
+        Highest(row.median, row.label, row.label, x, part, median_interval(np.array(row.by_cycle)))
         for part in parts for x, row in part.headline.items() if x not in part.void_scales and row.median > 0
     ]  # fmt: skip
     if counted_here:
@@ -103,7 +105,8 @@ def highest(evaluation: Evaluation) -> Highest | None:
     found = best(evaluation)
     if found is None:
         return None
-    return Highest(found.row.rate_median_tps, "transactions per second", "tps", found.row.scale, found.part)
+    scale, interval = found.row.scale, found.part.intervals.get(found.row.scale)
+    return Highest(found.row.rate_median_tps, "transactions per second", "tps", scale, found.part, interval)
 
 
 def say(evaluation: Evaluation, run: RunRecord) -> str:
@@ -272,7 +275,7 @@ def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
         return Tile("Highest rate", "not known", f"{load.objective.words}: {load.extent}")
     if load and (found := load.capacity):
         return Tile("Highest rate", f"{_number(found.rate)} tps", f"{load.objective.words} · {load.ends}")
-    interval = top.part.intervals.get(top.scale) if top.short == "tps" else None
+    interval = top.interval
     cycles = len(top.part.cycle_rates.get(top.scale, ()))
     sure = f"± {interval.reach:.1%}" if interval and isfinite(interval.low) else counted(cycles, "cycle")
     if interval and isfinite(interval.low) and interval.reach > 1:

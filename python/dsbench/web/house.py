@@ -18,8 +18,8 @@ class House:
     runs: Runs
     commons: Path
     """The folder to which archives are published, whether it is there or not."""
-    verified: set[str] = field(default_factory=set)
-    """Marks of its entries whose figures were computed again."""
+    verified: dict[str, str] = field(default_factory=dict)
+    """What is known of its entries, by their marks."""
     theme: str = ""
     """"light" or "dark"; empty: as the browser prefers."""
 

@@ -80,7 +80,7 @@ def _comparison(paths: list[Path]) -> str:
 def _commons(house: House) -> str:
     from dsbench.read.commons import site
 
-    sound = site.check(house.commons, known=house.verified).sound
+    sound = site.check(house.commons, before=house.verified).sound
     return site.render(house.commons.name, sound, linked=False)
 
 

@@ -1,7 +1,8 @@
 -- The Insert Benchmark for SQLite (the mock takes it, too). Sections are run by name, see
 -- crates/core/src/contract/sql.rs.
 
--- word: {id} = integer PRIMARY KEY
+-- No number twice, not after the deletes have emptied the table, as with every other product.
+-- word: {id} = integer PRIMARY KEY AUTOINCREMENT
 -- word: {time} = integer
 -- word: {now} = unixepoch()
 -- word: {whole} = NOT INDEXED

@@ -32,6 +32,7 @@ fn the_insert_benchmark_leaves_what_it_wrote_and_finds_every_fault(product: Prod
         stages_are_as_published(&*engine);
     }
     nodes_that_share_a_table_delete_what_they_insert(&*engine);
+    tables_that_run_empty_are_filled_again(&*engine);
     let settled: &[&str] = match product {
         Product::Postgres => &["vacuum", "checkpoint"],
         Product::InnoDb => &["analyze", "dirty pages"],
@@ -84,7 +85,13 @@ struct Done(Expected, BTreeMap<String, i64>);
 
 impl Done {
     /// Each of two clients of each role runs `count` transactions; those of several roles take turns.
-    fn run(&mut self, engine: &dyn Engine, workload: &dyn Workload, roles: &[u8], count: u64) -> Vec<u64> {
+    fn run(&mut self, engine: &dyn Engine, workload: &dyn Workload, roles: &[u8], count: usize) -> Vec<u64> {
+        self.in_turn(engine, workload, &roles.repeat(count))
+    }
+
+    /// Two clients of each role that is named run a transaction as often as it is, in this order. Gives rows by kind.
+    fn in_turn(&mut self, engine: &dyn Engine, workload: &dyn Workload, turns: &[u8]) -> Vec<u64> {
+        let roles: BTreeSet<u8> = turns.iter().copied().collect();
         let ids = (0..CLIENTS)
             .flat_map(|id| roles.iter().map(move |&role| ClientId { role, id, clients: CLIENTS, ahead: 0 }));
         let mut players: Vec<_> = ids
@@ -92,22 +99,23 @@ impl Done {
                 let (mut conn, mut client) =
                     (engine.connect(LOAD).unwrap(), workload.client(who, 42 + u64::from(who.role)));
                 client.prepare(&mut *conn, if who.id == 0 { Prepare::Never } else { Prepare::Once }).unwrap();
-                (conn, client)
+                (who.role, 0, conn, client)
             })
             .collect();
         let mut rows = vec![0; workload.kinds().len()];
         self.0.committed.resize(rows.len(), 0);
-        for number in 0..count {
-            for (conn, client) in &mut players {
-                let drawn = client.draw(number);
+        for turn in turns {
+            for (_, number, conn, client) in players.iter_mut().filter(|(role, ..)| role == turn) {
+                let drawn = client.draw(*number);
                 transact(&mut **conn, &mut **client, drawn.shape)
                     .unwrap_or_else(|e| panic!("{}: {e}", client.describe()));
                 client.committed();
+                *number += 1;
                 self.0.committed[usize::from(drawn.kind)] += 1;
                 rows[usize::from(drawn.kind)] += client.rows();
             }
         }
-        for (name, sum) in players.iter().flat_map(|(_, client)| client.sums()) {
+        for (name, sum) in players.iter().flat_map(|(.., client)| client.sums()) {
             *self.1.entry(name.to_string()).or_insert(0) += sum;
         }
         self.0.sums = self.1.clone().into_iter().collect();
@@ -223,6 +231,27 @@ fn faults_are_found(workload: &dyn Workload, conn: &mut dyn Connection, expected
         assert!(!broken(workload, conn, &changed).contains(&rows.to_string()), "{of}, commits of unknown end");
     }
     assert!(broken(workload, conn, expected).is_empty(), "all faults are undone");
+}
+
+/// Deletes come before the inserts that they were to follow, and find a table without a row: what comes then has numbers
+/// that no row had before, and is deleted as the oldest.
+fn tables_that_run_empty_are_filled_again(engine: &dyn Engine) {
+    for tables in ["each", "shared"] {
+        let workload = open_with(engine, "insert", Call::Statements, 1, &[("tables", tables)]);
+        let mut conn = build(engine, &*workload, Population::Bulk, 1);
+        let mut done = Done::default();
+        done.run(engine, &*workload, &[LOADING], 2);
+        worked(engine, &*workload, "l.x");
+        let [insert, delete] = WRITING;
+        let turns = [[delete].repeat(20), [insert].repeat(5), [delete].repeat(2)].concat();
+        let rows = done.in_turn(engine, &*workload, &turns);
+        assert_eq!(rows[INSERT], CLIENTS * 250);
+        if tables == "each" {
+            assert_eq!(rows[DELETE], CLIENTS * (200 + 100), "all that was there, and the oldest of what came");
+        }
+        let found = workload.check(&mut *conn, Some(&done.0)).unwrap();
+        assert!(found.iter().all(|condition| condition.holds), "{tables}: {found:?}");
+    }
 }
 
 /// Two nodes whose clients share a table: each row is deleted once, and as many go as come.

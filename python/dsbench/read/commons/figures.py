@@ -158,8 +158,7 @@ def compute_figures(evaluation: Evaluation) -> dict[str, Any]:
     searched = evaluation.load.get(top.scale) if top else None
     if top is None or (searched and not searched.capacity):
         return {}
-    plain = top.part.intervals.get(top.scale) if top.short == "tps" else None
-    interval = searched.capacity if searched and searched.capacity else plain
+    interval = searched.capacity if searched and searched.capacity else top.interval
     low, high = (_known(interval.low), _known(interval.high)) if interval else (None, None)
     low, high = (low, high) if low and high else (None, None)
     curve = top.part.response.get(top.scale) or top.part.frequency.get(top.scale)

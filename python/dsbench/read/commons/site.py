@@ -7,10 +7,10 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,7 @@ import pyarrow as pa
 from dsbench import release
 from dsbench.archive import Archive
 from dsbench.problem import Problem
+from dsbench.read.commons import known
 from dsbench.read.commons.about import EntryError
 from dsbench.read.commons.entry import FILES, Entry, list_entries, read_entry, write
 from dsbench.read.commons.figures import describe_group
@@ -29,8 +30,6 @@ from dsbench.read.evaluation import evaluate
 from dsbench.read.html import environment, read_template
 from dsbench.read.page import page
 
-_KNOWN: Final = ".verified.json"
-"""In the site: what was verified by which version, so that nothing is computed twice."""
 _LATE: Final = 32
 """Entries from which on several processes verify."""
 
@@ -47,7 +46,9 @@ class Verified:
     refused: tuple[str, ...] = ()
     """A sentence for each."""
     remembered: int = 0
-    """Of the sound ones, those that an earlier build verified."""
+    """Of all of them, those that were known."""
+    marks: Mapping[str, str] = field(default_factory=dict)
+    """What is known of them now."""
 
 
 @dataclass(frozen=True)
@@ -74,40 +75,33 @@ def _verify_all(folders: Sequence[Path]) -> Iterator[Entry | str]:
         yield from workers.map(_try, folders, chunksize=8)
 
 
-def mark(folder: Path) -> str:
-    """Of an entry: changes with the program and with either file of the entry."""
-    digest = hashlib.sha256(release.VERSION.encode())
-    for name in ("entry.json", "archive.zip"):
-        try:
-            digest.update(hashlib.sha256((folder / name).read_bytes()).digest())
-        except OSError:
-            digest.update(b"-")
-    return digest.hexdigest()
-
-
-def check(folder: Path, progress: Progress | None = None, known: Iterable[str] = ()) -> Verified:
-    """Verifies each entry of the commons at ``folder`` but those whose mark is ``known``."""
-    folders = list_entries(folder)
-    marks = set(known)
-    remembered = [path for path in folders if marks and mark(path) in marks]
-    new = [path for path in folders if path not in set(remembered)]
-    results: dict[Path, Entry | str] = {path: read_entry(path) for path in remembered}
+def check(folder: Path, progress: Progress | None = None, before: Mapping[str, str] | None = None) -> Verified:
+    """Verifies each entry of the commons at ``folder`` but those that were verified ``before``."""
+    marks = {path: known.mark(path) for path in list_entries(folder)}
+    results: dict[Path, Entry | str] = {}
+    for path, its in marks.items():
+        if (said := (before or {}).get(its)) is not None:
+            results[path] = said or read_entry(path)
+    remembered, new = len(results), [path for path in marks if path not in results]
     for number, (path, result) in enumerate(zip(new, _verify_all(new), strict=True), 1):
         results[path] = result
         if progress:
             progress(number, len(new))
-    sound = [results[path] for path in folders]
+    ordered = [results[path] for path in marks]
     runs: dict[str, str] = {}
-    refused = [one for one in sound if isinstance(one, str)]
+    refused = [one for one in ordered if isinstance(one, str)]
     kept = []
-    for entry in (one for one in sound if isinstance(one, Entry)):
+    for entry in (one for one in ordered if isinstance(one, Entry)):
         key = json.dumps(entry.figures, sort_keys=True)  # Of another day, too.
         if entry.figures and key in runs:
             refused.append(f"{entry.id}: it is the run of {runs[key]}")
             continue
         runs[key] = entry.id
         kept.append(entry)
-    return Verified(tuple(kept), tuple(refused), len(remembered))
+    # A sentence that says where the entry lies may be wrong the next time.
+    found = ((path, result if isinstance(result, str) else "") for path, result in results.items())
+    again = {marks[path]: why for path, why in found if str(path) not in why}
+    return Verified(tuple(kept), tuple(refused), remembered, again)
 
 
 def build(folder: Path, out: Path, *, reports: bool = False, progress: Progress | None = None) -> Site:
@@ -117,21 +111,16 @@ def build(folder: Path, out: Path, *, reports: bool = False, progress: Progress 
     """
     if out.resolve() == folder.resolve():
         raise EntryError(f"--out: {out} is the commons itself", "name another folder, such as site", usage=True)
-    try:
-        known = json.loads((out / _KNOWN).read_bytes())
-    except (OSError, ValueError):
-        known = {}
-    known = known if isinstance(known, dict) else {}
-    verified = check(folder, progress, known.values())
+    marks, copied = known.read(out)
+    verified = check(folder, progress, marks)
     try:
         out.mkdir(parents=True, exist_ok=True)
         for entry in verified.sound:
             _copy(folder / "entries" / entry.id, out / "entries" / entry.id, reports=reports)
         here = {entry.id for entry in verified.sound}
-        for old in set(known) - here:
+        for old in set(copied) - here:
             _remove(out / "entries", old)
-        marks = {entry.id: mark(folder / "entries" / entry.id) for entry in verified.sound}
-        (out / _KNOWN).write_text(json.dumps(marks, indent=0), "utf-8")
+        known.write(out, verified.marks, sorted(here))
         path = out / "index.html"
         path.write_text(render(folder.resolve().name, verified.sound, reports=reports), "utf-8")
     except OSError as error:

@@ -44,6 +44,8 @@ class Counted:
     """Over the cycles."""
     minimum: float
     maximum: float
+    by_cycle: tuple[float, ...]
+    """Of each cycle, in order."""
 
 
 def of_kinds(
@@ -162,7 +164,7 @@ def headline_of(run: RunRecord, cycles: pa.Table, load: Mapping[int, Measured]) 
         if committed.size and (headline.kind is None or (x, headline.kind) in done):
             rates = committed / load[x].duration_s * headline.per_s
             middle, least, most = (float(pick(rates)) for pick in (np.median, np.min, np.max))
-            result[x] = Counted(headline.label, headline.about, middle, least, most)
+            result[x] = Counted(headline.label, headline.about, middle, least, most, tuple(rates.tolist()))
     return result
 
 

@@ -145,7 +145,7 @@
       make("thead", {}, make("tr", {}, ...heads.map((head) => head ? make("th", {scope: "col", className: "text"}, head) : make("td")))), make("tbody", {}, ...shown));
     const rest = rows.length - shown.length;
     const more = rest > 0 ? make("button", {type: "button", onclick: () => { state.rows += 10 * ROWS; fill(); }}, `Show ${rest} more`) : "";
-    const note = rows.some(({figure}) => figure.low === null) ? "Without a place: no interval is known, as with fewer than five cycles, or of figures such as NOPM." : "";
+    const note = rows.some(({figure}) => figure.low === null) ? "Without a place: no interval is known, as with fewer than five cycles, or of a figure of whole runs such as QphH." : "";
     return [make("p", {className: "note"}, `A place counts those that are better for sure: entries of one place cannot be told apart, as their intervals of 95 % overlap. ${note}`), compare,
       make("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": "Ranking, table"}, whole), more];
   };
