@@ -17,7 +17,18 @@ from dsbench.archive.columns import COUNTERS
 from dsbench.measure.events import Cpus, Moment, Observer, Seconds, count_threads
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import Journal
-from dsbench.measure.loaders import Bench, CoreError, CycleLoad, CycleResult, PhaseResult, Second, Target, now_ns
+from dsbench.measure.loaders import (
+    GRACE_S,
+    Bench,
+    CoreError,
+    CycleLoad,
+    CycleResult,
+    PhaseResult,
+    Second,
+    Target,
+    connecting_s,
+    now_ns,
+)
 from dsbench.measure.loaders.loader import Loader, Wanted
 from dsbench.measure.loaders.results import Course, Part, merge_whole, missed
 from dsbench.measure.monitors import RUN, Known, Monitor, Sampler, between, look, with_sessions
@@ -35,8 +46,6 @@ ABORTED = "client-aborted"
 """The warning of a cycle that some of its clients left early."""
 _STARTS = 5
 """How often the nodes of a cycle may miss its start before the run is given up."""
-_GRACE_S = 30.0
-"""How long a transaction may outlast its cycle before the server is given up."""
 _SESSIONS_TO_CLEAN = 3
 """How many sessions may be ended while they clean before the run is."""
 _LATE_SHARE = 0.01
@@ -251,7 +260,7 @@ def _measure_once(setting: Setting, wanted: Wanted) -> _Measured:
     cycle = setting.load.cycle(wanted, setting.watch("connect", number))
     sampler, sessions = Sampler(setting.monitors), sample_sessions(spec, setting.target)
     try:
-        cycle.connect(30 + cycle.load.threads * spec.connections * 0.2, setting.watch("connect", number))
+        cycle.connect(connecting_s(cycle.load.threads * spec.connections), setting.watch("connect", number))
         known = with_nodes(setting.known, setting.load.pids())
         _take_statements(setting)
         sampler.first()
@@ -264,7 +273,7 @@ def _measure_once(setting: Setting, wanted: Wanted) -> _Measured:
         sessions.go(start, cycle.load.duration_ns)
         cycle.start(start)
         watching = setting.watch("cycle", number, monotonic() + spec.ramp_up, cycle.seconds)
-        cycle.wait(start, _GRACE_S, watching)
+        cycle.wait(start, GRACE_S, watching)
         after, host_after = look(known), _read_host(setting)
     except BaseException:
         cycle.abandon()
