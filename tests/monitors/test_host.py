@@ -104,10 +104,22 @@ def test_a_counter_that_the_kernel_gave_up_is_known(machine: Path) -> None:
     assert not is_tsc_given_up(machine), "the CPUs have none"
 
 
+def test_what_is_lost_between_cycles_is_told_once_and_no_waiting_there(machine: Path) -> None:
+    lasting, first = host.Lasting(), read_host({"dsbench": 10}, machine)
+    assert lasting.begin(first) == []
+    lasting.end(first)
+    later = replace(first, memory=32 << 30, clock="hpet", throttled_ns={"dsbench": 10 * SECOND_NS})
+    assert [code for code, _words, _remedy in lasting.begin(later)] == ["memory-changed", "clock-changed"]
+    lasting.end(later)
+    assert lasting.begin(later) == []
+
+
 def test_a_run_warns_of_what_its_machine_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = iter([8, 8, 8, 6])
+    looks = iter([8, 8, 8, 6, 6, 6, 5, 5])
     monkeypatch.setattr(cycle, "read_host", lambda pids: replace(host.read_host(pids), cpus=next(looks)))
-    archive = dsbench.run("mock:", scales=(1,), cycles=2, duration=0.1, threads=1, out=tmp_path)
+    archive = dsbench.run("mock:", scales=(1, 2), cycles=2, duration=0.1, threads=1, out=tmp_path)
     found = [one for one in archive.evaluate().doubts if one.code == "cpus-changed"]
-    assert [one.message for one in found] == ["during cycle 2 of scale 1 the number of CPUs went from 8 to 6"]
-    assert found[0].scale == 1
+    assert [(one.message, one.scale) for one in found] == [
+        ("during cycle 2 of scale 1 the number of CPUs went from 8 to 6", 1),
+        ("before cycle 2 of scale 2 the number of CPUs went from 6 to 5", 2),
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -91,6 +92,28 @@ def test_a_client_that_cannot_calibrate_still_runs(monkeypatch: pytest.MonkeyPat
     outcome = execute(spec.build(values), tmp_path, Silent())
     archive = Archive.open(outcome.archive)
     assert (archive.run.calibration, [code for code, _ in warned(archive)]) == (None, ["calibration"])
+
+
+def test_what_cannot_be_measured_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = calibration._ceiling
+
+    def fail(target: Any, spec: Any, against: str, transport: str, threads: int, watch: Any) -> Any:
+        if transport == TCP and threads == 2:
+            raise CoreError("disconnected", "", f"{against}, {threads} clients: the server did not answer")
+        return measured(target, spec, against, transport, threads, watch)
+
+    monkeypatch.setattr(calibration, "_ceiling", fail)
+    found = calibrate(spec.build({"workload": "select", "threads": 2, "duration": 0.05}), _unseen, wakes=3)
+    assert {(c.transport, c.threads) for c in found.ceilings} == {("", 1), ("", 2), (UNIX, 1), (UNIX, 2), (TCP, 1)}
+    assert found.left_out == (f"TCP: {NULL}, 2 clients: the server did not answer",)
+    assert f"left out, TCP: {NULL}, 2 clients: the server did not answer" in list(lines(found))
+
+
+def test_who_does_not_answer_a_calibration_is_named_and_there_is_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibration, "GRACE_S", -10.0)
+    with pytest.raises(CoreError, match=f"^{MOCK}, 1 clients: .*did not answer for") as told:
+        calibrate(spec.build({"workload": "select", "threads": 1, "duration": 2}), _unseen, wakes=3)
+    assert "CPU" in told.value.remedy
 
 
 def test_the_command_prints_a_table_or_a_document(called: Program) -> None:

@@ -34,7 +34,10 @@ def read_choice(archive: dsbench.Archive) -> tuple[str, dict[str, object]]:
         ((130, 110, 120, 105, 125), (100, 100, 100, 100), ""),
         ((130, 110, 120, 105, 125), (100, 100, 100, 100, 100), ""),
         ((130, 110, 120, 105, 125, 115), (100, 100, 100, 100, 100, 100), "follow"),
-        ((130, 80) * 5, (100,) * 10, "free"),
+        ((130, 80) * 5, (100,) * 10, "free"),  # 2 %, of which nothing is sure
+        ((120, 92) * 5, (100,) * 10, "free"),  # the logarithms of 1.20 and 0.92 have a mean of 0.0495
+        ((140, 90) * 5, (100,) * 10, "follow"),  # and those of 1.4 and 0.9 of 0.116, where 0.184 would be sure
+        ((140, 90) * 4, (100,) * 8, ""),
         ((120, 118, 121), (100, 101, 99), ""),
         ((120, 118, 121, 119), (0, 1, 1, 1), "free"),
         ((), (), ""),
@@ -56,12 +59,21 @@ def choose(draw: random.Random, gain: float, drift: float, spread: float) -> str
     raise AssertionError("the trial has no end")
 
 
-def test_where_nothing_is_different_one_trial_in_twenty_chooses_to_follow() -> None:
+@pytest.mark.parametrize(
+    ("gain", "spread", "follows"),
+    [
+        (0, 0.05, 0.030),  # nothing is different
+        (0, 0.15, 0.235),
+        (0.1, 0.15, 0.776),
+        (-0.1, 0.15, 0.016),
+    ],
+)
+def test_how_often_a_trial_chooses_to_follow(gain: float, spread: float, follows: float) -> None:
+    """The shares are those of 40,000 trials; those without drift are the same."""
     draw = random.Random(1)
-    chosen = [choose(draw, gain=0, drift=0.3, spread=0.15) for _ in range(2000)]
-    # 4.3 % in 40,000 trials; four standard deviations of 2,000.
-    assert 0.043 - 4 * sqrt(0.043 / 2000) < chosen.count("follow") / 2000 < 0.043 + 4 * sqrt(0.043 / 2000)
-    assert [choose(draw, gain=0.3, drift=0.3, spread=0.1) for _ in range(200)].count("follow") > 190
+    chosen = [choose(draw, gain, drift=0.3, spread=spread) for _ in range(2000)]
+    # Four standard deviations of 2,000 trials, and of the 40,000.
+    assert abs(chosen.count("follow") / 2000 - follows) < 4 * sqrt(follows * (1 - follows) * (1 / 2000 + 1 / 40_000))
 
 
 @pytest.mark.parametrize("chosen", ["free", "follow"])

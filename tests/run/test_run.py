@@ -249,7 +249,7 @@ def test_a_slow_first_sample_does_not_eat_the_cycle(tmp_path: Path, monkeypatch:
 
 
 def test_a_server_that_falls_silent_fails_the_cycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dsbench.measure.cycle._GRACE_S", 0.5)
+    monkeypatch.setattr("dsbench.measure.cycle.GRACE_S", 0.5)
     stalls = "mock:?latency_us=100&stall_at=100&stall_ms=3000"
     spec = spec_for(stalls, scales=(1,), cycles=1, threads=1, duration=1.0)
     outcome = execute(spec, tmp_path, Silent())

@@ -22,7 +22,7 @@ from fixtures.started import program, wait_for_cycle, wait_until_under_way
 IMPATIENT = """
 from dsbench.measure.monitors import sampler, sessions
 from dsbench.measure import cycle
-cycle._GRACE_S, sampler.PATIENCE_S, sessions.PATIENCE_S = 4.0, 2.0, 2.0
+cycle.GRACE_S, sampler.PATIENCE_S, sessions.PATIENCE_S = 4.0, 2.0, 2.0
 """
 """dsbench with less patience for a server, so that a test need not wait for all of it."""
 

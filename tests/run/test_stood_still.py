@@ -34,6 +34,55 @@ def test_what_lies_within_the_cycle_counts(due_ms: int, came_ms: int, still_ms: 
     assert cycle.still_ns == still_ms * MS
 
 
+class Silent:
+    """Clients whose server never answers, until they are told to end."""
+
+    def __init__(self) -> None:
+        self.told = ""
+
+    def finished(self) -> bool:
+        return bool(self.told)
+
+    def totals(self) -> tuple[int, int]:
+        return 0, 0
+
+    def abandon(self, reason: str | None = None) -> None:
+        self.told = reason or "no reason"
+
+
+@pytest.mark.parametrize(
+    ("duration_ms", "stops", "given_up_ms"),
+    [
+        (2000, {}, 12_000),
+        (2000, {5000: 30_000}, 42_000),  # after the end nothing is lost of what the server is given
+        (2000, {1000: 30_000}, 41_000),  # a stop of 30 s, of which 29 are after the end
+        (2000, {0: 500}, 12_000),  # before the end it does not matter
+        (2000, {5000: 200}, 12_000),  # a busy machine
+        (None, {5000: 30_000}, 630_000),
+    ],
+)
+def test_a_server_is_not_given_up_for_the_time_in_which_its_clients_stood_still(
+    duration_ms: int | None, stops: dict[int, int], given_up_ms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, pending = 0, dict(stops)
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += round(seconds * 1e9)
+        for at_ms in [at_ms for at_ms in pending if now >= at_ms * MS]:
+            now += pending.pop(at_ms) * MS
+
+    monkeypatch.setattr("dsbench.measure.loaders.cycle.now_ns", lambda: now)
+    monkeypatch.setattr("time.sleep", sleep)
+    source = Silent()
+    duration_ns = None if duration_ms is None else duration_ms * MS
+    cycle = Cycle(cast(Any, source), cast(Any, SimpleNamespace(duration_ns=duration_ns)), 1, None)
+    cycle.wait(0, 10, lambda _committed, _failed: None)
+    # It is looked twenty times a second.
+    assert given_up_ms <= now / MS <= given_up_ms + 300
+    assert "the server did not answer for" in source.told
+
+
 def test_a_stopped_program_tells_it(begin: Begin, tmp_path: Path) -> None:
     run = begin("mock:?latency_us=500", "--scales", "1", "--cycles", "2", "--duration", "3", "--threads", "2")
     archive = wait_for_cycle(run, tmp_path, 1)

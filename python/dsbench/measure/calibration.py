@@ -16,7 +16,17 @@ from typing import Any, Final
 
 import psutil
 
-from dsbench.measure.loaders import NULL_SERVER, Bench, CoreError, Target, Watch, measuring, now_ns
+from dsbench.measure.loaders import (
+    GRACE_S,
+    NULL_SERVER,
+    Bench,
+    CoreError,
+    Target,
+    Watch,
+    connecting_s,
+    measuring,
+    now_ns,
+)
 from dsbench.measure.rows import longest_ns
 from dsbench.servers.folder import Folder
 from dsbench.servers.process import python
@@ -30,6 +40,7 @@ _MOST_THREADS: Final = 64
 """More clients than that reach no other rate on the way to a server that answers at once."""
 _REPEATS: Final = 100_000
 _PAUSE_NS: Final = 1_000_000
+_STARVED: Final = "nothing but CPU time is waited for here: end what else uses the CPUs, or take fewer --threads"
 
 
 @dataclass(frozen=True)
@@ -61,6 +72,8 @@ class Calibration:
     ceilings: tuple[Ceiling, ...]
     ceiling_tps: float
     """The rate of the last of them, which is the nearest to a run with these settings."""
+    left_out: tuple[str, ...] = ()
+    """What could not be measured, and why."""
 
     def described(self) -> dict[str, Any]:
         return asdict(self)
@@ -70,14 +83,17 @@ def calibrate(spec: RunSpec, watch: Watch, wakes: int = 200) -> Calibration:
     """All ceilings for the workload of ``spec``, each over its duration, with one thread and with its threads."""
     cpus = psutil.cpu_count() or 1
     ceilings = [_mock(spec, n, watch) for n in sorted({1, min(spec.threads, cpus)})]
-    call = spec.call or "statements"
+    call, left_out = spec.call or "statements", []
     found = measuring(_REPEATS, wakes, _PAUSE_NS)
     with null_postgresql() as urls:
         for transport, url in urls.items():
             for threads in sorted({1, spec.threads}):
-                with suppress(CoreError):
+                try:
                     ceilings.append(_null(spec, transport, url, threads, watch))
-    return Calibration(spec.workload, call, spec.prepare, cpus, found, tuple(ceilings), ceilings[-1].rate_tps)
+                except CoreError as error:
+                    left_out.append(f"{transport}: {error}")
+    reached = ceilings[-1].rate_tps
+    return Calibration(spec.workload, call, spec.prepare, cpus, found, tuple(ceilings), reached, tuple(left_out))
 
 
 def of_run(spec: RunSpec, engine: str, url: str, call: str, watch: Watch) -> Calibration:
@@ -120,17 +136,19 @@ def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, thread
     bench = Bench(target, spec.workload, spec.scales[0], spec.call, spec.workload_settings, spec.clients)
     cycle = bench.cycle(spec, seed=1, trace=None, by_time=True)
     try:
-        cycle.connect(30, watch)
+        cycle.connect(connecting_s(threads), watch)
         start = now_ns() + 5_000_000 + threads * 50_000
         cycle.start(start)
-        cycle.wait(start, 10, watch)
+        cycle.wait(start, GRACE_S, watch)
     except BaseException:
         cycle.abandon()
         cycle.join()
         raise
     result = cycle.join()
-    if result.failure is not None:
-        raise result.failure
+    if (failure := result.failure) is not None:
+        told = CoreError(failure.kind, failure.code, f"{against}, {threads} clients: {failure}")
+        told.remedy = _STARVED if failure.kind == "disconnected" else ""
+        raise told
     if result.total("failed"):
         # An engine that only plays a database may not know the answers that a workload insists on.
         raise CoreError("setup", "", f"{against}: it cannot play the workload {spec.workload}")
@@ -158,6 +176,7 @@ def lines(found: Calibration) -> Iterator[str]:
         user, system = c.user_ns / 1e3, c.system_ns / 1e3
         cpu = f"{user + system:.2f} ({user:.2f} + {system:.2f})"
         yield f"{name:<30}{c.threads:>8}{c.rate_tps:>12,.0f}{c.rate_tps / c.threads:>12,.0f}{cpu:>38}"
+    yield from (f"left out, {why}" for why in found.left_out)
     cost = found.measuring
     yield ""
     yield f"reading the clock           {cost['read_ns']:.0f} ns, resolution {cost['resolution_ns']:.0f} ns"

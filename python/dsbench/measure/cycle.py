@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from math import isfinite
 from time import monotonic
@@ -17,12 +17,23 @@ from dsbench.archive.columns import COUNTERS
 from dsbench.measure.events import Cpus, Moment, Observer, Seconds, count_threads
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import Journal
-from dsbench.measure.loaders import Bench, CoreError, CycleLoad, CycleResult, PhaseResult, Second, Target, now_ns
+from dsbench.measure.loaders import (
+    GRACE_S,
+    Bench,
+    CoreError,
+    CycleLoad,
+    CycleResult,
+    PhaseResult,
+    Second,
+    Target,
+    connecting_s,
+    now_ns,
+)
 from dsbench.measure.loaders.loader import Loader, Wanted
 from dsbench.measure.loaders.results import Course, Part, merge_whole, missed
 from dsbench.measure.monitors import RUN, Known, Monitor, Sampler, between, look, with_sessions
 from dsbench.measure.monitors.counted import StatementCounts
-from dsbench.measure.monitors.host import Host, describe_changes, read_host
+from dsbench.measure.monitors.host import Host, Lasting, describe_changes, read_host
 from dsbench.measure.opening import WRONG, during, explain_cycle, is_lost, is_session_lost, name_loss
 from dsbench.measure.plan import Planned, several_loads
 from dsbench.measure.rows import DETAILS, Names, group_rows, longest_ns, write_cycle, write_use
@@ -35,8 +46,6 @@ ABORTED = "client-aborted"
 """The warning of a cycle that some of its clients left early."""
 _STARTS = 5
 """How often the nodes of a cycle may miss its start before the run is given up."""
-_GRACE_S = 30.0
-"""How long a transaction may outlast its cycle before the server is given up."""
 _SESSIONS_TO_CLEAN = 3
 """How many sessions may be ended while they clean before the run is."""
 _LATE_SHARE = 0.01
@@ -77,6 +86,8 @@ class Setting:
     """What perf is to watch in a cycle more."""
     restart: Callable[[], Restarted] | None = None
     """Restarts the server, where the run has one of its own."""
+    lasting: Lasting = field(default_factory=Lasting)
+    """The machine over all cycles of the run."""
 
     def narrow(self, cycle: Planned) -> Setting:
         """The same for one cycle: with its number of threads, where the run takes several, and its stage."""
@@ -158,8 +169,8 @@ class _Measured:
     machine: Used | None
     """What this machine did; ``None`` where it does not tell."""
     load: CycleLoad
-    changes: Sequence[tuple[str, str, str]] = ()
-    """Codes, words and remedies of what the machine lost meanwhile."""
+    changes: Sequence[tuple[str, tuple[str, str, str]]] = ()
+    """What the machine lost "before" or "during" the cycle: code, words and remedy."""
 
     @cached_property
     def whole(self) -> CycleResult:
@@ -251,7 +262,7 @@ def _measure_once(setting: Setting, wanted: Wanted) -> _Measured:
     cycle = setting.load.cycle(wanted, setting.watch("connect", number))
     sampler, sessions = Sampler(setting.monitors), sample_sessions(spec, setting.target)
     try:
-        cycle.connect(30 + cycle.load.threads * spec.connections * 0.2, setting.watch("connect", number))
+        cycle.connect(connecting_s(cycle.load.threads * spec.connections), setting.watch("connect", number))
         known = with_nodes(setting.known, setting.load.pids())
         _take_statements(setting)
         sampler.first()
@@ -264,7 +275,7 @@ def _measure_once(setting: Setting, wanted: Wanted) -> _Measured:
         sessions.go(start, cycle.load.duration_ns)
         cycle.start(start)
         watching = setting.watch("cycle", number, monotonic() + spec.ramp_up, cycle.seconds)
-        cycle.wait(start, _GRACE_S, watching)
+        cycle.wait(start, GRACE_S, watching)
         after, host_after = look(known), _read_host(setting)
     except BaseException:
         cycle.abandon()
@@ -281,7 +292,9 @@ def _measure_once(setting: Setting, wanted: Wanted) -> _Measured:
     if sessions.failure:
         setting.journal.warn("samples", sessions.failure, "the rates are not touched; --samples 0 looks at no session")
     machine = with_sessions(between(before, after, known), samples) if before and after else None
-    changes = tuple(describe_changes(host, host_after, max(now_ns() - start, 1)))
+    changes = [("before", change) for change in setting.lasting.begin(host)]
+    changes += (("during", change) for change in describe_changes(host, host_after, max(now_ns() - start, 1)))
+    setting.lasting.end(host_after)
     measured = _Measured(parts, samples, seen, statements, machine, cycle.load, changes)
     if not all(part.why for part in parts):
         whole = measured.whole
@@ -302,10 +315,10 @@ def _read_host(setting: Setting) -> Host:
 
 
 def _warn_of_changes(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
-    """Tells of what the machine lost in the cycle."""
+    """Tells of what the machine lost in the cycle, or between it and the last one."""
     which = f"cycle {wanted.number} of scale {wanted.scale}"
-    for code, words, remedy in measured.changes:
-        setting.journal.warn(code, f"during {which} {words}", remedy, wanted.scale)
+    for when, (code, words, remedy) in measured.changes:
+        setting.journal.warn(code, f"{when} {which} {words}", remedy, wanted.scale)
 
 
 def _log_rate(setting: Setting, wanted: Wanted, measured: _Measured) -> None:

@@ -27,12 +27,13 @@ _BLOCKS: Final = ((FOLLOW, FREE, FREE, FOLLOW), (FREE, FOLLOW, FOLLOW, FREE))
 """Four turns, and the next four: whatever drifts evenly favours neither. The first shows whether there is anything to
 try."""
 _QUANTILES: Final = {4: 3.712, 6: 2.895, 8: 2.628, 10: 2.498}
-"""After so many pairs of turns it is looked at: by how many of its standard errors a mean gain has to be above 0. They
-are those of Student's t (98.3 %) with one degree of freedom less than pairs: four looks together choose ``follow`` in
-one run of twenty where nothing is different (decision 016 has the simulation)."""
+"""After so many pairs of turns it is looked at: by how many of its standard errors a mean gain has to be above 0 to end
+the trial. They are those of Student's t (98.3 %) with one degree of freedom less than pairs: four looks together end
+one trial of twenty with ``follow`` where nothing is different (decision 016 has the simulation)."""
 _PAIRS: Final = max(_QUANTILES)
 _NEGLIGIBLE: Final = 0.05
-"""Gain, as a logarithm, that is not worth another turn where it is clear that there is not more."""
+"""Gain, as a logarithm, that is not worth another turn where it is clear that there is not more. Where all turns have
+not told, a mean gain above it decides: the wrong placement costs as much the one way as the other."""
 _SHORTEST_S: Final = 2.0
 """Cycles below this have no trial: it would take longer than they do, or be too short to show anything."""
 
@@ -95,18 +96,19 @@ def _try(
 
 
 def weigh(follow: Sequence[float], free: Sequence[float]) -> str:
-    """What the turns so far choose: ``follow`` where it is clearly better, ``free`` where it clearly is not, or where
-    no more turns are made. Empty: more turns may tell. Turn n of the one is held against turn n of the other."""
+    """What the turns so far choose: ``follow`` where it is clearly better, ``free`` where it clearly is not, and after
+    the last turn ``follow`` where it is better by more than what is negligible. Empty: more turns may tell. Turn n of
+    the one is held against turn n of the other."""
     pairs = min(len(follow), len(free))
     if len(follow) != len(free) or pairs not in _QUANTILES:
         return ""
     if not all(rate > 0 for rate in (*follow, *free)):
         return FREE
     gains = [log(one / other) for one, other in zip(follow, free, strict=True)]
-    reach = _QUANTILES[pairs] * stdev(gains) / sqrt(pairs)
-    if mean(gains) > reach:
+    gain, reach = mean(gains), _QUANTILES[pairs] * stdev(gains) / sqrt(pairs)
+    if gain > reach or (pairs == _PAIRS and gain > _NEGLIGIBLE):
         return FOLLOW
-    hopeless = mean(gains) + reach < _NEGLIGIBLE
+    hopeless = gain + reach < _NEGLIGIBLE
     return FREE if hopeless or pairs == _PAIRS else ""
 
 

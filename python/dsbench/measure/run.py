@@ -31,6 +31,7 @@ from dsbench.measure.loaders.loader import Loader
 from dsbench.measure.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
 from dsbench.measure.monitors.counted import StatementCounts
 from dsbench.measure.monitors.energy import Meter, Rapl, is_installed
+from dsbench.measure.monitors.host import Lasting
 from dsbench.measure.nodes.remote import Joining, choose_loader
 from dsbench.measure.opening import during, explain_errors, open_target
 from dsbench.measure.place import owner_alive
@@ -151,6 +152,7 @@ class _Run:
         self.probes: Probes
         self.perf: tuple[str, ...] = ()
         self.meter = Meter(spec.power) if spec.power else None
+        self.lasting = Lasting()
 
     def make(self, done: dict[int, int]) -> Outcome:
         """All scales, without the ``done`` first cycles of each."""
@@ -230,7 +232,7 @@ class _Run:
         )  # fmt: skip
         setting = Setting(
             spec, self.target, journal, bench, self.load, self.monitors, self.known, self.stop, moment, snapshots,
-            self.probes, self.perf, self._restart if self.server is not None else None,
+            self.probes, self.perf, self._restart if self.server is not None else None, self.lasting,
         )
         running = Scale(setting, scale, cycles, self.base, known)
         if not (running.run() if cycles else running.check(*self._find_unchecked(bench, scale))):

@@ -30,7 +30,7 @@ from dsbench.measure.loaders.core import (
     now_ns,
     schemes,
 )
-from dsbench.measure.loaders.cycle import Cycle, Second, Watch
+from dsbench.measure.loaders.cycle import GRACE_S, Cycle, Second, Watch, connecting_s
 from dsbench.measure.loaders.results import (
     BUCKET_WORDS,
     IN_DATABASE,
@@ -43,9 +43,9 @@ from dsbench.measure.loaders.results import (
 from dsbench.measure.loaders.stages import CycleLoad, Group, Stage
 
 __all__ = [
-    "BUCKET_WORDS", "FORGETFUL", "IN_DATABASE", "LEDGER_WRITER", "NOTES_BYTES", "NULL_SERVER", "SECOND_WORDS", "TAKEN",
-    "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "Condition", "Conformance", "CoreError", "Counted", "Cycle",
-    "CycleLoad", "CycleResult", "Dialect", "Found", "Group", "Ledger", "PhaseResult", "Second", "Stage",
-    "StatementName", "Stopped", "Target", "UInts", "Watch", "build", "families", "measuring", "now_ns", "schedules",
-    "schemes",
+    "BUCKET_WORDS", "FORGETFUL", "GRACE_S", "IN_DATABASE", "LEDGER_WRITER", "NOTES_BYTES", "NULL_SERVER",
+    "SECOND_WORDS", "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "Condition", "Conformance", "CoreError",
+    "Counted", "Cycle", "CycleLoad", "CycleResult", "Dialect", "Found", "Group", "Ledger", "PhaseResult", "Second",
+    "Stage", "StatementName", "Stopped", "Target", "UInts", "Watch", "build", "connecting_s", "families", "measuring",
+    "now_ns", "schedules", "schemes",
 ]  # fmt: skip

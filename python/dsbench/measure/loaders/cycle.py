@@ -16,6 +16,8 @@ from dsbench.measure.loaders.stages import CycleLoad
 Second = tuple[int, int, int, int, int]
 """What all clients did in a second: (committed, failed, p50, p99 and longest residence time in ns)."""
 
+GRACE_S: Final = 30.0
+"""How long a transaction may outlast its cycle before the server is given up."""
 _SILENCE_S: Final = 600.0
 """How long a cycle that ends by count may go on without a transaction that ends."""
 
@@ -26,6 +28,11 @@ _STILL_NS: Final = 250_000_000
 
 Watch = Callable[[int, int], None]
 """Called about twenty times a second while something runs: (done, total) or (committed, failed)."""
+
+
+def connecting_s(connections: int) -> float:
+    """How long so many connections may take to be opened."""
+    return 30 + connections * 0.2
 
 
 class Source(Protocol):
@@ -83,21 +90,24 @@ class Cycle:
 
     def wait(self, start_ns: int, grace_s: float, watch: Watch) -> None:
         """Waits until all clients have ended. A server is given up that is silent for ``grace_s`` after the end
-        of a cycle that began at ``start_ns``, or where a count decides, in which nothing ended for ten minutes."""
-        before, since = (0, 0), start_ns
+        of a cycle that began at ``start_ns``, or where a count decides, in which nothing ended for ten minutes. The
+        time in which this process stood still is no silence: its clients did not run either."""
+        duration_ns = self.load.duration_ns
+        silence_s, end = (_SILENCE_S, "its last answer") if duration_ns is None else (grace_s, "the end of the cycle")
+        before, silent_ns = (0, 0), start_ns + (duration_ns or 0)
         while not self._source.finished():
             totals = self._source.totals()
             watch(*totals)
             if totals != before:
-                before, since = totals, now_ns()
-            duration_ns = self.load.duration_ns
-            silence_s = grace_s if duration_ns is not None else _SILENCE_S
-            if now_ns() > (since if duration_ns is None else start_ns + duration_ns) + round(silence_s * 1e9):
-                end = "its last answer" if duration_ns is None else "the end of the cycle"
+                before, silent_ns = totals, now_ns() if duration_ns is None else silent_ns
+            if now_ns() > silent_ns + round(silence_s * 1e9):
                 self._source.abandon(f"the server did not answer for {silence_s:.0f} s after {end}")
             due_ns = now_ns() + round(POLL_S * 1e9)
             time.sleep(POLL_S)
-            self._look_back(due_ns, now_ns(), start_ns)
+            came_ns = now_ns()
+            self._look_back(due_ns, came_ns, start_ns)
+            if came_ns - due_ns > _STILL_NS:
+                silent_ns += max(0, came_ns - max(due_ns, silent_ns))
 
     def seconds(self, start: int) -> list[Second]:
         """The seconds from number ``start`` on that are known so far, each a second after its end. No client takes

@@ -67,8 +67,8 @@ def is_tsc_given_up(root: Path = Path("/")) -> bool:
     return counts and bool(offered) and "tsc" not in offered
 
 
-def describe_changes(before: Host, after: Host, span_ns: int) -> Iterator[tuple[str, str, str]]:
-    """(code, words, remedy) of what a cycle of ``span_ns`` lost: the words go on from "during cycle 3 …"."""
+def describe_losses(before: Host, after: Host) -> Iterator[tuple[str, str, str]]:
+    """(code, words, remedy) of what a machine has not any more: the words go on from "during cycle 3 …"."""
     if before.cpus and after.cpus and before.cpus != after.cpus:
         yield "cpus-changed", f"the number of CPUs went from {before.cpus} to {after.cpus}", OWN_HOST
     if before.memory and abs(after.memory - before.memory) > _SOME * before.memory:
@@ -77,11 +77,31 @@ def describe_changes(before: Host, after: Host, span_ns: int) -> Iterator[tuple[
     if before.clock != after.clock:
         words = f"the kernel changed its clock from {before.clock or 'none'} to {after.clock or 'none'}"
         yield "clock-changed", words, "see dmesg for why (tsc unstable?), and repeat the scale"
+
+
+def describe_changes(before: Host, after: Host, span_ns: int) -> Iterator[tuple[str, str, str]]:
+    """The same of a cycle of ``span_ns``, and who had to wait for what a control group allows."""
+    yield from describe_losses(before, after)
     waited = {who: after.throttled_ns[who] - ns for who, ns in before.throttled_ns.items() if who in after.throttled_ns}
     if touched := {who: ns for who, ns in waited.items() if ns > _SOME * span_ns}:
         words = f"{' and '.join(touched)} had to wait {max(touched.values()) / 1e9:.2g} s"
         remedy = "raise the quota of the container or control group (cpu.max), or say that it is what you measure"
         yield "throttled", f"{words} because a control group allows no more CPU time", remedy
+
+
+class Lasting:
+    """The machine over the cycles of a run: it may also lose something between two of them."""
+
+    def __init__(self) -> None:
+        self._left: Host | None = None
+
+    def begin(self, host: Host) -> list[tuple[str, str, str]]:
+        """What it lost since the last cycle ended, as the next one begins."""
+        return list(describe_losses(self._left, host)) if self._left else []
+
+    def end(self, host: Host) -> None:
+        """A cycle leaves it so."""
+        self._left = host
 
 
 def _gib(size: int) -> str:

@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field
 from dsbench import release
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure import calibration
-from dsbench.measure.loaders import Bench, CoreError, Cycle, CycleResult, Target, now_ns
+from dsbench.measure.loaders import Bench, CoreError, Cycle, CycleResult, Target, connecting_s, now_ns
 from dsbench.measure.loaders.results import MISSED, Course
 from dsbench.measure.monitors import SERVER, Known, Look, Sampler, beside, between, look, monitors_for, system
 from dsbench.measure.nodes import LONGEST_WHY
@@ -221,7 +221,7 @@ class Node:
             share.totals = (share.totals[0], done, other) if share.go.is_set() else (done, 0, 0)
             self._check(share)
 
-        cycle.connect(30 + cycle.load.threads * spec.connections * 0.2, seen)
+        cycle.connect(connecting_s(cycle.load.threads * spec.connections), seen)
         if cycle.finished:
             raise Interrupted("its clients could not connect")
         sampler.first()
