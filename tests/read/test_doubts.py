@@ -199,3 +199,8 @@ def test_a_quantile_is_known_where_transactions_lie_beyond_it() -> None:
     assert [known(q, 500) for q in (0.5, 0.99, 0.997, 1.0)] == [True, True, False, True]
     assert [known(0.99, n) for n in (499, 500)] == [False, True]
     assert "few-transactions" not in [d.code for d in doubts(RUN, [replace(SCALE, histogram_count=500)])]
+
+
+def test_a_workload_that_says_how_many_queries_there_are_has_no_more_of_them() -> None:
+    queries = replace(RUN, workload=find("tpch"))
+    assert "few-transactions" not in [d.code for d in doubts(queries, [replace(SCALE, histogram_count=24)])]
