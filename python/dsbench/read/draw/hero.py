@@ -211,9 +211,12 @@ def _over_cycles(evaluation: Evaluation) -> Spec | None:
 
 def _bars(evaluation: Evaluation) -> Spec | None:
     names = phrases(evaluation.series)
-    own = {key: {**part.headline, **part.nopm} for key, part in evaluation.series.items()}
+    own = {
+        key: {x: one.median for x, one in part.headline.items()} | {x: one.median for x, one in part.nopm.items()}
+        for key, part in evaluation.series.items()
+    }
     counted = any(own.values())
-    rates = [(key, part, row.scale, own[key][row.scale].median if counted else row.rate_median_tps)
+    rates = [(key, part, row.scale, own[key][row.scale] if counted else row.rate_median_tps)
              for key, part in evaluation.series.items() for row in part.scales
              if row.scale in own[key] or not counted]  # fmt: skip
     rows = [{"stage": names[key] + (f", scale {scale}" if len(part.scales) > 1 else ""), "median": rate}
