@@ -37,7 +37,7 @@ STORED = Path(__file__).parents[1] / "data" / "archives"
 BAD = "<img src=x onerror='window.hacked=1'></script><script>window.hacked=1</script>{{window.hacked=1}}`${window.hacked=1}`"
 NAMED = "<img src=x onerror=window.hacked=1>"
 PAGES = ("/", "/?for=server", "/?for=two", "/?for=all", "/live", "/archives", "/archive?name=pg", "/compare",
-         "/compare?a=pg&a=sqlite-tpcb", "/study", "/study?name=tried&effects=yes", "/new-study", "/check", "/doctor")  # fmt: skip
+         "/compare?a=pg&a=sqlite-tpcb", "/study", "/study?name=tried&effects=yes", "/new-study", "/check", "/doctor", "/learn")  # fmt: skip
 STUDY = """
 name = "{}"
 about = "<img src=x onerror='window.hacked=1'>"
@@ -135,7 +135,9 @@ def test_every_page_opens_and_screen_readers_can_read_it(page: Any, base: str) -
             page.wait_for_function(f"document.documentElement.dataset.theme === '{dark}'")
             for wrong in axe.run(page).response["violations"]:
                 found += [f"{path}, {dark}: {wrong['id']}: {node['html'][:300]}" for node in wrong["nodes"]]
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), path
+        if page.locator(".page > iframe.report").count():
+            assert page.evaluate("document.documentElement.scrollHeight <= window.innerHeight"), f"{path} scrolls beside its report"
     assert found == []
     assert seen.well()
 

@@ -11,6 +11,7 @@ from shutil import copy
 import pytest
 
 from dsbench.archive import Archive, ArchiveError, claimed
+from dsbench.read.answer import answer
 from dsbench.read.evaluation import evaluate
 from dsbench.read.page import show_answer
 from dsbench.web.shelf import Note, Shelf
@@ -109,6 +110,7 @@ def test_many_archives_are_looked_at_once_each(tmp_path: Path, monkeypatch: pyte
 
 def test_each_archive_tells_what_its_workload_counts(tmp_path: Path) -> None:
     """Figures of another unit stand elsewhere in the order: a rate of one is no more than a rate of another."""
+    told: dict[str, list[str]] = {}
     for stored in ("pg-tpcc", "../published/tpch", "mock-tpcc", "pg"):
         archive = Archive.open(STORED / f"{stored}.zip")
         folder = tmp_path / archive.path.stem
@@ -116,10 +118,13 @@ def test_each_archive_tells_what_its_workload_counts(tmp_path: Path) -> None:
         for name in ("run.json", "results.csv"):
             (folder / name).write_bytes(archive.read(name))
         (folder / "report.html").write_text(f"<main>{show_answer(evaluate(archive), archive.run)}</main>")
+        told[folder.name] = list(answer(evaluate(archive), archive.run).dangers)
     bare = tmp_path / "bare"
     bare.mkdir()
     (bare / "run.json").write_bytes((tmp_path / "pg" / "run.json").read_bytes())
     books = Shelf(tmp_path).books()
+    assert {book.name: list(book.dangers) for book in books if book.answer} == told
+    assert any(told.values())
     assert {book.name: book.figure for book in books} == {
         "pg-tpcc": "9,750 NOPM", "tpch": "470.8 QphH-like", "mock-tpcc": "26,790 NOPM", "pg": "496.5 tps", "bare": "",
     }  # fmt: skip
@@ -129,5 +134,10 @@ def test_each_archive_tells_what_its_workload_counts(tmp_path: Path) -> None:
 
 def test_the_sentence_of_a_report_is_text(tmp_path: Path) -> None:
     run = small.archive(tmp_path).path
-    (run / "report.html").write_text("<main><header><h1>Does &lt;5&gt; <b>tps</b>.</h1></header></main>")
-    assert Shelf(tmp_path).book(run.name).answer == "Does <5> tps."
+    danger = '<p class="foreign" role="note">{}</p>'
+    (run / "report.html").write_text(
+        f"<main><header><h1>Does &lt;5&gt; <b>tps</b>.</h1>{danger.format('Others &amp; more.')}</header>"
+        f"{danger.format('Elsewhere.')}</main>"
+    )
+    book = Shelf(tmp_path).book(run.name)
+    assert (book.answer, book.dangers) == ("Does <5> tps.", ("Others & more.",))

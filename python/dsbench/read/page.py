@@ -38,6 +38,7 @@ from dsbench.read.naming import server, subject
 from dsbench.read.series import each_series
 from dsbench.read.stats.values import result_columns
 from dsbench.read.subjects.warnings import tell_warnings
+from dsbench.read.terms import TERMS
 from dsbench.spec import OPTIONS, printed
 from dsbench.spec.files import said
 
@@ -233,34 +234,12 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     return flat
 
 
-_TERMS: Final = (
-    ("cycle", "One interval of demanded duration. Its rate is the transactions that ended in it, divided by the "
-     "duration. Cycles of one scale share a database, so they are no independent repetitions."),
-    ("transaction rate", "Median over the cycles of a scale, in transactions per second (tps)."),
-    ("latency", "From the start of the first attempt to the end of the successful one, as the client sees it. "
-     "The paper calls it residence time. In the open loop the response time counts from the moment the start was "
-     "due."),
-    ("f", "Sum of all latencies divided by the demanded time: how many transactions were under way at once on "
-     "average. It turns latencies into rates."),
-    ("percentile as a rate", "A quantile of the latencies, turned into a rate by f. At 95 % this share of the "
-     "transactions is fast enough for the rate shown. It is not a confidence interval; the paper calls it "
-     "confidence level."),
-    ("DSI", "Half the area below the rate over the scale, both in powers of ten. It depends on the range of scales: "
-     "only runs of the profile dsi can be compared. Over its four decades a difference of 0.1 means rates that are "
-     "12 % apart at every scale."),
-    ("failed attempts", "Attempts that the database refused, such as serialization failures; those that were tried "
-     "again are counted too."),
-    ("T(X) = X", "The scale at which the rate equals the scale. TPC-B, clause 4.1, asks for a database of at least "
-     "that scale before a rate may be claimed."),
-)
-
-
 def glossary(run: RunRecord) -> Html:
     """How to read the page."""
     unit = run.entry.unit
     what = f"one {unit.name}" + (f", {unit.about}," if unit.about else "")
     scale = ("scale", f"Size of the database: {what} for each unit.")
-    return section("How to read this page", terms((scale, *_TERMS)), key="glossary")
+    return section("How to read this page", terms((scale, *TERMS)), key="glossary")
 
 
 def head(evaluation: Evaluation, run: RunRecord) -> Html:

@@ -243,7 +243,11 @@ def _say_quiet(found: Outcomes, effects: Effects, still: Sequence[int]) -> Itera
     widest = {at: max((one for one in effects.main if one.known and at in one.factors), key=_reach) for at in still}
     if little := [found.factors[at] for at, one in widest.items() if _reach(one) <= log(_LITTLE)]:
         yield f"{_QUIET[0]} {_join(little)} above {_LITTLE - 1:.0%} was found"
-    if not (unsure := {at: one for at, one in widest.items() if _reach(one) > log(_LITTLE)}):
+    if nothing := [found.factors[at] for at, one in widest.items() if one.anything]:
+        why = "trials that repeat each other are too few, or scatter too much,"
+        yield f"{_QUIET[1]} {why} to tell anything of {_join(nothing)}"
+    unsure = {at: one for at, one in widest.items() if _reach(one) > log(_LITTLE) and not one.anything}
+    if not unsure:
         return
     if found.staged or len(unsure) > _UNSURE:
         names = _join([found.factors[at] for at in unsure])
@@ -264,8 +268,6 @@ def _say_range(found: Outcomes, one: Effect) -> str:
     """``journal wal may have 0.82 to 13.2 times the rate of delete``."""
     level, _, reference = name_effect(found, one).rpartition(" against ")
     low, high = one.ratio.low, one.ratio.high
-    if one.anything:
-        return f"trials that repeat each other are too few, or scatter too much, to tell {level} from {reference}"
     if one.neutral:
         return f"{level} may have {low:.3g} to {high:.3g} times the {_short(found)} of {reference}"
     between = f"{low:+.3g} to {high:+.3g} {found.unit}".strip()
@@ -282,7 +284,7 @@ def _say_remedy(found: Outcomes, one: Effect) -> str:
             more = counted(ceil(blocks * (half / log(ratio)) ** 2) - blocks, "more block")
             size = f"a difference of {ratio - 1:.0%}" if ratio < 2 else f"a factor of {ratio:g}"
             return f"; about {more} would show {size}"
-    return "; more blocks would tell more" if one.anything else "; more blocks would make that narrower"
+    return "; more blocks would make that narrower"
 
 
 def _join(names: Sequence[str]) -> str:

@@ -38,6 +38,8 @@ class Book:
     status: str = ""
     answer: str = ""
     """The sentence at the head of its report; empty where it has none."""
+    dangers: tuple[str, ...] = ()
+    """What makes its figures void or doubtful as a whole, such as other programs beside it, as its report has it."""
     figure: str = ""
     """The highest of what its workload counts, as its report has it: ``1,234 NOPM``; empty where there is none."""
     curve: tuple[tuple[int, float], ...] = ()
@@ -195,7 +197,7 @@ def _read(name: str, path: Path) -> Book:
     head, curve = _head(archive), _curve(archive)
     figure = _figure(head) if "<header>" in head else _highest(curve)
     return Book(name, run.spec.label, server(run), workload, run.host, run.started[:19].replace("T", " "), run.status,
-                _answer(head), figure, curve)  # fmt: skip
+                _answer(head), _dangers(head), figure, curve)  # fmt: skip
 
 
 _HEAD: Final = 200_000
@@ -212,7 +214,16 @@ def _head(archive: Archive) -> str:
 
 def _answer(head: str) -> str:
     found = re.search(r"<header><h1>(.{1,2000}?)</h1>", head, re.DOTALL)
-    return html.unescape(re.sub("<[^>]*>", "", found[1]))[:400] if found else ""
+    return _text(found[1]) if found else ""
+
+
+def _dangers(head: str) -> tuple[str, ...]:
+    inner = head.partition("<header>")[2].partition("</header>")[0]
+    return tuple(map(_text, re.findall(r'<p class="foreign" role="note">(.{1,2000}?)</p>', inner, re.DOTALL)))
+
+
+def _text(markup: str) -> str:
+    return html.unescape(re.sub("<[^>]*>", "", markup))[:400]
 
 
 _FIRST: Final = re.compile(r'<div class="tiles"><p><span class="name">[^<]*</span><strong[^>]*>([^<]{1,80})</strong>')

@@ -211,9 +211,10 @@ def _over_cycles(evaluation: Evaluation) -> Spec | None:
 
 def _bars(evaluation: Evaluation) -> Spec | None:
     names = phrases(evaluation.series)
-    own = {key: {**{scale: one.median for scale, one in part.headline.items()},
-                 **{scale: one.median for scale, one in part.nopm.items()}}
-           for key, part in evaluation.series.items()}  # fmt: skip
+    own = {
+        key: {x: one.median for x, one in part.headline.items()} | {x: one.median for x, one in part.nopm.items()}
+        for key, part in evaluation.series.items()
+    }
     counted = any(own.values())
     rates = [(key, part, row.scale, own[key][row.scale] if counted else row.rate_median_tps)
              for key, part in evaluation.series.items() for row in part.scales

@@ -240,7 +240,9 @@ def _tabulate_scales(comparison: Comparison, sections: Sequence[Section], names:
         shown = [[Ratio(cell.value, cell.low, cell.high, brief=True) if narrow and isinstance(cell, Ratio) else cell
                   for cell in row] for row in rows]  # fmt: skip
         what = "relative capacities; ▲ more, ▼ less" if sections[0].searched else "relative rates; ▲ faster, ▼ slower"
-        yield Table(f"{what}, without a sign not told apart", heads, shown)
+        known = any(isfinite(one.low) for one in _factors(sections[0]).values())
+        bare = "not told apart" if known else f"less than {FASTER - 1:.0%} apart"
+        yield Table(f"{what}, without a sign {bare}", heads, shown)
 
 
 def _tabulate_stages(comparison: Comparison, names: Sequence[str]) -> Iterator[Table]:

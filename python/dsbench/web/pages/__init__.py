@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dsbench.web.house import House
-from dsbench.web.pages import archive, archives, check, commons, compare, doctor, live, new, new_study, study
+from dsbench.web.pages import archive, archives, check, commons, compare, doctor, learn, live, new, new_study, study
 
 Asked = Mapping[str, Any]
 
@@ -34,6 +34,7 @@ PAGES: Final = (
     Page("/publish", "Publish an archive", commons.publish),
     Page("/study", "Studies", study.build, "Studies"),
     Page("/new-study", "New study", new_study.build),
+    Page("/learn", "First steps", learn.build),
     Page("/check", "What does it keep of its promises?", check.build, "Promises"),
     Page("/doctor", "This machine", doctor.build, "Machine"),
 )

@@ -123,6 +123,8 @@ class _List:
         ui.html(draw_sparkline(book.curve), sanitize=False)
         with tag("div"):
             link(book.answer or what or book.name, f"/archive?name={quote(book.name)}")
+            for danger in book.dangers:
+                tag("p", danger, "danger")
             with tag("p"):
                 if (status := _STATUS.get(book.status, book.status or "cannot be read")):
                     tag("span", status, f"chip {'stopped' if status == 'running' else status.replace(' ', '-')}")

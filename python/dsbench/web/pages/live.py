@@ -220,8 +220,11 @@ class _Watching:
             if state.study:
                 link("Open the study", f"/study?name={quote(state.study)}&effects=yes", "button primary")
             elif state.archive and (name := Path(state.archive).name) in self._house.shelf.names():
-                if answer := self._house.shelf.book(name).answer:
-                    tag("h2", answer)
+                book = self._house.shelf.book(name)
+                if book.answer:
+                    tag("h2", book.answer)
+                for danger in book.dangers:
+                    tag("p", danger, "foreign", role="note")
                 with tag("div", cls="go"):
                     link("Open the report", f"/archive?name={quote(name)}", "button primary")
                     link("Run it again", f"/?repeat={quote(name)}", "button")

@@ -37,6 +37,7 @@ _WAYS: Final = {
     "two": ("Compare two", "Two servers, versions or settings, in turn, so that a difference stands out from chance."),
 }
 _OTHERS: Final = (
+    ("New to this:", "first steps", "/learn"),
     ("Many settings at once:", "a study", "/study"), ("What a kill loses:", "a check", "/check"),
     ("What was measured here:", "the archives", "/archives"),
 )

@@ -107,7 +107,13 @@ class StudyAhead:
         spec = room.of_text(text.encode("utf-8", "replace"), "the text")
         folder = studies.beside(self._house.archives) / spec.folder_name
         studies.refuse_commands(spec, folder, trust=self._trust)
-        return room.begin(spec, folder)
+        try:
+            return room.begin(spec, folder)
+        except SpecError as error:
+            if error.option != "--out":
+                raise
+            words = f"{spec.folder_name} is the name of another study that is here"
+            raise SpecError("name", words, 'give this one another name: name = "…" in the text') from None
 
     def _refuse(self, error: Any) -> None:
         self._start.props["disabled"], self._plan.text = True, ""
