@@ -146,5 +146,7 @@ def _new_orders(run: Rows) -> Iterator[str]:
         if not rolled_back <= back <= rolled_back + in_flight:
             yield f"{where(key)}: {rolled_back:,} New-Orders were rolled back, and its clients added up {back:,}"
     expected = _UNDONE * entered
+    if run.run.engine == "mock":
+        return  # It has every item.
     if abs(undone - expected) > _SIGMAS * (expected**0.5 + 1):
         yield f"of {entered:,} New-Orders {undone:,} were rolled back, and {expected:,.0f} are entered for that"
