@@ -142,6 +142,9 @@ JSONS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
     "a name that climbs": (lambda entry: json.dumps({**entry, "id": f"../../{entry['id']}"}), "id: "),
     "a name that is absolute": (lambda entry: json.dumps({**entry, "id": f"/tmp/{entry['id']}"}), "id: "),
     "a name with a line more": (lambda entry: json.dumps({**entry, "id": f"{entry['id']}\n"}), "id: "),
+    "a price of next to nothing": (
+        lambda entry: json.dumps({**entry, "about": {**entry["about"], "price": {"per_hour": 1e-320, "currency": "USD"}}}),
+        "price"),
     "the name of another": (lambda entry: json.dumps({**entry, "id": f"19990101-x-y-{'0' * 10}"}), "is the entry 19990101"),
 }  # fmt: skip
 

@@ -160,6 +160,14 @@ def test_the_same_run_is_published_once(tmp_path: Path) -> None:
     assert Entry.model_validate_json(first.entry.rendered()) == first.entry
 
 
+@pytest.mark.parametrize(("path", "cycles"), [
+    ("published/tpch.zip", ""), ("archives/insert.zip", "stages of 2 s"), ("archives/pg-tpcc.zip", "3 cycles of 2 s"),
+])  # fmt: skip
+def test_the_number_of_cycles_tells_runs_apart_where_it_changes_them(path: str, cycles: str) -> None:
+    """The stages of TPC-H and of the Insert Benchmark come once, whatever ``--cycles`` says."""
+    assert describe(Archive.open(ARCHIVES.parent / path))["conditions"]["cycles"] == cycles
+
+
 def test_a_search_that_found_no_rate_has_none_to_be_ranked_by(tmp_path: Path) -> None:
     changed, path = Copy(ARCHIVES / "pg-tpcc.zip"), tmp_path / "found.zip"
     changed.run["spec"]["objective"] = "p99=1us"

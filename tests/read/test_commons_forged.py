@@ -6,7 +6,8 @@ import copy
 from pathlib import Path
 
 import pytest
-from tests.read.doctored.copies import Absent, Copy
+from tests.read.doctored import queries
+from tests.read.doctored.copies import ARCHIVES, Absent, Copy
 from tests.read.doctored.forged import DOCTORS
 
 from dsbench.archive import Archive
@@ -44,4 +45,26 @@ def test_a_forged_archive_is_refused(name: str, bases: dict[str, Copy], tmp_path
         path = tmp_path / f"{base}.zip"
         path.write_bytes(changed.packed())
         assert audit(Archive.open(path)), base
+    assert tried
+
+
+OF_QUERIES = (PUBLISHED / "tpch.zip", ARCHIVES / "pg-tpcc.zip")
+"""TPC-H-like with two runs of both tests, and TPC-C-like, unpaced."""
+
+
+@pytest.mark.parametrize("name", queries.DOCTORS)
+def test_forged_queries_and_orders_are_refused_by_the_rule_for_them(name: str, tmp_path: Path) -> None:
+    doctor, rule = queries.DOCTORS[name]
+    tried = 0
+    for base in OF_QUERIES:
+        assert audit(Archive.open(base)) == []
+        changed = Copy(base)
+        try:
+            doctor(changed)
+        except Absent:
+            continue
+        tried += 1
+        path = tmp_path / base.name
+        path.write_bytes(changed.packed())
+        assert rule in [one.rule for one in audit(Archive.open(path))], base.name
     assert tried

@@ -36,7 +36,7 @@ def test_a_price_is_that_of_an_hour(text: str, per_hour: float, currency: str) -
     assert found.per_hour == pytest.approx(per_hour)
 
 
-@pytest.mark.parametrize("text", ["abc", "-1/h", "0/h", "1 EUR/week", "1 EURO/h", "1/0y", "1.2.3/h", "9999999/h", "1/2"])
+@pytest.mark.parametrize("text", ["abc", "-1/h", "0/h", "1 EUR/week", "1 EURO/h", "1/0y", "1.2.3/h", "9999999/h", "1/2", "0.0000001/h"])
 def test_what_is_no_price_is_refused_by_its_option(text: str) -> None:
     with pytest.raises(SpecError) as refused:
         build({"price": text})

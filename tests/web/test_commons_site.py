@@ -349,6 +349,32 @@ def test_two_entries_of_one_server_are_told_apart_and_their_curve_is_whole(
     assert last["x"] + last["width"] <= width
 
 
+def test_versions_of_one_product_are_one_history_in_their_order(commons: Path, browser: Any, tmp_path: Path) -> None:
+    """Three versions, of which two overlap; two that found no rate, and one of another machine, are no part of it."""
+    from dsbench.read.commons.entry import read_entry
+    from dsbench.read.commons.site import render
+
+    base = read_entry(next(iter((commons / "entries").glob("*sqlite-tpcb*"))))
+    made = []
+    for number, (version, rate, machine) in enumerate((
+        ("3.20", (200, 190, 210), "m"), ("3.9", (100, 95, 105), "m"), ("3.45", (102, 99, 103), "m"), ("3.1", None, "m"), ("3.2", None, "m"),
+        ("3.50", (300, 290, 310), "n"),
+    )):  # fmt: skip
+        figures = {**base.figures, "rate": {**base.figures["rate"], **dict(zip(("value", "low", "high"), rate, strict=True))}} if rate else {}
+        made.append(base.model_copy(update={
+            "id": f"{base.id[:-1]}{number}", "system": {**base.system, "product": f"SQLite {version}"}, "figures": figures,
+            "about": base.about.model_copy(update={"machine": machine}),
+        }))  # fmt: skip
+    path = tmp_path / "index.html"
+    path.write_text(render("made", made))
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(f"{path.as_uri()}#versions")
+    assert [title.startswith("SQLite on m, ") for title in page.locator("h2").all_inner_texts()] == [True]
+    rows = [row.split("\t") for row in page.locator("tbody tr").all_inner_texts()]
+    assert [(row[0], row[-2], row[-1]) for row in rows] == [("3.9", "1", ""), ("3.20", "2", ""), ("3.45", "1.02", "not told apart")]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_money_of_two_currencies_is_not_ranked_together_and_less_energy_comes_first(
     commons: Path, browser: Any, tmp_path: Path
 ) -> None:

@@ -17,6 +17,9 @@ _UNITS: Final = (
 )  # fmt: skip
 _HOURS: Final = {name: hours for names, hours in _UNITS for name in names}
 HOW: Final = "write 1.2 EUR/h, 250 USD/month, 3000 EUR/y, or a purchase with its years of use, 12000 EUR/3y"
+_LEAST: Final = 1e-6
+_MOST: Final = 1e6
+"""Of any currency for an hour; of less, an entry of a commons would have as many transactions for it as it likes."""
 CURRENCY: Final = "USD"
 """Where none is named."""
 
@@ -26,7 +29,7 @@ class Price(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    per_hour: float = Field(gt=0, le=1e6, allow_inf_nan=False)
+    per_hour: float = Field(ge=_LEAST, le=_MOST, allow_inf_nan=False)
     currency: str = Field(default=CURRENCY, pattern="^[A-Z]{3}$")
 
     @property
@@ -51,8 +54,8 @@ def read_price(text: str, currency: str = "") -> Price | None:
         raise ValueError(f"cannot read {unit[:20]!r} of {text[:60]!r}: {HOW}")
     hours = _number(count or "1") * _HOURS[unit or "h"]
     per_hour = _number(amount) / hours if hours > 0 else math.nan
-    if not 0 < per_hour <= 1e6:
-        raise ValueError(f"{text[:60]!r} has to be more than 0 and at most 1,000,000 per hour: {HOW}")
+    if not _LEAST <= per_hour <= _MOST:
+        raise ValueError(f"{text[:60]!r} has to be 0.000001 to 1,000,000 per hour: {HOW}")
     return Price(per_hour=per_hour, currency=(named or currency or CURRENCY).upper())
 
 

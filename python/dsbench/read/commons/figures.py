@@ -97,7 +97,7 @@ def describe_conditions(evaluation: Evaluation, run: RunRecord) -> dict[str, Any
 
 
 def _describe_cycles(evaluation: Evaluation, run: RunRecord) -> str:
-    """How many cycles of how many seconds, or by what the run decided that."""
+    """How many cycles of how many seconds, or by what the run decided that; how long stages are that come once."""
     spec = run.spec
     timed = not evaluation.has_clients or "time" in evaluation.rows.groups["until"].to_pylist()
     asked = ""
@@ -106,6 +106,8 @@ def _describe_cycles(evaluation: Evaluation, run: RunRecord) -> str:
     if spec.peak:
         asked = ", ".join(part for part in (asked, "at a searched number of threads") if part)
     cycles = "cycles" if asked else counted(spec.cycles, "cycle")
+    if run.stages and not any(stage.repeated for stage in run.stages):
+        cycles = "stages" if timed and not spec.legs else ""
     if timed and spec.shortest is not None:
         cycles += f" of {spec.shortest:g} s at least"
     elif timed and not spec.legs:

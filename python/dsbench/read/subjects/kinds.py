@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
@@ -131,13 +131,16 @@ def errors_of_kinds(
 
 
 def nopm_of(
-    run: RunRecord, cycles: pa.Table, load: Mapping[int, Measured], kinds: Mapping[int, tuple[KindResult, ...]]
-) -> dict[int, Nopm]:
-    """The headline by scale, where the workload has an analysis for it, and the clients did what it counts."""
+    run: RunRecord, cycles: pa.Table, load: Mapping[int, Measured],
+    read: Callable[[], Mapping[int, tuple[KindResult, ...]]],
+) -> dict[int, Nopm]:  # fmt: skip
+    """The headline by scale, where the workload has an analysis for it, and the clients did what it counts. ``read``
+    gives the results of the kinds, which take long to compute."""
     spec, workload = run.spec, run.entry
     special = ANALYSES.get(workload.analysis)
     if special is None:
         return {}
+    kinds = read()
     return {
         x: special.headline(
             committed,
@@ -367,7 +370,7 @@ SUBJECT: Final = Subject(
         "kind_frequency": lambda evaluation: evaluation.by_kind[1],
         "kind_response": lambda evaluation: evaluation.by_kind[2],
         "nopm": lambda evaluation: nopm_of(
-            evaluation.rows.run, evaluation.rows.cycles, evaluation.rows.load, evaluation.kinds
+            evaluation.rows.run, evaluation.rows.cycles, evaluation.rows.load, lambda: evaluation.kinds
         ),
         "headline": lambda evaluation: headline_of(
             evaluation.rows.run, evaluation.rows.cycles, evaluation.rows.load

@@ -75,11 +75,11 @@
   const FILTERS = ["words", "product", "version", "machine", "cpu", "storage", "system"];
   const state = {group: ordered[0] ?? "", workload: "", durable: false, by: "rate", ...Object.fromEntries(FILTERS.map((key) => [key, ""])), rows: ROWS, chosen: new Set()};
 
-  const choice = (label, key, values, wide = false) => {
+  const choice = (label, key, values, className = "") => {
     if (values.length < 3 && values[0]?.[0] === "" && !state[key]) return "";  // Nothing to choose.
     const select = make("select", {onchange: () => { state[key] = select.value; state.rows = ROWS; if (key === "group" || key === "workload") clear(); if (key === "product") { state.version = ""; show(); } fill(); }});
     for (const [value, words] of values) select.append(make("option", {value, selected: value === state[key]}, words));
-    return make("label", {className: wide ? "wide" : ""}, label, select);
+    return make("label", {className}, label, select);
   };
   const clear = () => { for (const key of FILTERS) state[key] = ""; state.rows = ROWS; show(); };
   const values = (rows, pick) => [["", "all"], ...[...new Set(rows.map(pick).filter(Boolean))].sort().map((one) => [one, one])];
@@ -116,8 +116,8 @@
       make("p", {className: "sub"}, `Each figure was computed again from its archive. Only what was measured alike is ranked: ${count === 1 ? "all of it here" : `${count} such groups are here`}.`),
       make("div", {className: "filters"},
         choice("Workload", "workload", values(entries, ({conditions}) => conditions.label)), make("label", {className: "check"}, durable, "Durable only"),
-        choice("What is compared", "group", offered.map((group) => [group, `${group} (${groups.get(group).length})`]), true),
-        choice("Ranked by", "by", Object.entries(MEASURES).filter(([, {of}]) => here.some(of)).map(([key, {name}]) => [key, name]))),
+        choice("Ranked by", "by", Object.entries(MEASURES).filter(([, {of}]) => here.some(of)).map(([key, {name}]) => [key, name]), "most"),
+        choice("What is compared", "group", offered.map((group) => [group, `${group} (${groups.get(group).length})`]), "wide")),
       more,
       place,
     ];
@@ -287,21 +287,22 @@
   // --- One machine, one product, one group, several versions.
   const versions = () => {
     const found = new Map();
-    for (const entry of entries) {
+    for (const entry of entries.filter(({figures}) => figures.rate)) {
       const threads = counted(entry.conditions.threads.join(", ")), {transport} = entry.system;
-      const key = [entry.group, product(entry), machine(entry), threads, transport].filter(Boolean).join(" · ");
+      const key = [`${product(entry)} on ${machine(entry)}`, [entry.group, threads, transport].filter(Boolean).join(" · ")].join("\n");
       found.set(key, [...(found.get(key) ?? []), entry]);
     }
     const many = [...found].filter(([, list]) => new Set(list.map(({system}) => system.product)).size > 1);
     const parts = many.map(([key, list]) => {
+      const [title, alike] = key.split("\n");
       list.sort((one, other) => one.system.product.localeCompare(other.system.product, "en", {numeric: true}) || one.measured.localeCompare(other.measured));
       const base = list[0].figures.rate;
-      const rows = list.filter(({figures}) => figures.rate).map((entry) => {
+      const rows = list.map((entry) => {
         const {value, low, high} = entry.figures.rate, tied = low === null || base.low === null ? "no interval" : low <= base.high && base.low <= high ? "not told apart" : "";
-        return make("tr", {}, make("th", {scope: "row"}, make("a", {href: `#entry=${entry.id}`}, entry.system.product)), make("td", {}, entry.measured), make("td", {}, `${number(value)} ${entry.figures.rate.unit}`),
+        return make("tr", {}, make("th", {scope: "row"}, make("a", {href: `#entry=${entry.id}`}, entry.system.product.slice(product(entry).length + 1) || entry.system.product)), make("td", {}, entry.measured), make("td", {}, `${number(value)} ${entry.figures.rate.unit}`),
           make("td", {}, low === null ? "–" : `${number(low, 3)} to ${number(high, 3)}`), make("td", {}, entry === list[0] ? "1" : number(value / base.value, 3)), make("td", {}, entry === list[0] ? "" : tied));
       });
-      return make("section", {}, make("h2", {}, key), make("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": `${key}, table`}, make("table", {className: "numbers"}, make("caption", {}, key),
+      return make("section", {}, make("h2", {}, title), make("p", {className: "sub"}, alike), make("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": `${title}, ${alike}, table`}, make("table", {className: "numbers versions"}, make("caption", {}, `${title}, ${alike}`),
         make("thead", {}, make("tr", {}, ...["Version", "Measured", "Rate", "Interval", "Relative", "Beside the first"].map((head) => make("th", {scope: "col"}, head)))), make("tbody", {}, ...rows))));
     });
     return [make("h1", {}, many.length ? "Versions on one machine" : "No machine has several versions of one product yet"), ...parts];

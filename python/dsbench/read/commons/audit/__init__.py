@@ -5,7 +5,8 @@ their sums and by their buckets; what the database kept by the clients and by th
 afterwards has to change all of them, and none of these rules needs the machine.
 
 ``rows`` adds the rows up. One file for each subject: ``whole`` (is all there that was asked for), ``kept`` (what the
-database kept), ``pace`` (open loops, levels, searches), ``clients``, ``times`` (histograms and courses), ``shapes``
+database kept), ``pace`` (open loops, levels, searches,
+terminals), ``queries`` (those of TPC-H), ``clients``, ``times`` (histograms and courses), ``shapes``
 (the same by second and from intended starts), ``counters`` (of server and machine), ``gaps`` (time between cycles),
 ``described`` (durability, stack, sizes, workload), ``excuses`` (what frees a run of rules). ``RULES`` names each.
 """
@@ -27,6 +28,7 @@ from dsbench.read.commons.audit import (
     gaps,
     kept,
     pace,
+    queries,
     shapes,
     times,
     whole,
@@ -53,6 +55,8 @@ RULES: Final[Mapping[str, Callable[[Rows], Iterator[str]]]] = {
     "pace": pace.paced,
     "levels": pace.graded,
     "search": pace.search,
+    "terminals": pace.terminals,
+    "queries": queries.queries,
     "clients": clients.clients,
     "times": clients.times,
     "remote": clients.remote,

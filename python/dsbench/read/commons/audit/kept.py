@@ -10,6 +10,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dsbench.archive.record import Checked
 from dsbench.read.commons.audit.rows import CYCLE, ENOUGH, Rows, where
 from dsbench.spec.run import TURN_RAMP_UP_S, turn_s
 
@@ -24,9 +25,15 @@ _ALWAYS: Final = {"tpcb": (
 """By workload: conditions that each check of it has, whatever its settings."""
 _EQUAL: Final = re.compile(r"\D+ (-?\d+), \D+ (-?\d+)")
 """What a check found of two that are equal; commits of unknown end have more words."""
-_OFF: Final = re.compile(r"(\d+) rows are off")
+_OFF: Final = re.compile(r"(\d+) (?:rows are off|lines have none)")
+_ASKED: Final = re.compile(r"(?:found )?(\d+), (?:scale|expected) (\d+)")
+"""What a check found of rows that are there from the beginning, and how many there have to be."""
 _UNEVEN: Final = 3.0
 """How many times the rate of a trial its ramp-up may have had."""
+_UNDONE: Final = 0.01
+"""Share of the New-Orders with an item that is not there."""
+_SIGMAS: Final = 8
+"""Standard deviations by which no count of a Poisson process lies off."""
 _MORE: Final = 4
 """Cycles at most that are made beside perf, or for a check."""
 
@@ -48,12 +55,14 @@ def checks(run: Rows) -> Iterator[str]:
             yield f"scale {scale}: its check does not tell of {min(lacking)}"
     for scale, conditions in run.run.checks.items():
         for one in conditions:
-            found = _EQUAL.fullmatch(one.detail) if " = " in one.name else None
-            if one.holds and found and found[1] != found[2]:
+            if one.holds and (_differs(one) or ((off := _OFF.fullmatch(one.detail)) and off[1] != "0")):
                 yield f"scale {scale}: {one.name} holds by its check, and it found {one.detail}"
-            off = _OFF.fullmatch(one.detail)
-            if one.holds and off and off[1] != "0":
-                yield f"scale {scale}: {one.name} holds by its check, and {one.detail}"
+
+
+def _differs(one: Checked) -> bool:
+    """Whether a check found two numbers where one was expected."""
+    found = (_EQUAL.fullmatch(one.detail) if " = " in one.name else None) or _ASKED.fullmatch(one.detail)
+    return found is not None and found[1] != found[2]
 
 
 def kept_rows(run: Rows) -> Iterator[str]:
@@ -117,3 +126,27 @@ def sums(run: Rows) -> Iterator[str]:
         *counts, unknown = kept[*key[:3], kind]
         if not sum(counts) <= value <= sum(counts) + unknown:
             yield f"{where(key)}: its clients committed {sum(counts):,} {kind}, and added up {value:,}"
+    yield from _new_orders(run)
+
+
+def _new_orders(run: Rows) -> Iterator[str]:
+    """Of the New-Orders that clients entered those that were not rolled back are committed, and one in a hundred was
+    entered to be rolled back (TPC-C, clause 2.4.1.4)."""
+    sums = run.add_up("sums", (*CYCLE, "name"), "value")
+    counted = ("committed", "early_commits", "late_commits", "unknown", "rolled_back", "in_flight")
+    kept = run.add_up("cycles", (*CYCLE, "kind"), *counted)
+    entered = undone = 0
+    for key, (*counts, unknown, rolled_back, in_flight) in kept.items():
+        if key[3] != "new_order" or (*key[:3], "new_orders") not in sums:
+            continue
+        (orders,), (back,) = sums[*key[:3], "new_orders"], sums.get((*key[:3], "new_orders_rolled_back"), (0,))
+        entered, undone = entered + orders, undone + back
+        if not sum(counts) <= orders - back <= sum(counts) + unknown:
+            yield f"{where(key)}: {sum(counts):,} New-Orders were committed, and its clients added up {orders - back:,}"
+        if not rolled_back <= back <= rolled_back + in_flight:
+            yield f"{where(key)}: {rolled_back:,} New-Orders were rolled back, and its clients added up {back:,}"
+    expected = _UNDONE * entered
+    if run.run.engine == "mock":
+        return  # It has every item.
+    if abs(undone - expected) > _SIGMAS * (expected**0.5 + 1):
+        yield f"of {entered:,} New-Orders {undone:,} were rolled back, and {expected:,.0f} are entered for that"

@@ -8,12 +8,15 @@ from typing import Final
 from dsbench.archive.asked import Asked
 from dsbench.read.commons.audit.rows import Key, Rows, where
 from dsbench.read.stats.capacity import next_step
+from dsbench.read.stats.tpcc import ceiling_of
 from dsbench.read.subjects.load import Load, read_loads, search_of, sum_up
 from dsbench.spec.objective import ROUNDS
 from dsbench.spec.run import GRADES
 
 _GRADED: Final = 2e-3
 """What rates that are rounded to four digits are off, relatively."""
+_HASTE: Final = 1.2
+"""How many times as much as on average people at terminals enter at most in a cycle, beside what is chance."""
 _SIGMAS: Final = 8
 """Standard deviations by which no count of a Poisson process lies off."""
 
@@ -63,6 +66,22 @@ def graded(run: Rows) -> Iterator[str]:
         order = [level for level, _ in sorted(cycles.items(), key=lambda one: min(one[1]))]
         if order != sorted(order, reverse=True):
             yield f"scale {scale}: its levels are not in their order"
+
+
+def terminals(run: Rows) -> Iterator[str]:
+    """People at terminals enter no more than their keying and thinking lets them, whatever the database does."""
+    spec, kinds = run.run.spec, run.run.entry.kinds
+    paced = {row["pacing"] == "terminals" for row in run.tables["groups"].to_pylist() if row["stage"] == "load"}
+    if paced and paced != {spec.pace == "terminals"}:
+        yield f"its pace is {spec.pace!r} by what was asked for, and its clients had another one"
+    if spec.pace != "terminals":
+        return
+    each_s = _HASTE * sum(ceiling_of(kinds, kind.name, 1, 1.0) for kind in kinds)
+    for cycle, count in run.whole.items():
+        people = spec.terminals_at(cycle[0], run.run.entry.terminals_per_unit) or 0
+        due = people * each_s * (run.longest.get(cycle, 0) + run.ramps.get(cycle, 0)) / 1e9
+        if count > due + _SIGMAS * due**0.5 + people + _SIGMAS:
+            yield f"{where(cycle)}: {count:,} transactions ended, and {people} terminals enter {due:,.0f}"
 
 
 def search(run: Rows) -> Iterator[str]:

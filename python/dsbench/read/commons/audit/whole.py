@@ -26,11 +26,15 @@ def ladder(run: Rows) -> Iterator[str]:
         yield f"scale {min(here - asked)} was not asked for"
     for other in sorted({row["scale"] for row in run.tables["phases"].to_pylist()} - here):
         yield f"scale {other} was built, and has no cycle"
+    loads = [stage.name for stage in run.run.stages if stage.work == "load"]
+    for scale in sorted(here):
+        if lacking := [stage for stage in loads if not any(key[:2] == (scale, stage) for key in run.finished)]:
+            yield f"scale {scale}: the stage {lacking[0]} has no cycle"
     repeated = {stage.name for stage in run.run.stages if stage.work == "load" and stage.repeated}
     for scale in sorted(here):
         numbers = sorted(key[2] for key in run.finished if key[0] == scale)
-        if lacking := set(range(1, numbers[-1] + 1)) - set(numbers):
-            yield f"scale {scale}, cycle {min(lacking)} is missing"
+        if missing := set(range(1, numbers[-1] + 1)) - set(numbers):
+            yield f"scale {scale}, cycle {min(missing)} is missing"
         for stage in sorted(repeated):
             there = sum(key[:2] == (scale, stage) for key in run.finished)
             wanted = spec.cycles * len(spec.thread_numbers) * (len(GRADES) if spec.graduated else 1)
