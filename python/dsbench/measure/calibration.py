@@ -83,7 +83,7 @@ def calibrate(spec: RunSpec, watch: Watch, wakes: int = 200) -> Calibration:
     """All ceilings for the workload of ``spec``, each over its duration, with one thread and with its threads."""
     cpus = psutil.cpu_count() or 1
     ceilings = [_mock(spec, n, watch) for n in sorted({1, min(spec.threads, cpus)})]
-    call, left_out = spec.call or "statements", []
+    call, left_out = spec.call or "statements", list[str]()
     found = measuring(_REPEATS, wakes, _PAUSE_NS)
     with null_postgresql() as urls:
         for transport, url in urls.items():

@@ -71,29 +71,30 @@ impl Interrupts for () {
 }
 
 /// One thread of load: its seats, each with a client, its connections and everything that runs
-/// transactions on them. It runs one transaction at a time.
+/// transactions on them. It runs one transaction at a time. What each of them needs comes first.
+#[repr(C)]
 pub struct Runner<'a, C: Clock> {
-    conduct: &'a Conduct,
-    engine: &'a dyn Engine,
     seats: Vec<Seat<'a>>,
-    clock: C,
-    stop: &'a AtomicBool,
-    interrupts: &'a dyn Interrupts,
     connections: Vec<Box<dyn Connection>>,
-    /// How many connections it has opened at first.
-    connected: usize,
-    failures_in_a_row: u32,
+    conduct: &'a Conduct,
+    stop: &'a AtomicBool,
+    clock: C,
+    deadline: Nanos,
+    /// Where it follows its server: the time of the next look.
+    look_at: Nanos,
     /// What the transaction under way has exchanged with the server.
     messages: Messages,
+    failures_in_a_row: u32,
     /// The error of a client that it ended.
     aborted: Option<Error>,
+    engine: &'a dyn Engine,
+    interrupts: &'a dyn Interrupts,
+    /// How many connections it has opened at first.
+    connected: usize,
     /// With `reconnect`: while connections that transactions open for themselves are refused.
     refused: Option<Patience>,
-    deadline: Nanos,
     placed: Placed,
-    /// Where it follows its server: with the time of the next look.
     follower: Option<Follower>,
-    look_at: Nanos,
 }
 
 impl<'a, C: Clock> Runner<'a, C> {

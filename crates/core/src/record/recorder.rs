@@ -44,13 +44,25 @@ pub struct Sample {
     pub outcome: Outcome,
 }
 
-/// Counters of one kind. Times in ns; their histograms are on the [`Board`] of the thread.
+/// Counters of one kind. Times in ns; their histograms are on the [`Board`] of the thread. What a committed transaction
+/// changes comes first, in two lines of the cache.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 pub struct Tally {
     /// M_inj: committed, and ended within the demanded duration.
     pub committed: u64,
     /// Rows that these worked on, as the workload counts them.
     pub rows: u64,
+    /// Exchanged with the server by the transactions that ended within the duration, failed ones included.
+    pub messages: Messages,
+    /// Residence times r_injm of the counted: first attempt's start to the end.
+    pub residence: Span,
+    /// End of the last counted transaction, from the cycle's start.
+    pub last_end: Nanos,
+    /// Start of the first counted transaction, from the cycle's start.
+    pub first_start: Option<Nanos>,
+    /// Response times of the counted, from the intended start; kept in the open loop only.
+    pub response: Option<Span>,
     /// Rolled back on purpose within the duration.
     pub rolled_back: u64,
     /// E_inj: attempts that failed within the duration, those retried later included.
@@ -67,16 +79,6 @@ pub struct Tally {
     pub early_commits: u64,
     /// Time within the duration spent in transactions that did not succeed.
     pub failed_ns: u64,
-    /// Exchanged with the server by the transactions that ended within the duration, failed ones included.
-    pub messages: Messages,
-    /// Start of the first counted transaction, from the cycle's start.
-    pub first_start: Option<Nanos>,
-    /// End of the last counted transaction, from the cycle's start.
-    pub last_end: Nanos,
-    /// Residence times r_injm of the counted: first attempt's start to the end.
-    pub residence: Span,
-    /// Response times of the counted, from the intended start; kept in the open loop only.
-    pub response: Option<Span>,
 }
 
 /// Failed attempts of one class: kind of transaction, kind of error and native code.
@@ -210,7 +212,7 @@ impl Recorder {
         tally.residence.record(residence);
         self.board.residence(kind).record(residence);
         let response = sample.ended - sample.intended;
-        if let (Some(span), Some(histogram)) = (&mut tally.response, self.board.response(kind)) {
+        if let (Some(histogram), Some(span)) = (self.board.response(kind), &mut tally.response) {
             span.record(response);
             histogram.record(response);
         }

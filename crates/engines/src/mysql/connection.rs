@@ -191,7 +191,7 @@ impl Connection for MysqlConnection {
     }
 
     fn interrupt(&self) -> Option<Box<dyn Interrupt>> {
-        let socket = self.wire.transport.duplicate().ok()?;
+        let socket = self.wire.transport.share();
         Some(Box::new(Handle { socket, killer: self.killer.clone() }))
     }
 }

@@ -38,8 +38,8 @@ impl Killer {
 
 /// The handle of one connection.
 pub(super) struct Handle {
-    /// A second handle on its socket.
-    pub(super) socket: Socket,
+    /// Its socket, which stays open while this is kept.
+    pub(super) socket: Arc<Socket>,
     /// How its session ends on the server.
     pub(super) killer: Killer,
 }

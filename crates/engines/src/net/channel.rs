@@ -12,14 +12,19 @@ use dsbench_core::{
 };
 use socket2::Socket;
 #[cfg(target_os = "linux")]
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
 
 /// A connected socket. While it has a deadline, no read or write outlasts it.
 #[derive(Debug)]
 pub(crate) struct Channel {
     #[cfg(target_os = "linux")]
     watch: carrier::Watch,
-    socket: Socket,
+    /// Its number, so that nothing else has to be read of the socket on a carrier.
+    #[cfg(target_os = "linux")]
+    number: RawFd,
+    /// Shared with who ends what the client waits for: a thousand sessions have a thousand descriptors.
+    socket: Arc<Socket>,
     deadline: Option<Instant>,
     messages: Messages,
     /// Reads and writes return instead of waiting.
@@ -36,7 +41,9 @@ impl Channel {
             watch: carrier::Watch::default(),
             #[cfg(target_os = "linux")]
             unix: socket.local_addr().is_ok_and(|at| at.is_unix()),
-            socket,
+            #[cfg(target_os = "linux")]
+            number: socket.as_raw_fd(),
+            socket: Arc::new(socket),
             deadline,
             messages: Messages::default(),
             nonblocking: Cell::new(false),
@@ -69,13 +76,12 @@ impl Channel {
     fn read_carried(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let until = until(self.deadline)?;
         loop {
-            if !self.watch.readable(self.socket.as_raw_fd(), until)? {
+            if !self.watch.readable(self.number, until)? {
                 return Err(timed_out());
             }
             // SAFETY: the buffer is writable for its length.
-            let count = unsafe {
-                libc::recv(self.socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT)
-            };
+            let count =
+                unsafe { libc::recv(self.number, buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT) };
             if count >= 0 {
                 // A read that did not fill the buffer left nothing behind.
                 if count < buffer.len() as isize {
@@ -96,12 +102,20 @@ impl Channel {
     /// for a lock that another client of this thread has.
     #[cfg(target_os = "linux")]
     fn write_carried(&self, bytes: &[u8]) -> io::Result<usize> {
+        let send = || {
+            let flags = SEND_FLAGS | libc::MSG_DONTWAIT;
+            // SAFETY: the bytes can be read for their length.
+            match unsafe { libc::send(self.number, bytes.as_ptr().cast(), bytes.len(), flags) } {
+                ..=-1 => Err(io::Error::last_os_error()),
+                count => Ok(count as usize),
+            }
+        };
         loop {
-            match patient(|| self.socket.send_with_flags(bytes, SEND_FLAGS | libc::MSG_DONTWAIT)) {
+            match patient(send) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 done => return done,
             }
-            if !self.watch.writable(self.socket.as_raw_fd(), until(self.deadline)?)? {
+            if !self.watch.writable(self.number, until(self.deadline)?)? {
                 return Err(timed_out());
             }
         }
@@ -114,7 +128,7 @@ impl Channel {
     /// works at that moment. `poll` is woken by what it asks for alone.
     #[cfg(target_os = "linux")]
     fn await_bytes(&self) -> io::Result<()> {
-        let mut waits = libc::pollfd { fd: self.socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let mut waits = libc::pollfd { fd: self.number, events: libc::POLLIN, revents: 0 };
         // SAFETY: one entry, which lives during the call.
         patient(|| match unsafe { libc::poll(&mut waits, 1, -1) } {
             -1 => Err(io::Error::last_os_error()),
@@ -133,9 +147,9 @@ impl Channel {
         self.messages
     }
 
-    /// A second handle on the same socket, for another thread.
-    pub(crate) fn duplicate(&self) -> io::Result<Socket> {
-        self.socket.try_clone()
+    /// The socket for another thread as well: it is closed when neither has it.
+    pub(crate) fn share(&self) -> Arc<Socket> {
+        Arc::clone(&self.socket)
     }
 }
 
@@ -155,14 +169,14 @@ impl Channel {
         if self.deadline.is_some() {
             return patient(|| {
                 self.socket.set_read_timeout(remaining(self.deadline)?)?;
-                (&self.socket).read(buffer).map_err(limited)
+                (&*self.socket).read(buffer).map_err(limited)
             });
         }
         #[cfg(target_os = "linux")]
         if self.unix && !self.nonblocking.get() {
             self.await_bytes()?;
         }
-        patient(|| (&self.socket).read(buffer))
+        patient(|| (&*self.socket).read(buffer))
     }
 
     #[inline]

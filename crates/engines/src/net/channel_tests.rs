@@ -60,3 +60,14 @@ fn a_client_with_a_thread_to_itself_wakes_once_for_an_answer() {
     assert_eq!(channel.messages(), Messages { sent: ROUNDS as u64, received: ROUNDS as u64 });
     server.join().unwrap();
 }
+
+#[test]
+fn who_ends_what_a_client_waits_for_has_no_descriptor_of_its_own() {
+    let (ours, mut theirs) = UnixStream::pair().unwrap();
+    let channel = Channel::from_socket(ours.into());
+    let shared = channel.share();
+    assert_eq!(shared.as_raw_fd(), channel.socket().as_raw_fd());
+    drop(channel);
+    shared.shutdown(std::net::Shutdown::Both).unwrap();
+    assert_eq!(theirs.read(&mut [0]).unwrap(), 0);
+}

@@ -1,6 +1,7 @@
 //! The bytes below the messages: a plain socket, or TLS over it.
 
 use std::io::{self, Read, Write};
+use std::sync::Arc;
 
 use dsbench_core::engine::Messages;
 use rustls::{ClientConnection, StreamOwned};
@@ -68,9 +69,9 @@ impl Transport {
         self.channel().socket()
     }
 
-    /// A second handle on the socket, for another thread.
-    pub(crate) fn duplicate(&self) -> io::Result<Socket> {
-        self.channel().duplicate()
+    /// The socket for another thread as well.
+    pub(crate) fn share(&self) -> Arc<Socket> {
+        self.channel().share()
     }
 
     /// Sends `bytes` as a goodbye that never waits.

@@ -29,7 +29,8 @@ const BEGIN_ALONE: &[u8] = b"Q\0\0\0\x0aBEGIN\0";
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 const ROLLBACK: &[u8] = b"Q\0\0\0\x0dROLLBACK\0";
 
-/// A session with a PostgreSQL server.
+/// A session with a PostgreSQL server. What each execution needs comes first.
+#[repr(C)]
 pub struct PostgresConnection {
     pub(super) wire: Wire,
     pub(super) statements: Vec<Arc<Known>>,
@@ -249,7 +250,7 @@ impl Connection for PostgresConnection {
     }
 
     fn interrupt(&self) -> Option<Box<dyn Interrupt>> {
-        let socket = self.wire.transport.duplicate().ok()?;
+        let socket = self.wire.transport.share();
         Some(Box::new(Handle { socket, cancel: self.cancel.clone() }))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::net::Shutdown;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dsbench_core::engine::Interrupt;
@@ -58,8 +59,11 @@ impl Cancel {
     }
 
     /// Asks the server to end the statement. It does not answer, so success is not known.
+    ///
+    /// A pooler drops a session whose socket is closed, and with it what the key stands for. Thousands of such requests at
+    /// once ended PgBouncer 1.18.0: "FATAL … disconnect_client(): bad client state: 1".
     fn send(&self) {
-        let Some((process, secret)) = self.key else { return };
+        let Some((process, secret)) = self.key.filter(|_| !self.pooled) else { return };
         let mut request = Vec::with_capacity(16);
         for word in [16, CANCEL, process as u32, secret as u32] {
             request.extend_from_slice(&word.to_be_bytes());
@@ -72,8 +76,8 @@ impl Cancel {
 
 /// The handle of one connection.
 pub struct Handle {
-    /// A second handle on its socket.
-    pub socket: Socket,
+    /// Its socket, which stays open while this is kept.
+    pub socket: Arc<Socket>,
     /// How its statement ends on the server.
     pub cancel: Cancel,
 }
@@ -83,5 +87,36 @@ impl Interrupt for Handle {
         // First the socket: whatever the cancelled statement answers must not be taken for its result.
         let _ = self.socket.shutdown(Shutdown::Both);
         self.cancel.send();
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::Read;
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    /// Whether the end of a session asks the server that it names to cancel a statement.
+    fn cancels(pooled: bool) -> bool {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut cancel = Cancel::new(Address::Tcp("127.0.0.1".to_string(), port, None));
+        cancel.set_key(7, 8);
+        if pooled {
+            cancel.forget_process();
+        }
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        Handle { socket: Arc::new(ours.into()), cancel }.interrupt();
+        assert_eq!(theirs.read(&mut [0]).unwrap(), 0, "its socket is at its end");
+        listener.set_nonblocking(true).unwrap();
+        listener.accept().is_ok()
+    }
+
+    #[test]
+    fn a_pooler_is_not_asked_to_cancel_what_it_has_dropped() {
+        assert!(cancels(false));
+        assert!(!cancels(true));
     }
 }

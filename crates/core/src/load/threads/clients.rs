@@ -88,9 +88,11 @@ pub(super) fn run_carrier(
     }
 }
 
-fn bodies<'a>(plan: &'a LoadPlan, shared: &'a Arc<Shared>, crew: Crew) -> impl Iterator<Item = Body> + 'a {
+/// They have the plan in common: a copy for each would not stay in the caches from one of its transactions to the next.
+fn bodies<'a>(plan: &LoadPlan, shared: &'a Arc<Shared>, crew: Crew) -> impl Iterator<Item = Body> + 'a {
+    let plan = Arc::new(plan.clone());
     crew.into_iter().map(move |(index, recorder)| {
-        let (plan, ending) = (plan.clone(), Ending(Arc::clone(shared)));
+        let (plan, ending) = (Arc::clone(&plan), Ending(Arc::clone(shared)));
         let body = move || {
             let shared = &ending.0;
             let run = AssertUnwindSafe(|| client_thread(&plan, shared, index, recorder));
