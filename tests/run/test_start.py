@@ -20,6 +20,7 @@ from dsbench.measure.loaders import SECOND_WORDS, Bench, CycleLoad, CycleResult,
 from dsbench.measure.loaders.loader import Wanted
 from dsbench.measure.loaders.results import NodeResult, Part
 from dsbench.measure.monitors import Known
+from dsbench.measure.monitors.host import Lasting
 from dsbench.measure.monitors.sessions import SessionSampler
 from dsbench.spec import RunSpec
 
@@ -125,7 +126,7 @@ def test_the_whole_lead_is_left_when_the_start_is_told(monkeypatch: pytest.Monke
     monkeypatch.setattr(cycle, "Sampler", lambda _: SimpleNamespace(first=int, go=max, stop=list, notes=()))
     monkeypatch.setattr(cycle, "sample_sessions", lambda *_: SessionSampler(None))
     given = {"spec": spec(ramp_up=ramp_up), "bench": None, "load": slow, "monitors": (), "known": Known({})}
-    given |= {"target": None}
+    given |= {"target": None, "lasting": Lasting()}
     setting = SimpleNamespace(**given, watch=lambda *_: None)
     wanted = Wanted(setting.spec, BENCH, BENCH.load(""), 1, 1, 1, None)
     cycle._measure_once(cast(cycle.Setting, setting), wanted)

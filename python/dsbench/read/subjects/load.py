@@ -243,7 +243,7 @@ def _judge(
     )
     committed = sum(one["committed"] for one in counts.values())
     keeps = all(step.missed <= one.allowed * step.count for step, one in zip(steps, objectives, strict=True))
-    return Tried(row["cycle"], demanded, committed / seconds, seconds, quantiles, steps, keeps, still_s)
+    return Tried(row["cycle"], demanded, committed / seconds, seconds, quantiles, steps, keeps, still_s=still_s)
 
 
 def _missed(
