@@ -10,12 +10,10 @@ import pytest
 from dsbench.archive import Archive
 from dsbench.read import page as document
 from dsbench.read.evaluation import evaluate
-from fixtures.web import CHROMIUM, browsed
+from fixtures.web import browsed
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "tests/data/published/pg-serializable.zip"
-
-pytestmark = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs chromium")
 
 FIGURES = {
     "highest rate": ("", ".tiles p:has-text('Highest rate') strong"),

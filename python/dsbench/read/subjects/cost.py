@@ -40,23 +40,27 @@ NO_COSTS: Final = ("pressure", "client_threads", "server_threads")
 """Monitors that say where time goes rather than what is used up."""
 
 
-def resources(table: pa.Table, load: Mapping[int, Measured], groups: pa.Table) -> dict[int, tuple[Resource, ...]]:
-    """Costs by scale out of the cumulative counters (their unit ends in " total")."""
+def _count(table: pa.Table, groups: pa.Table) -> Iterator[tuple[int, str, Counter]]:
+    """Scale and node of each cumulative counter of ``table`` (its unit ends in " total"), and what it gained."""
     table = table.filter(pc.ends_with(table["unit"], " total"))
-    table = table.filter(pc.invert(pc.is_in(table["monitor"], pa.array(NO_COSTS))))
-    keys = ("scale", "cycle", "node", "monitor", "metric", "unit")
-    counters, number = grouped(table, keys)
+    counters, number = grouped(table, ("scale", "cycle", "node", "monitor", "metric", "unit"))
     if not counters:
-        return {}
-    values = table["value"].to_numpy()
+        return
     of_cycles = durations_ns(groups, table), ramp_ups_ns(groups, table)
-    gained = gains(number, whole(table, "at_ns"), values, *of_cycles)
-    found: dict[int, list[Counter]] = {}
-    told: dict[tuple[int, int, str, str, str], set[str]] = defaultdict(set)
+    gained = gains(number, whole(table, "at_ns"), table["value"].to_numpy(), *of_cycles)
     for name, *figures in zip(*gained, strict=True):
         scale, cycle, node, monitor, metric, unit = counters[int(name)]
-        found.setdefault(scale, []).append(Counter(monitor, metric, unit, cycle, *(float(one) for one in figures)))
-        told[scale, cycle, monitor, metric, unit].add(node)
+        yield scale, node, Counter(monitor, metric, unit, cycle, *(float(one) for one in figures))
+
+
+def resources(table: pa.Table, load: Mapping[int, Measured], groups: pa.Table) -> dict[int, tuple[Resource, ...]]:
+    """Costs by scale out of the cumulative counters."""
+    table = table.filter(pc.invert(pc.is_in(table["monitor"], pa.array(NO_COSTS))))
+    found: dict[int, list[Counter]] = {}
+    told: dict[tuple[int, int, str, str, str], set[str]] = defaultdict(set)
+    for scale, node, one in _count(table, groups):
+        found.setdefault(scale, []).append(one)
+        told[scale, one.cycle, one.monitor, one.metric, one.unit].add(node)
     for (scale, cycle, monitor, metric, unit), nodes in told.items():
         if nodes != {LOCAL} and not _makers(load[scale], cycle) <= nodes:
             found[scale].append(Counter(monitor, metric, unit, cycle, nan, 0.0))
@@ -72,15 +76,11 @@ def server_cpu(
     ``table`` has the samples of monitors, ``committed`` the counted transactions.
     """
     table = table.filter((pc.field("monitor") == "server_tasks") & (pc.field("metric") == "cpu"))
-    cycles, number = grouped(table, ("scale", "cycle"))
-    of_cycles = durations_ns(groups, table), ramp_ups_ns(groups, table)
-    gained = gains(number, whole(table, "at_ns"), table["value"].to_numpy(), *of_cycles) if cycles else ()
-    found = {}
-    for name, gain_s, _, covered in zip(*gained, strict=True):
-        count = committed.get(cycles[int(name)], 0) * covered
-        if count > 0 and gain_s > 0:
-            found[cycles[int(name)]] = float(gain_s) * 1e6 / float(count)
-    return found
+    counters: dict[tuple[int, int], list[Counter]] = defaultdict(list)
+    for scale, _, one in _count(table, groups):
+        counters[scale, one.cycle].append(one)
+    found = {key: costs(of, {key[1]: committed.get(key, 0)})[0].per_transaction for key, of in counters.items()}
+    return {key: us for key, us in found.items() if us > 0}
 
 
 def _read_server_cpu(evaluation: Evaluation) -> dict[int, dict[int, float]]:
