@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ import pytest
 from dsbench.archive import ArchiveError, claimed
 from dsbench.library import RunError, RunSpec
 from dsbench.measure.events import Moment
+from dsbench.measure.interrupts import Stop
 from dsbench.web import state as states
+from dsbench.web.making import Telling
 from dsbench.web.state import Runs, State
 
 SPEC = RunSpec.model_validate({"target": {"url": "mock:"}, "duration": 0.1, "cycles": 1})
@@ -69,3 +72,20 @@ def test_two_servers_over_one_folder_begin_one_run(tmp_path: Path) -> None:
     with claimed(tmp_path / states.FOLDER), pytest.raises(RunError):
         second.begin(SPEC)
     assert first.states() == second.states() == []
+
+
+def test_what_a_study_has_left_counts_the_trials_to_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    spec = RunSpec.model_validate({"target": {"url": "mock:"}, "scales": [1], "cycles": 1, "duration": 10, "ramp_up": 0})
+    state = State("a", 1, 0.0, "mock:", "tpcb", "")
+    telling = Telling(tmp_path, state, Stop())
+    told = []
+    for later in (2, 1, 0):
+        telling.begin(spec, later)
+        now += 5  # Until its cycle begins.
+        telling.moment(Moment(1, 1, 1, "cycle", 1, 1, elapsed_s=4.0))
+        told.append(state.left_s)
+        now += 5
+    # Each has 6.3 s of its cycle left; the mean of those begun is told for each of those that come.
+    assert told == pytest.approx([6.3 + 2 * (5 + 6.3), 6.3 + (15 + 6.3) / 2, 6.3])

@@ -37,13 +37,16 @@ class Telling(Silent):
     def __init__(self, folder: Path, state: State, stop: Stop) -> None:
         self._folder, self.state, self._stop = folder, state, stop
         self._left: TimeLeft | None = None
+        self._first, self._begun, self._later = time.monotonic(), 0, 0
         self._secrets: tuple[str, ...] = ()
         self._told, self._phase = 0.0, ("", 0)
         self._asked = states.stop_file(folder, state.key)
 
-    def begin(self, spec: RunSpec) -> None:
-        """What is told from now on is of a run of ``spec``."""
-        self._left = TimeLeft(spec)
+    def begin(self, spec: RunSpec, later: int = 0) -> None:
+        """What is told from now on is of a run of ``spec``; ``later`` more come after it."""
+        if not self._begun:
+            self._first = time.monotonic()
+        self._left, self._begun, self._later = TimeLeft(spec), self._begun + 1, later
         self.hide(spec.target)
 
     def hide(self, target: Target) -> None:
@@ -58,9 +61,16 @@ class Telling(Silent):
         self._told, self._phase = now, phase
         if self._asked.exists():
             self._stop.request("stopped in the browser")
-        self.state.left_s = self._left.seconds(moment) if self._left is not None else 0.0
+        self.state.left_s = self._left_s(moment, now)
         self.state.moment = replace(moment, seconds=moment.seconds[-_SECONDS:], times=moment.times[-_SECONDS:])
         self.write()
+
+    def _left_s(self, moment: Moment, now: float) -> float:
+        """Of this run, and of those after it as much as the mean of those begun; 0 while it cannot be told."""
+        left = self._left.seconds(moment) if self._left is not None else 0.0
+        if not left and self._begun <= 1:
+            return 0.0
+        return left + self._later * (now - self._first + left) / self._begun
 
     def message(self, text: str) -> None:
         line = redact_words(text, self._secrets)
@@ -97,7 +107,7 @@ class _Trials:
         state = self._telling.state
         state.target, state.workload, state.archive = spec.target.redacted, spec.workload, ""
         state.trial, state.trials = trial.number, len(study.trials)
-        self._telling.begin(spec)
+        self._telling.begin(spec, sum(one.number != trial.number for one in study.counted("planned", "running")))
         named = zip(study.factors, trial.levels, strict=True)
         levels = ", ".join(f"{factor.name} {level}" for factor, level in named)
         self._telling.message(f"trial {trial.number} of {len(study.trials)}, block {trial.block}: {levels}")
@@ -170,4 +180,3 @@ def main() -> None:
     except BaseException as error:  # Whatever it is, the page is where it is told.
         ended = "failed", str(error) or type(error).__name__, str(getattr(error, "remedy", ""))
     telling.end(*ended)
-

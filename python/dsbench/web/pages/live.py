@@ -11,8 +11,9 @@ from urllib.parse import quote
 import psutil
 from nicegui import ui
 
-from dsbench.measure.events import format_time
-from dsbench.web.course import Course, cpus_of, waits_of
+from dsbench.measure.events import Moment, format_time
+from dsbench.read.format import say_time
+from dsbench.web.course import Course, Cycle, cpus_of, waits_of
 from dsbench.web.house import House
 from dsbench.web.parts import button, link, number, problem, shares, table, tag
 from dsbench.web.state import State
@@ -169,17 +170,7 @@ class _Watching:
         self._progress.style(f"width: {100 * done:.0f}%")
         threads = f" · {moment.threads} threads" if moment.threads else ""
         last = self._course.cycles[-1] if self._course.cycles else None
-        if in_cycle:
-            now = moment.seconds[-1] if moment.seconds else moment.rate_tps
-            self._set("Rate", f"{number(now)} tps", f"{number(moment.rate_tps)} tps in this cycle")
-            pair = moment.times[-1] if moment.times else None
-            for name, at in (("p50", 0), ("p99", 1)):
-                self._set(name, f"{number(1e3 * pair[at])} ms" if pair else "–", "of the last second")
-        elif last is not None:  # Between cycles the last one stays.
-            where = f"in cycle {last.number} of scale {last.scale:,}"
-            self._set("Rate", f"{number(last.rate_tps)} tps", where)
-            for name, value in (("p50", last.p50_ms), ("p99", last.p99_ms)):
-                self._set(name, f"{number(value)} ms" if value else "–", where)
+        self._tell_rate(moment, in_cycle, last)
         own, busy = moment.cpus if in_cycle else (0.0, 0.0)
         if busy:
             self._set("CPUs busy", f"{busy:.1f} of {psutil.cpu_count()}", f"{own:.2f} by dsbench")
@@ -201,6 +192,21 @@ class _Watching:
         now_s, times = (moment.seconds, moment.times) if in_cycle else ((), ())
         rate, latency = self._pictures.values()
         rate.content, latency.content = self._course.rates(now_s), self._course.times(times, len(now_s))
+
+    def _tell_rate(self, moment: Moment, in_cycle: bool, last: Cycle | None) -> None:
+        """Of this cycle, or of the last one until it has figures."""
+        where = f"in cycle {last.number} of scale {last.scale:,}" if last is not None else ""
+        if in_cycle:
+            now = moment.seconds[-1] if moment.seconds else moment.rate_tps
+            self._set("Rate", f"{number(now)} tps", f"{number(moment.rate_tps)} tps in this cycle")
+        elif last is not None:
+            self._set("Rate", f"{number(last.rate_tps)} tps", where)
+        if in_cycle and moment.times:
+            for name, seconds in zip(("p50", "p99"), moment.times[-1], strict=True):
+                self._set(name, say_time(1e9 * seconds), "of the last second")
+        elif last is not None:
+            for name, value in (("p50", last.p50_ms), ("p99", last.p99_ms)):
+                self._set(name, say_time(1e6 * value) if value else "–", where)
 
     def _set(self, name: str, value: str, note: str) -> None:
         for element, text in zip(self._figures[name], (value, note), strict=True):
