@@ -386,6 +386,8 @@ def test_the_three_choices_ask_for_what_they_say(page: Any, base: str) -> None:
     page.get_by_label("Second").fill("private:sqlite?journal_mode=wal")
     page.get_by_label("Runs of each").fill("2")
     page.locator("#plan").get_by_text("4 trials in 2 blocks").wait_for()
+    # Two that differ in settings only are named by these.
+    page.locator("#plan").get_by_text("database: default (reference), journal_mode=wal").wait_for()
     command.get_by_text("dsbench ab private:sqlite 'private:sqlite?journal_mode=wal' --scales 10").wait_for()
     page.get_by_label("Runs of each").fill("many")
     page.get_by_role("alert").wait_for()
@@ -464,7 +466,12 @@ def test_a_study_from_its_text_to_its_matrix(page: Any, base: str, archives: Pat
     page.get_by_role("button", name="Start the study").click()
     page.get_by_role("link", name="Open the study").click()
     page.get_by_role("table", name="Trials").get_by_role("link", name=re.compile("tps$")).nth(1).wait_for()
-    assert room.load(archives.parent / "studies" / "new").counted("done")
+    folder = archives.parent / "studies" / "new"
+    assert len(room.load(folder).counted("done")) == 2
+    page.get_by_role("button", name="Make 2 more blocks").click()
+    page.get_by_role("link", name="Open the study").click()
+    page.get_by_role("table", name="Trials").get_by_role("columnheader", name="block 3").wait_for()
+    assert len(room.load(folder).counted("done")) == 6
     assert seen.well()
 
 

@@ -106,6 +106,7 @@ class _Trials:
     def trial(self, study: Study, trial: Trial, spec: RunSpec) -> Observer:
         state = self._telling.state
         state.target, state.workload, state.archive = spec.target.redacted, spec.workload, ""
+        state.moment = states.NOWHERE
         state.trial, state.trials = trial.number, len(study.trials)
         self._telling.begin(spec, sum(one.number != trial.number for one in study.counted("planned", "running")))
         named = zip(study.factors, trial.levels, strict=True)

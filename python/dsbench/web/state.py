@@ -31,7 +31,7 @@ _LARGEST: Final = 2**22
 FOLDER: Final = ".live"
 """Below the archives: the files of runs that the browser began."""
 
-_NOWHERE: Final = Moment(0, 0, 0, "")
+NOWHERE: Final = Moment(0, 0, 0, "")
 
 
 @dataclass
@@ -63,7 +63,7 @@ class State:
     """Seconds since 1970; ``ended`` is 0 while it goes on."""
     archive: str = ""
     """Path; empty until it is there."""
-    moment: Moment = _NOWHERE
+    moment: Moment = NOWHERE
     """Where it is, with the last seconds of its cycle."""
     left_s: Real = 0.0
     """As ``TimeLeft`` has it."""

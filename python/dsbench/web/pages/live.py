@@ -224,7 +224,8 @@ class _Watching:
                 problem("The process of the run has ended without a word: it was killed, or the machine was.",
                         "see what it left among the archives; dsbench run --resume goes on with it")  # fmt: skip
             if state.study:
-                link("Open the study", f"/study?name={quote(state.study)}&effects=yes", "button primary")
+                with tag("div", cls="go"):
+                    link("Open the study", f"/study?name={quote(state.study)}&effects=yes", "button primary")
             elif state.archive and (name := Path(state.archive).name) in self._house.shelf.names():
                 book = self._house.shelf.book(name)
                 if book.answer:

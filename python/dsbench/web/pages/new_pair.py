@@ -9,6 +9,7 @@ from typing import Any, Final
 import tomli_w
 
 from dsbench import servers
+from dsbench.spec import redact
 from dsbench.web.house import House
 from dsbench.web.pages.new_study import StudyAhead
 from dsbench.web.parts import copying, on_text, tag
@@ -73,9 +74,20 @@ def write_study(name: str, texts: dict[str, str]) -> str:
     run = {"scales": [values["scales"]], "cycles": _CYCLES, **{key: values[key] for key in ("threads", "duration")}}
     return tomli_w.dumps({
         "name": name, "about": "Two databases, in turn", "run": run,
-        "factor": [{"name": "database", "path": "target", "levels": [texts["first"], texts["second"]]}],
+        "factor": [{"name": "database", **_levels(texts["first"], texts["second"])}],
         "trials": {"repeat": values["repeat"]},
     })  # fmt: skip
+
+
+def _levels(*urls: str) -> dict[str, Any]:
+    """Named by what the one has and the other has not, where they differ in settings only."""
+    places, _, settings = zip(*(redact(url).partition("?") for url in urls), strict=True)
+    first, second = (text.split("&") for text in settings)
+    names = ["&".join(part for part in mine if part not in others) or "default"
+             for mine, others in ((first, second), (second, first))]  # fmt: skip
+    if len(set(places)) > 1 or len(set(names)) == 1:
+        return {"path": "target", "levels": list(urls)}
+    return {"levels": [{"name": name, "set": {"target": url}} for name, url in zip(names, urls, strict=True)]}
 
 
 def write_command(texts: dict[str, str]) -> str:

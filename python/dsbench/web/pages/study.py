@@ -10,16 +10,18 @@ from urllib.parse import quote, urlencode
 
 from nicegui import run, ui
 
-from dsbench.archive import ArchiveError
+from dsbench.archive import ArchiveError, claimed
 from dsbench.library import RunError, SpecError
 from dsbench.spec.trust import Untrusted
-from dsbench.study import Study, Trial, again, combination, load
+from dsbench.study import Study, Trial, again, combination, extend, load, store
 from dsbench.web import studies
 from dsbench.web.house import House
 from dsbench.web.parts import button, fields, frame_of, go, link, problem, table, tag, untrusted
 from dsbench.web.shelf import Shelf
 
 _EVERY_S: Final = 2.0
+_MORE: Final = 2
+"""Blocks that one click adds."""
 _REASONS: Final = 30
 """Trials whose reasons are told, the latest."""
 
@@ -72,6 +74,11 @@ def _counts(study: Study) -> str:
     return ", ".join(f"{count} {status}" for status, count in counts.most_common())
 
 
+def _extend(folder: Path, blocks: int) -> None:
+    with claimed(folder):
+        store(extend(load(folder), {}, blocks))
+
+
 class _Matrix:
     """The trials of one study: a row for each combination of levels, a column for each block."""
 
@@ -86,6 +93,7 @@ class _Matrix:
         self._told = tag("div")
         with tag("div", cls="go"):
             self._more = button("Make the trials that are left", self._go_on, "primary")
+            self._again = button(f"Make {_MORE} more blocks", self._add, "primary")
             self._live = link("See the trial that goes on", "/live", "button")
             if not effects:
                 link("Show the effects so far", f"/study?name={quote(self._name)}&effects=yes", "button")
@@ -95,14 +103,19 @@ class _Matrix:
         if effects:
             frame_of(f"Effects of {self._name}", f"/effects?name={quote(self._name)}")
 
-    async def _go_on(self, *, trust: bool = False) -> None:
+    async def _add(self) -> None:
+        await self._go_on(blocks=_MORE)
+
+    async def _go_on(self, *, trust: bool = False, blocks: int = 0) -> None:
         self._wrong.clear()
         try:
             studies.refuse_commands(await run.io_bound(again, self._folder), self._folder, trust=trust)
+            if blocks:
+                await run.io_bound(_extend, self._folder, blocks)
             key = self._house.runs.begin_study(self._folder)
         except Untrusted as error:
             with self._wrong:
-                untrusted(error, lambda: self._go_on(trust=True))
+                untrusted(error, lambda: self._go_on(trust=True, blocks=blocks))
         except (SpecError, ArchiveError, RunError) as error:
             with self._wrong:
                 problem(str(error), error.remedy)
@@ -125,7 +138,9 @@ class _Matrix:
                 problem(str(error), getattr(error, "remedy", ""))
             return
         self._written = written, mine
-        self._more.set_visibility(not mine and bool(study.counted("planned", "running")))
+        left = bool(study.counted("planned", "running"))
+        self._more.set_visibility(not mine and left)
+        self._again.set_visibility(not mine and not left and bool(study.counted("done")))
         self._told.clear()
         trials = f"{len(study.trials)} trials: {_counts(study)}"
         self._about.text = " · ".join(part for part in (self._name, study.spec.about, trials) if part)
