@@ -153,10 +153,10 @@ class _Watching:
         with tag("div", cls="go"):
             self._status = tag("p", "", "status", role="status")
             self._stop = button("Stop", lambda: self._house.runs.stop(self._key), "danger")
-        self._over = tag("div")
         self._verdict = tag("h2")
         self._found = tag("pre", "", tabindex=0, aria_label="What it kept")
-        with tag("details"):
+        self._over = tag("div")
+        with tag("details") as self._told:
             tag("summary", "Log")
             self._log = tag("pre", "", "log", tabindex=0, role="log", aria_label="Log of the check")
         if self._look():
@@ -168,6 +168,7 @@ class _Watching:
         if state is None:
             return False
         self._log.text = "\n".join(reversed(state.log))
+        self._told.set_visibility(bool(state.log))
         self._stop.set_visibility(state.goes_on)
         *lines, verdict = state.found or [""]
         self._found.text, self._verdict.text = "\n".join(lines), verdict.strip()
