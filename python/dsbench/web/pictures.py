@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dsbench.measure.events import format_time
+from dsbench.read.format import format_number
 from dsbench.web.parts import number
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _BELOW = 560, 240, 52, 84, 22
@@ -61,7 +62,7 @@ def draw_lines(lines: Sequence[Line], what: str, unit: str, borders: Mapping[flo
             for piece in pieces if len(piece) == 1 for s, v in piece
         )  # fmt: skip
         if pieces:
-            last = number(pieces[-1][-1][1])
+            last = format_number(pieces[-1][-1][1])
             said += f", {line.name} {last} {unit}"
             label = f"{line.name} {last}" if len(lines) > 1 else f"{last} {unit}"
             drawn += f'<text class="line-{at}" x="{_WIDTH - _RIGHT + 6}" y="{ends[at]:.0f}">{label}</text>'
