@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import stat
 import subprocess
-import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
@@ -19,7 +16,6 @@ from dsbench import servers, spec
 from dsbench.measure.loaders import CoreError, Target
 from dsbench.servers.firebird import binaries
 from dsbench.servers.firebird.instance import own_lines
-from dsbench.servers.folder import stale
 from dsbench.servers.process import free_port
 from fixtures.private import check_no_superuser, check_refused, command, working_in
 from fixtures.waiting import until
@@ -217,105 +213,10 @@ def test_nobody_comes_in_without_the_password(target: Make) -> None:
         assert not any(password in v for v in environments)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_stopping_a_server_that_was_killed_is_clean(target: Make, base: Path, mode: str) -> None:
-    server = servers.start(target(ServerMode=mode), 4)
-    with Place(server.url):
-        pids = server.pids()
-        os.kill(pids[0], signal.SIGKILL)
-        server.stop()
-        assert list(base.iterdir()) == []
-        assert until(lambda: not any(psutil.pid_exists(pid) for pid in pids)), "children of a dead listener end, too"
-
-
-_ABANDONED = """
-import sys, time
-from pathlib import Path
-from urllib.parse import unquote
-from dsbench import servers, spec
-from dsbench.measure.loaders import Target
-settings = {"ServerMode": sys.argv[3]}
-wanted = spec.Target(url="private:firebird", directory=Path(sys.argv[1]), version="3", settings=settings)
-server = servers.start(wanted, 4)
-place = Target(server.url)
-place.create("test")
-place.fetch("select 1 from rdb$database")
-print(*server.pids(), flush=True)
-if sys.argv[2] == "leave":
-    sys.exit(0)
-time.sleep(600)
-"""
-
-
-def _abandoned(base: Path, how: str, mode: str) -> tuple[subprocess.Popen[str], list[int]]:
-    command = [sys.executable, "-c", _ABANDONED, str(base), how, mode]
-    parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert parent.stdout is not None
-    return parent, [int(pid) for pid in parent.stdout.readline().split()]
-
-
-@pytest.mark.parametrize("mode", ["Super", "Classic"])
-def test_the_server_ends_when_its_parent_is_killed_and_the_next_start_tidies_up(
-    target: Make, base: Path, mode: str
-) -> None:
-    with servers.start(target(), 4) as living:
-        parent, pids = _abandoned(base, "stay", mode)
-        assert psutil.pid_exists(pids[0])
-        parent.kill()
-        parent.communicate()
-        assert until(lambda: not any(psutil.pid_exists(pid) for pid in pids))
-        left = stale(base)
-        assert len(left) == 1
-        with servers.start(target(), 4) as next_one:
-            assert not left[0].exists()
-            assert next_one.directory.is_dir()
-        assert living.directory.is_dir()
-        assert psutil.pid_exists(living.pids()[0])
-
-
 def test_its_command_line_names_its_folder(target: Make, base: Path) -> None:
     """By it the next start finds one that has outlived its dsbench, where the kernel does not end it."""
     with servers.start(target(), 4) as server:
         assert working_in(base) == server.pids()
-
-
-def test_a_program_that_forgets_to_stop_leaves_nothing(base: Path) -> None:
-    parent, pids = _abandoned(base, "leave", "Super")
-    parent.communicate(timeout=60)
-    assert parent.returncode == 0
-    assert not any(psutil.pid_exists(pid) for pid in pids)
-    assert list(base.iterdir()) == []
-
-
-def test_the_end_of_the_thread_that_started_it_does_not_end_the_server(target: Make) -> None:
-    """The kernel's parent death signal goes by thread: a server started from a pool must not die with its worker."""
-    started: list[servers.Server] = []
-    worker = threading.Thread(target=lambda: started.append(servers.start(target(), 4)))
-    worker.start()
-    worker.join()
-    with started[0] as server:
-        assert not until(lambda: not psutil.pid_exists(server.pids()[0]), seconds=1.0)
-        with Place(server.url) as place:
-            assert place.ask("select 1 from rdb$database") == "1"
-
-
-def test_an_interruption_while_it_starts_leaves_nothing(
-    target: Make, base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object) -> bool:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("dsbench.servers.firebird.instance._listens", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        servers.start(target(), 4)
-    assert working_in(base) == []
-    assert list(base.iterdir()) == []
-
-
-def test_data_in_memory_are_noted() -> None:
-    wanted = spec.Target(url="private:firebird", directory=Path("/dev/shm"), version="3")
-    with servers.start(wanted, 4) as server:
-        assert any("do not measure storage" in note for note in server.notes)
 
 
 def _sweep(server: servers.Server) -> None:
