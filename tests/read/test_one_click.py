@@ -75,3 +75,16 @@ def test_the_list_of_these_figures_is_that_of_the_docs() -> None:
     text = (ROOT / "docs/design.md").read_text("utf-8")
     listed = re.findall(r"^\| ([^|]+?) +\| .* \|$", text.partition("**One click.**")[2].partition("\n\n**")[0], re.MULTILINE)
     assert listed[1:] == list(FIGURES)
+
+
+def test_large_figures_fit_their_tiles_at_every_width(report: str) -> None:
+    with browsed() as browser:
+        shown = browser.new_page()
+        shown.goto(report)
+        shown.evaluate("document.querySelectorAll('.tiles strong').forEach(figure => figure.textContent = '12,345,678 tps')")
+        cut = {}
+        for width in (1440, 1200, 1024, 900, 768, 660, 600, 390, 320):
+            shown.set_viewport_size({"width": width, "height": 900})
+            cut[width] = shown.locator(".tiles strong").evaluate_all(
+                "figures => figures.filter(figure => figure.scrollWidth > figure.clientWidth).length")
+        assert cut == dict.fromkeys(cut, 0)
