@@ -194,6 +194,15 @@ def test_freq_is_log_log_with_the_levels_as_lines(tpcb: Evaluation) -> None:
     assert "strokeDash" not in spec["layer"][-1]["encoding"]
 
 
+def test_names_beside_the_plot_stay_there_at_any_width(drawn: dict[str, Any]) -> None:
+    def across(part: Any) -> list[Any]:
+        inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        own = [part["x"]["value"]] if isinstance(part, dict) and "value" in (part.get("x") or ()) else []
+        return own + [value for one in inner for value in across(one)]
+
+    assert {value for spec in drawn.values() for value in across({**spec, "datasets": None})} == {"width"}
+
+
 def test_open_loop_shows_response_times_dashed() -> None:
     found = sample.evaluation(scales=(1, 2), open_loop=True)
     spec = freq(found, sample.run(spec={"rate": 500.0})) or {}
