@@ -324,6 +324,17 @@ def test_diagrams_and_tables_are_taken_out_of_a_page_from_a_file(context: Any, t
     page.close()
 
 
+def test_all_data_of_an_archive_is_taken_out_of_its_page(page: Any, base: str, archives: Path) -> None:
+    packed = archives / "pg.zip"
+    page.goto(f"{base}/archive?name=pg")
+    with page.expect_download() as loaded:
+        page.get_by_role("link", name="All data (zip)").click()
+    assert loaded.value.suggested_filename == "pg.zip"
+    assert Path(loaded.value.path()).read_bytes() == packed.read_bytes()
+    for name in ("nobody", "../pg", ""):
+        assert page.request.get(f"{base}/data", params={"name": name}).status == 404, name
+
+
 def test_a_run_from_the_form_to_its_report(context: Any, base: str, archives: Path) -> None:
     page = context.new_page()
     seen = Seen(page)

@@ -105,7 +105,8 @@ def _over_scale(
     low, high = scales[0], scales[-1]
     margin = (high / low) ** 0.03
     x: Spec = {
-        "field": "at", "type": "quantitative", "title": "scale, and size of the database" if any(sizes.values()) else "scale",
+        "field": "at", "type": "quantitative",
+        "title": "scale, and size of the database" if any(sizes.values()) else "scale",
         "scale": {"type": "log", "domain": [low / margin, high * margin], "nice": False},
         "axis": {"values": list(scales), "grid": False, "labelOverlap": "greedy",
                  "labelExpr": f"[format(datum.value, ','), ({json.dumps(sizes)})[datum.value] || '']"},
@@ -113,7 +114,8 @@ def _over_scale(
     axis = ScaleAxis.of(evaluation)
     borders = {f"{name} {format_size(size / 1e9)}": axis.scale_of_size(size / 1e9) for name, size in run.marks.items()}
     # A name in the right half stands to the left of its line, where it takes no room from the plot.
-    marks = [{"at": at, "label": label, "late": at * at > low * high} for label, at in borders.items() if at is not None]
+    marks = [{"at": at, "label": label, "late": at * at > low * high}
+             for label, at in borders.items() if at is not None]  # fmt: skip
     return _lines(rows, list(parts), evaluation, x, "scale", marks)
 
 
