@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -290,6 +291,9 @@ def test_files_are_pictures_with_text_and_json_to_edit(drawn: dict[str, Any]) ->
         assert files[f"results-{name}.pdf"].startswith(b"%PDF-")
         assert len(files[f"results-{name}.pdf"]) > 15_000  # outlines and fonts, not an empty page
         svg = files[f"results-{name}.svg"].decode()
+        across = [float(found[1]) for found in (
+            re.search(rb"/MediaBox ?\[0 0 ([\d.]+)", files[f"results-{name}.pdf"]), re.search(r'width="([\d.]+)"', svg)) if found]
+        assert across[0] / 72 == pytest.approx(across[1] / 96), "the same size in inches"
         assert "PostgreSQL 15.18, TPC-B-like" in svg
         assert "Liberation Sans" in svg
         text = files[f"results-{name}.vl.json"].decode()
