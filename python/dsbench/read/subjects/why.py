@@ -531,11 +531,12 @@ def _draw(part: Evaluation, scale: int) -> dict[str, Any]:
         return {}
     present = [kind for kind in shares.CLASSES if any(row["what"] == kind for row in rows)]
     data = [{**row, "end": row["second"] + 1, "order": present.index(row["what"])} for row in rows]
-    place = f"scale {scale} with {part.threads:,} thread{'s' * (part.threads != 1)}"
+    stage = f"in stage {part.stage} " * (part.stage != "load")
+    place = f"{stage}at scale {scale} with {part.threads:,} thread{'s' * (part.threads != 1)}"
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "description": f"What transactions did at {place}, second by second",
-        "title": f"What transactions did at {place}",
+        "description": f"What transactions did {place}, second by second",
+        "title": f"What transactions did {place}",
         "width": 860, "height": 220,
         "data": {"values": data},
         "mark": {"type": "bar", "binSpacing": 0},

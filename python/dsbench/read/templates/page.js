@@ -136,21 +136,25 @@
   };
 
   // --- Saving a diagram as it is shown, in light colours. Words keep their size while the picture takes the width.
+  // Axes, names and legends stand beside the plots: two layouts tell how wide these have to be.
+  const plots = (spec) => [spec, ...(spec.layer ?? spec.hconcat ?? spec.vconcat ?? []).flatMap(plots)].filter((one) => one.width > 0);
   const laidOut = async (spec, width) => {
-    const area = make("div", {className: "aside"}), single = (spec.layer || spec.mark) && spec.width !== undefined;
+    const area = make("div", {className: "aside"});
     titled(spec, width);
-    document.body.append(area);
-    const lay = async () => {
+    if (spec.width === "container") spec.width = width;
+    const own = plots(spec).map((one) => [one, one.width]);
+    const lay = async (factor) => {
+      for (const [one, natural] of own) one.width = natural * factor;
       const {view} = await vegaEmbed(area, spec, {renderer: "none", actions: false}), svg = await view.toSVG();
       const [across, down] = svg.match(/viewBox="0 0 ([\d.]+) ([\d.]+)"/).slice(1).map(Number);
       return {svg, across, down, png: (pixels) => view.toImageURL("png", (pixels + 0.01) / across)};
     };
+    document.body.append(area);
     try {
-      if (single) spec.width = width;
-      const found = await lay();
-      if (!single || found.across <= width) return found;
-      spec.width = Math.max(width / 4, 2 * width - found.across);  // What stands beside the plot takes its room from it.
-      return await lay();
+      const first = await lay(1), factor = width / first.across;
+      if (Math.abs(first.across - width) < 2) return first;
+      const second = await lay(factor), slope = (second.across - first.across) / (factor - 1);
+      return slope > 0 ? await lay(Math.max(0.25, 1 + (width - first.across) / slope)) : second;
     } finally {
       area.remove();
     }
