@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -143,8 +145,9 @@ def test_a_wrong_input_gets_one_clear_error(
         (["run", "my.db"], "TARGET: 'my.db'", "a file of SQLite is sqlite:////", 2),
         (["check", "postgres"], "TARGET: 'postgres'", "private:postgres", 2),
         (["run", "--scales", "1", "10"], "TARGET: '10'", "several numbers are written with commas", 2),
-        (["run", "--scales", "1", "10", "100"], "unexpected extra argument", "--scales 1,10,100", 2),
-        (["run", "mock:", "--threads", "1", "2"], "unexpected extra argument", "--threads 1,2", 2),
+        (["run", "--scales", "1", "10", "100"], "one argument too many: 100", "--scales 1,10,100", 2),
+        (["run", "mock:", "--threads", "1", "2"], "one argument too many: 2", "--threads 1,2", 2),
+        (["plot", "a.zip", "b.zip", "c.zip"], "too many arguments: b.zip c.zip", "see dsbench plot --help", 2),
         (["run", "--duration", "10x"], "--duration: has to be a number of seconds, or such as 10s or 1m", "run --help", 2),
         (["run", "--workload", "tpc-c"], "--workload: no workload 'tpc-c'", "did you mean tpcc", 2),
         (["run", "--workload", "tpccc"], "--workload: no workload 'tpccc'", "did you mean tpcc", 2),
@@ -280,6 +283,11 @@ def test_a_configuration_file_has_the_names_of_the_command_line(called: Program,
     assert (wrong.returncode, "cycle" in wrong.stderr) == (2, True)
 
 
+def test_a_study_that_is_not_there_is_told_in_words(called: Program) -> None:
+    told = called("study", "show", "nowhere")
+    assert (told.returncode, told.stderr.splitlines()[0]) == (2, "error: no study in nowhere")
+
+
 def test_every_command_has_help_with_an_example(called: Program) -> None:
     listed = called("--help").stdout
     for command in ("run", "show", "plot", "check", "drop", "doctor"):
@@ -287,6 +295,22 @@ def test_every_command_has_help_with_an_example(called: Program) -> None:
         helped = called(command, "--help")
         assert helped.returncode == 0
         assert "Example" in helped.stdout
+
+
+def test_examples_can_be_pasted_out_of_80_columns(called: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for words in (["plot"], ["show"], ["run"], ["ab"], ["study", "run"], ["servers", "install"]):
+        helped = called(*words, "--help").stdout
+        examples = helped.partition("Examples:\n")[2]
+        assert max(map(len, examples.splitlines())) <= 80, words
+        pasted = re.sub(r" \\\n +", " ", examples).splitlines()
+        assert all(re.match(r"  (dsbench|cd figures &&) ", line) for line in pasted), pasted
+        assert not any(" | " in line or line.endswith("\\") for line in pasted), pasted
+    drawn = called("run", "mock:", "--scales", "1,2", "--cycles", "1", "--duration", "0.1", "--label", "mine")
+    assert drawn.returncode == 0
+    for line in called("plot", "--help").stdout.partition("Examples:\n")[2].splitlines()[1:3]:
+        words = [one for word in shlex.split(line)[1:] for one in (sorted(map(str, Path().glob(word))) or [word])]
+        assert called(*words).returncode == 0, line
 
 
 def test_a_folder_that_cannot_be_written_is_told_once_before_anything_is_run(called: Program, tmp_path: Path) -> None:

@@ -181,6 +181,19 @@ def test_the_picture_has_a_line_for_each_series_over_what_was_varied() -> None:
     assert not any(math.isnan(row["low"]) for row in drawn["datasets"]["rows"])
 
 
+def test_names_of_sizes_of_memory_stand_within_the_plot() -> None:
+    drawn = hero(with_rates(1000.0, 900.0, 300.0), sample.run(marks={"cache": 0.1e9, "RAM": 1e9}))
+    assert drawn is not None
+    assert [(row["label"], row["late"]) for row in drawn["datasets"]["marks"]] == [("cache 100 MB", False), ("RAM 1 GB", True)]
+
+
+def test_the_picture_speaks_of_sizes_where_they_are_known_only() -> None:
+    known = with_rates(1000.0, 900.0, 300.0)
+    unknown = known.replace(scales=tuple(replace(row, database_size_gb=math.nan) for row in known.scales))
+    heads = [(hero(one, sample.run()) or {})["layer"][-1]["encoding"]["x"]["title"] for one in (known, unknown)]
+    assert heads == ["scale, and size of the database", "scale"]
+
+
 def test_names_at_the_ends_of_lines_do_not_cover_each_other() -> None:
     def row(name: str, median: float, at: int = 10) -> dict[str, object]:
         return {"series": name, "at": at, "median": median}

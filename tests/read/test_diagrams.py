@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,15 @@ def test_freq_is_log_log_with_the_levels_as_lines(tpcb: Evaluation) -> None:
     assert "strokeDash" not in spec["layer"][-1]["encoding"]
 
 
+def test_names_beside_the_plot_stay_there_at_any_width(drawn: dict[str, Any]) -> None:
+    def across(part: Any) -> list[Any]:
+        inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        own = [part["x"]["value"]] if isinstance(part, dict) and "value" in (part.get("x") or ()) else []
+        return own + [value for one in inner for value in across(one)]
+
+    assert {value for spec in drawn.values() for value in across({**spec, "datasets": None})} == {"width"}
+
+
 def test_open_loop_shows_response_times_dashed() -> None:
     found = sample.evaluation(scales=(1, 2), open_loop=True)
     spec = freq(found, sample.run(spec={"rate": 500.0})) or {}
@@ -281,6 +291,9 @@ def test_files_are_pictures_with_text_and_json_to_edit(drawn: dict[str, Any]) ->
         assert files[f"results-{name}.pdf"].startswith(b"%PDF-")
         assert len(files[f"results-{name}.pdf"]) > 15_000  # outlines and fonts, not an empty page
         svg = files[f"results-{name}.svg"].decode()
+        across = [float(found[1]) for found in (
+            re.search(rb"/MediaBox ?\[0 0 ([\d.]+)", files[f"results-{name}.pdf"]), re.search(r'width="([\d.]+)"', svg)) if found]
+        assert across[0] / 72 == pytest.approx(across[1] / 96), "the same size in inches"
         assert "PostgreSQL 15.18, TPC-B-like" in svg
         assert "Liberation Sans" in svg
         text = files[f"results-{name}.vl.json"].decode()

@@ -12,7 +12,7 @@ import pytest
 
 from dsbench.archive import Archive
 from dsbench.read import subjects
-from dsbench.read.blocks import Column, Listed, Part, Sentence, Table, Terms
+from dsbench.read.blocks import Column, Listed, Part, Ratio, Sentence, Table, Terms
 from dsbench.read.csv import render_csv
 from dsbench.read.evaluation import evaluate
 from dsbench.read.finish import read, read_as
@@ -46,6 +46,12 @@ def test_html_escapes_every_cell_and_marks_rows() -> None:
     assert "&lt;script&gt;" in page
     assert page.count('class="void"') == 1
     assert re.search(r"<details[^>]*>\s*<summary>More</summary>", page)
+
+
+def test_a_ratio_and_its_interval_are_two_things_when_they_are_copied() -> None:
+    shown = render_blocks([Table("", (Column(""), Column("scale 1")), [("b", Ratio(0.26, 0.21, 0.31))])])
+    cell, = re.findall(r'<td class="ratio[^>]*>(.*?)</td>', shown)  # fmt: skip
+    assert re.sub("<.*?>", "", cell) == "0.26 [0.21–0.31]"
 
 
 def test_markdown_has_as_many_cells_in_each_row_and_none_of_their_marks() -> None:

@@ -279,23 +279,39 @@ def test_diagrams_and_tables_are_taken_out_of_a_page_from_a_file(context: Any, t
     page = context.new_page()
     seen = Seen(page)
     page.goto((tmp_path / "report.html").as_uri())
-    figure = page.locator("#figure-hero")
-    figure.locator("svg.marks").wait_for()
-    figure.get_by_text("Save", exact=True).click()
-    for name, suffix, head in (("PNG for slides", "-slide.png", b"\x89PNG"), ("SVG", ".svg", b"<svg"), ("Vega-Lite", ".vl.json", b"{")):
-        with page.expect_download() as loaded:
-            figure.get_by_role("button", name=name).click()
-        assert loaded.value.suggested_filename == f"results-hero{suffix}"
-        content = Path(loaded.value.path()).read_bytes()
-        assert content.startswith(head)
-        if suffix == "-slide.png":
-            assert int.from_bytes(content[16:20], "big") == 1920
-    page.evaluate("void (window.print = () => { window.printed = document.getElementById('sheet').innerHTML; })")
-    figure.get_by_role("button", name="PDF").click()
-    page.wait_for_function("window.printed?.startsWith('<svg')")
-    assert page.pdf(prefer_css_page_size=True).count(b"/Type /Page\n") == 1, "the diagram alone"
-    page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert page.locator("#sheet").count() == 0
+    page.evaluate("void (window.print = () => { window.printed = document.title; })")
+    title = page.title()
+    for diagram in ("hero", "freq", "rate"):  # Of the width of its frame, with a legend beside the plot, with two axes.
+        named = f"{archive.name}-{diagram}"
+        page.evaluate(f"void (location.hash = 'figure-{diagram}')")
+        figure = page.locator(f"#figure-{diagram}")
+        figure.locator("svg.marks").wait_for()
+        figure.get_by_text("Save", exact=True).click()
+        for name, suffix, head in (
+            ("PNG for slides", "-slide.png", b"\x89PNG"), ("PNG for a paper", ".png", b"\x89PNG"), ("SVG", ".svg", b"<svg"),
+            ("Vega-Lite", ".vl.json", b"{"),
+        ):  # fmt: skip
+            with page.expect_download() as loaded:
+                figure.get_by_role("button", name=name).click()
+            assert loaded.value.suggested_filename == named + suffix
+            content = Path(loaded.value.path()).read_bytes()
+            assert content.startswith(head)
+            if suffix.endswith(".png"):
+                assert int.from_bytes(content[16:20], "big") == (1920 if suffix == "-slide.png" else 2008)
+            if suffix == ".svg":
+                assert b' width="170mm" ' in content
+                across, = re.findall(rb'viewBox="0 0 (\d+)', content)  # fmt: skip
+                assert 630 <= int(across) <= 650, "words keep their size"
+        figure.get_by_role("button", name="PDF").click()
+        page.wait_for_function("window.printed")
+        assert page.evaluate("window.printed") == named
+        printed = page.pdf(prefer_css_page_size=True)
+        assert printed.count(b"/Type /Page\n") == 1, "the diagram alone"
+        across, = re.findall(rb"/MediaBox \[0 0 ([\d.]+)", printed)  # fmt: skip
+        assert float(across) * 25.4 / 72 == pytest.approx(170, abs=0.5)
+        page.evaluate("window.printed = ''; dispatchEvent(new Event('afterprint'))")
+        assert page.locator("#sheet").count() == 0
+        assert page.title() == title
     page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => { window.took = text; }}})")
     page.goto(page.url + "#results")
     page.locator("#results").get_by_role("button", name="Copy as Markdown").click()
@@ -306,6 +322,17 @@ def test_diagrams_and_tables_are_taken_out_of_a_page_from_a_file(context: Any, t
     assert {line.count("|") for line in (head, under, *rows)} == {24}
     assert seen.well()
     page.close()
+
+
+def test_all_data_of_an_archive_is_taken_out_of_its_page(page: Any, base: str, archives: Path) -> None:
+    packed = archives / "pg.zip"
+    page.goto(f"{base}/archive?name=pg")
+    with page.expect_download() as loaded:
+        page.get_by_role("link", name="All data (zip)").click()
+    assert loaded.value.suggested_filename == "pg.zip"
+    assert Path(loaded.value.path()).read_bytes() == packed.read_bytes()
+    for name in ("nobody", "../pg", ""):
+        assert page.request.get(f"{base}/data", params={"name": name}).status == 404, name
 
 
 def test_a_run_from_the_form_to_its_report(context: Any, base: str, archives: Path) -> None:

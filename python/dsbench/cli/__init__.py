@@ -22,7 +22,7 @@ COMMANDS: Final = {
     "run": "Measure the transaction rate over a ladder of database sizes.",
     "node": "Make load for a run on another machine, until that run is over.",
     "show": "Show the table, the DSI and the warnings of an archive.",
-    "plot": "Draw the diagrams again from the (edited) results-*.vl.json.",
+    "plot": "Write the diagrams of an archive as SVG, PDF, PNG or for gnuplot.",
     "compare": "Compare archives: a verdict, rates, relative rates, settings.",
     "bound": "Show what the parts of a transaction allow as its rate.",
     "ab": "Find out which of two is faster, by interleaved runs.",

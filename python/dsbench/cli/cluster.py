@@ -7,20 +7,23 @@ import json
 import math
 import sys
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dsbench.cli import errors
+from dsbench.cli.usage import Grouped
 from dsbench.measure.nodes import ClusterError
 from dsbench.problem import how_to_install
 from dsbench.spec import SpecError
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Invite and start remote nodes.")
+_command = partial(app.command, cls=Grouped)
 
 
-@app.command(epilog="Example: dsbench cluster invite --nodes 4 --address bench-server --out cluster")
+@_command(epilog="Example: dsbench cluster invite --nodes 4 --address bench-server --out cluster")
 def invite(
     nodes: Annotated[int, typer.Option(min=1, max=100_000, help="Number of bundles.")] = 1,
     out: Annotated[Path, typer.Option(help="Folder for them.")] = Path("cluster"),
@@ -73,7 +76,7 @@ def _is_address(text: str) -> bool:
     return True
 
 
-@app.command(epilog="Example: dsbench cluster up --ssh client1,bench@client2 --cluster cluster")
+@_command(epilog="Example: dsbench cluster up --ssh client1,bench@client2 --cluster cluster")
 def up(
     ssh: Annotated[str, typer.Option(help="Machines, separated by commas: [user@]host[:port].")],
     cluster: Annotated[Path, typer.Option(help="Folder of the invitation.")] = Path("cluster"),

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from dsbench.cli import errors
+from dsbench.cli.usage import Grouped
 
 if TYPE_CHECKING:
     from dsbench.read.commons.site import Verified
 
 app = typer.Typer(help="Published results: begin a folder of them, check them, make a site.")
+_command = partial(app.command, cls=Grouped)
 
 
-@app.command(epilog="Example: dsbench commons init results")
+@_command(epilog="Example: dsbench commons init results")
 def init(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder, such as a fresh clone.")],
 ) -> None:
@@ -29,7 +32,7 @@ def init(
     print(f"Add a result: dsbench publish ARCHIVE --to {folder}", file=sys.stderr)
 
 
-@app.command(epilog="Examples: dsbench commons check results | dsbench commons check results --json")
+@_command(epilog="Examples: dsbench commons check results | dsbench commons check results --json")
 def check(
     folder: Annotated[Path, typer.Argument(help="The commons.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -46,7 +49,7 @@ def check(
         sys.exit(errors.FAILED)
 
 
-@app.command(epilog="Examples: dsbench commons build results --out site | dsbench commons build results --reports")
+@_command(epilog="Examples: dsbench commons build results --out site | dsbench commons build results --reports")
 def build(
     folder: Annotated[Path, typer.Argument(help="The commons.")],
     out: Annotated[Path, typer.Option(metavar="SITE", help="Where the site goes.")] = Path("site"),
@@ -67,7 +70,7 @@ def build(
         sys.exit(errors.FAILED)
 
 
-@app.command(epilog="Example: dsbench commons renew results")
+@_command(epilog="Example: dsbench commons renew results")
 def renew(
     folder: Annotated[Path, typer.Argument(help="The commons.")],
 ) -> None:

@@ -10,9 +10,10 @@ from typing import Annotated, Literal
 import typer
 
 EPILOG = (
-    "Examples: edit results-rate.vl.json in the archive's folder, then dsbench plot ARCHIVE | "
-    "dsbench plot ARCHIVE --format png --out slides | "
-    "dsbench plot ARCHIVE --format gnuplot && cd ARCHIVE && gnuplot results-rate.gp"
+    "To change a diagram, edit its results-*.vl.json in the archive's folder, then plot that folder. "
+    "Examples: dsbench run private:sqlite --label mine | dsbench plot archives/*_mine.zip --format pdf --out figures | "
+    "dsbench plot archives/*_mine.zip --format png --width 2008 --out figures | "
+    "dsbench plot archives/*_mine.zip --format gnuplot --out figures | cd figures && gnuplot results-rate.gp"
 )
 
 
@@ -27,6 +28,8 @@ class Kind(StrEnum):
     """What is written."""
 
     PICTURES = "pictures"
+    SVG = "svg"
+    PDF = "pdf"
     PNG = "png"
     GNUPLOT = "gnuplot"
 
@@ -45,8 +48,8 @@ def command(
     ] = None,
     kind: Annotated[
         Kind,
-        typer.Option("--format", help="pictures: SVG and PDF; png: for slides, with the picture that the report begins "
-                     "with; gnuplot: .gp and .dat of each diagram that is one plot."),
+        typer.Option("--format", help="pictures, or svg or pdf: both SVG and PDF; png: with the picture that the "
+                     "report begins with; gnuplot: .gp and .dat of each diagram that is one plot."),
     ] = Kind.PICTURES,
     width: Annotated[
         int, typer.Option(min=100, max=10_000, help="Of --format png, in pixels: 1920 fills a slide, 2008 are 17 cm of "
@@ -54,7 +57,7 @@ def command(
     ] = 1920,
     out: Annotated[Path | None, typer.Option(help="Write to this folder instead of the archive's.")] = None,
 ) -> None:
-    """Draw the diagrams again from the (edited) results-*.vl.json files."""
+    """Write the diagrams of an archive as SVG and PDF, as PNG or for gnuplot, as its results-*.vl.json have them."""
     from dsbench.read import finish  # Late: its drawing libraries take a second, and help should not.
 
     form: Literal["linear", "log"] = "log" if rates is Form.LOG else "linear"

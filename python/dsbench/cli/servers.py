@@ -8,6 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -19,16 +20,18 @@ from dsbench.check import conformance
 from dsbench.cli import errors
 from dsbench.cli.options import completing
 from dsbench.cli.progress import Counting
+from dsbench.cli.usage import Grouped
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import CoreError
 from dsbench.servers import acquire, sources
 
 app = typer.Typer(help="Private servers: which there are, how to get more, whether they do what they document.")
+_command = partial(app.command, cls=Grouped)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
-@app.command("list", epilog="Example: dsbench servers list")
+@_command("list", epilog="Example: dsbench servers list")
 def listed(as_json: AsJson = False) -> None:
     """List every product and version that a private server can be started from."""
     found = rooms.installations()
@@ -41,7 +44,7 @@ def listed(as_json: AsJson = False) -> None:
         print(f"{'private:' + one.product:<{width}}  {one.version + place if one.version else 'none; ' + one.remedy}")
 
 
-@app.command(epilog="Examples: dsbench servers install mariadb | dsbench servers install postgresql --version 18 --yes "
+@_command(epilog="Examples: dsbench servers install mariadb | dsbench servers install postgresql --version 18 --yes "
              "| dsbench servers install postgresql --block-size 16")  # fmt: skip
 def install(
     product: Annotated[
@@ -82,7 +85,7 @@ def _agreed() -> bool:
     return typer.confirm("Go ahead?", default=False, err=True)
 
 
-@app.command(epilog="Examples: dsbench servers conform | dsbench servers conform private:postgresql@18 --json")
+@_command(epilog="Examples: dsbench servers conform | dsbench servers conform private:postgresql@18 --json")
 def conform(
     targets: Annotated[
         list[str] | None,

@@ -14,8 +14,8 @@ from dsbench.problem import Problem
 from dsbench.read.subjects import NAMES
 
 EPILOG = (
-    "Examples: dsbench show archives/20261121T100000Z_host_sqlite_tpcb.zip --json | "
-    "dsbench show archives/20261121T100000Z_host_postgresql_scripted.zip --by statements"
+    "Examples: dsbench run private:sqlite --label mine | dsbench show archives/*_mine.zip --as markdown | "
+    "dsbench show archives/*_mine.zip --by latency --as csv | dsbench show archives/*_mine.zip --json"
 )
 _WORDS = ("scale", *NAMES, "stage", "statement", "node")
 By = StrEnum("By", {word.upper(): word for word in _WORDS})  # type: ignore[misc]

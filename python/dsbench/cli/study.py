@@ -7,6 +7,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from dsbench.archive import claimed
 from dsbench.cli import errors, terminal
 from dsbench.cli.options import Group, Of, Stage
 from dsbench.cli.progress import Progress
+from dsbench.cli.usage import Grouped
 from dsbench.measure.events import Moment, Observer, format_time
 from dsbench.measure.interrupts import Stop
 from dsbench.spec import RunSpec, SpecError
@@ -24,12 +26,13 @@ if TYPE_CHECKING:
     from dsbench.study import Estimate, Study, Trial
 
 app = typer.Typer(help="Many runs over factors of the whole stack, interleaved, and what each factor does to the rate.")
+_command = partial(app.command, cls=Grouped)
 
 Folder = Annotated[Path, typer.Argument(help="Folder that a study made.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
-@app.command(epilog="Examples: dsbench study templates threads > threads.toml | dsbench study run threads.toml | "
+@_command(epilog="Examples: dsbench study templates threads > threads.toml | dsbench study run threads.toml | "
              "dsbench study run studies/threads | dsbench study run threads --set run.cycles=2")  # fmt: skip
 def run(
     file: Annotated[
@@ -98,7 +101,7 @@ def _begun(file: Path, out: Path | None, changes: list[str], again: bool) -> tup
     return room.begin(room.again(file), file, again=again)
 
 
-@app.command(epilog="Examples: dsbench study show studies/threads --out page | dsbench study show studies/threads "
+@_command(epilog="Examples: dsbench study show studies/threads --out page | dsbench study show studies/threads "
              "--of p99 | dsbench study show studies/insert --stage l.i1")  # fmt: skip
 def show(
     folder: Folder,
@@ -126,7 +129,7 @@ def show(
     _shown(room.load(folder), out, as_json, of, stage, group, [_two(text) for text in pair or ()])
 
 
-@app.command(epilog="Examples: dsbench study add studies/threads --level threads=32 --level threads=64 | "
+@_command(epilog="Examples: dsbench study add studies/threads --level threads=32 --level threads=64 | "
              "dsbench study add studies/threads --repeat 2")  # fmt: skip
 def add(
     folder: Folder,
@@ -154,7 +157,7 @@ def add(
     print(added(study, extended))
 
 
-@app.command(epilog="Examples: dsbench study merge here/studies/threads there/studies/threads --out studies/hosts | "
+@_command(epilog="Examples: dsbench study merge here/studies/threads there/studies/threads --out studies/hosts | "
              "dsbench study merge hdd=runs/a.zip ssd=runs/b.zip --out studies/disks")  # fmt: skip
 def merge(
     folders: Annotated[
@@ -176,7 +179,7 @@ def merge(
     _shown(study, study.folder, as_json)
 
 
-@app.command(epilog="Example: dsbench study best studies/buffers > best.toml && dsbench study run best.toml")
+@_command(epilog="Example: dsbench study best studies/buffers > best.toml && dsbench study run best.toml")
 def best(
     folder: Folder,
     likely: Annotated[
@@ -209,7 +212,7 @@ def _templates(incomplete: str) -> list[str]:
     return [name for name in room.templates() if name.startswith(incomplete)]
 
 
-@app.command(epilog="Examples: dsbench study templates | dsbench study templates isolation > isolation.toml")
+@_command(epilog="Examples: dsbench study templates | dsbench study templates isolation > isolation.toml")
 def templates(
     name: Annotated[
         str | None, typer.Argument(help="Print this one.", autocompletion=_templates)

@@ -69,5 +69,5 @@ def check_price(text: str) -> str:
     try:
         read_price(text)
     except ValueError as error:
-        raise spec.SpecError("--price", str(error), "see dsbench run --help") from None
+        raise spec.SpecError("--price", str(error), "write for instance 1.2 EUR/h") from None
     return text

@@ -65,6 +65,8 @@ def _words(error: Any) -> str:
     kind = type(error).__name__
     name = _name(error)
     said = plain((error.message if name else error.format_message()) or "").rstrip(".")
+    if more := re.fullmatch(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", said, re.DOTALL):
+        return f"one argument too many: {more[1]}" if " " not in more[1] else f"too many arguments: {more[1]}"
     if name and kind == "MissingParameter":
         return f"missing {'option' if name.startswith('-') else 'argument'} {name}"
     words = _KINDS.get(kind) if name else None
@@ -131,3 +133,30 @@ class Grouped(TyperCommand):
         for heading in sorted(sections, key=lambda heading: heading == "Options"):
             with formatter.section(heading):
                 formatter.write_dl(sections[heading])
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Writes what is said before the examples, then each example in lines of its own, which can be pasted."""
+        said, *examples = re.split(r"Examples?: ", self.epilog or "", maxsplit=1)
+        if said:
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(said.strip())
+        for text in examples:
+            with formatter.section("Examples"):
+                room = formatter.width - formatter.current_indent
+                lines = [line for one in text.split(" | ") for line in _pasteable(one, room)]
+                formatter.write("".join(f"{' ' * formatter.current_indent}{line}\n" for line in lines))
+
+
+def _pasteable(command: str, width: int) -> list[str]:
+    """A command in lines that a shell takes as one. Quotes hold words together, and an option keeps its value."""
+    one = r"""(?:[^\s'"]|'[^']*'|"[^"]*")+"""
+    lines = [""]
+    for word in re.findall(rf"--\S+ (?!-){one}|{one}", command):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and len(longer) > width - len(" \\"):
+            lines[-1] += " \\"
+            lines.append(f"    {word}")
+        else:
+            lines[-1] = longer
+    return lines

@@ -168,6 +168,8 @@ def load(folder: Path) -> Study:
         factors = tuple(parse({**data["spec"], "factor": data["factors"]}).factor)
         trials = _TRIALS.validate_python(data["trials"])
         _refuse_others(factors, trials)
+    except FileNotFoundError:
+        raise ArchiveError(f"no study in {folder}", "name the folder that dsbench study run made", usage=True) from None
     except (OSError, ValueError, KeyError, TypeError, SpecError, RecursionError, OverflowError) as error:
         words = f"no study in {folder}: {path.name} cannot be read ({str(error)[:200]})"
         raise ArchiveError(words, "name the folder that dsbench study run made", usage=True) from None

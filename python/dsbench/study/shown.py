@@ -406,10 +406,10 @@ def _tabulate_trials(found: Outcomes) -> Table:
     dsi = [Column("DSI", form=".2f")] * (found.measure != "dsi" and any(isfinite(one.dsi) for one in found.made))
     heads = [Column("trial", left=True), Column("block"), *(Column(name) for name in found.factors),
              Column("state", left=True), value, *dsi, Column("blocks in cache, by the server", form=".1%"),
-             Column("transactions under 1 ms", form=".1%"), Column("under"),
-             Column("between the modes", form=".1%")]  # fmt: skip
+             Column("transactions under 1 ms", form=".1%"), Column("threshold between two modes"),
+             Column("transactions under it", form=".1%")]  # fmt: skip
     rows = [_of_trial(found, trial, made.get(trial.number), bool(dsi)) for trial in trials]
-    return Table(f"each trial; in memory: at the largest scale{_of_last(found)}", heads, rows)
+    return Table(f"each trial, and what it found in memory at the largest scale{_of_last(found)}", heads, rows)
 
 
 def _of_trial(found: Outcomes, trial: Trial, made: Made | None, dsi: bool) -> list[Any]:

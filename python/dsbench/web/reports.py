@@ -12,7 +12,7 @@ from typing import Final
 
 from fastapi import FastAPI
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 
 from dsbench.archive import Archive, ArchiveError
 from dsbench.spec import SpecError
@@ -27,8 +27,9 @@ _APART: Final = (
 
 
 def add(app: FastAPI, house: House) -> None:
-    """Serves the report of an archive, a comparison, the commons and the results of a study."""
+    """Serves the report of an archive and its zip, a comparison, the commons and the results of a study."""
     app.add_route("/report", _made(house, lambda request: _report(_path(house, request.query_params))))
+    app.add_route("/data", _packed(house))
     app.add_route("/comparison", _made(house, lambda request: _comparison(
         [house.shelf.path(name) for name in request.query_params.getlist("a")])))  # fmt: skip
     app.add_route("/commons-site", _made(house, lambda _: _commons(house)))
@@ -45,6 +46,17 @@ def _made(house: House, page: Callable[[Request], str]) -> Callable[[Request], o
         if house.theme:
             text = text.replace('<html lang="en">', f'<html lang="en" data-theme="{house.theme}">', 1)
         return HTMLResponse(text, headers={"content-security-policy": _APART})
+
+    return answer
+
+
+def _packed(house: House) -> Callable[[Request], object]:
+    def answer(request: Request) -> Response:
+        try:
+            path = house.shelf.packed(request.query_params.get("name", ""))
+        except ArchiveError as error:
+            return PlainTextResponse(f"{error}\n{error.remedy}\n", 404, {"content-security-policy": _APART})
+        return FileResponse(path, media_type="application/zip", filename=path.name)
 
     return answer
 

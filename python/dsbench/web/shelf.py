@@ -98,6 +98,20 @@ class Shelf:
             raise ArchiveError(f"no archive {name[:80]!r} in {self.folder}", remedy, usage=True)
         return found[name][0]
 
+    def packed(self, name: str) -> Path:
+        """The zip of an archive; ``ArchiveError`` where it has none."""
+        folder = self.path(name)
+        if not self.is_packed(name):
+            raise ArchiveError(f"{folder} has no zip", "a run writes it at its end; or pack the folder by hand")
+        return self._zip(name)
+
+    def is_packed(self, name: str) -> bool:
+        """Whether an archive has a zip."""
+        return self._zip(name).is_file() and not self._zip(name).is_symlink()
+
+    def _zip(self, name: str) -> Path:
+        return self.folder / f"{name}.zip"
+
     def books(self) -> list[Book]:
         places = self._places()
         self._known = {name: known for name, known in self._known.items() if name in places}

@@ -16,7 +16,6 @@ from dsbench.read.draw.theme import (
     HEIGHT,
     HUES,
     ORDERED,
-    WIDTH,
     Row,
     Spec,
     finish,
@@ -114,7 +113,7 @@ def _level_layers() -> list[alt.Chart]:
     look: dict[str, Any] = {"align": "left", "baseline": "middle", "dx": 5, "color": GREY}
     return [
         base.mark_rule(color=GREY, strokeWidth=1, strokeDash=[2, 2]).encode(y="share:Q"),
-        base.mark_text(**look).encode(x=alt.value(WIDTH), y="label_share:Q", text="label:N"),
+        base.mark_text(**look).encode(x=alt.value("width"), y="label_share:Q", text="label:N"),
     ]
 
 

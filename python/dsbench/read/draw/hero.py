@@ -105,14 +105,17 @@ def _over_scale(
     low, high = scales[0], scales[-1]
     margin = (high / low) ** 0.03
     x: Spec = {
-        "field": "at", "type": "quantitative", "title": "scale, and size of the database",
+        "field": "at", "type": "quantitative",
+        "title": "scale, and size of the database" if any(sizes.values()) else "scale",
         "scale": {"type": "log", "domain": [low / margin, high * margin], "nice": False},
-        "axis": {"values": list(scales), "grid": False, "labelOverlap": False,
+        "axis": {"values": list(scales), "grid": False, "labelOverlap": "greedy",
                  "labelExpr": f"[format(datum.value, ','), ({json.dumps(sizes)})[datum.value] || '']"},
     }  # fmt: skip
     axis = ScaleAxis.of(evaluation)
     borders = {f"{name} {format_size(size / 1e9)}": axis.scale_of_size(size / 1e9) for name, size in run.marks.items()}
-    marks = [{"at": at, "label": label} for label, at in borders.items() if at is not None]
+    # A name in the right half stands to the left of its line, where it takes no room from the plot.
+    marks = [{"at": at, "label": label, "late": at * at > low * high}
+             for label, at in borders.items() if at is not None]  # fmt: skip
     return _lines(rows, list(parts), evaluation, x, "scale", marks)
 
 
@@ -163,7 +166,8 @@ def _lines(
             {"data": {"name": "marks"}, "mark": {"type": "rule", "strokeDash": [2, 3], "color": "#888888"},
              "encoding": place},
             {"data": {"name": "marks"},
-             "mark": {"type": "text", "align": "left", "dx": 4, "baseline": "top", "color": "#5a5a5a", "y": 2},
+             "mark": {"type": "text", "align": {"expr": "datum.late ? 'right' : 'left'"},
+                      "dx": {"expr": "datum.late ? -4 : 4"}, "baseline": "top", "color": "#5a5a5a", "y": 2},
              "encoding": {**place, "text": {"field": "label"}}},
             *layers,
         ]  # fmt: skip

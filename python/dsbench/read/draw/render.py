@@ -78,7 +78,16 @@ def _pictures(stem: str, spec: Spec) -> dict[str, bytes]:
         # The converter to PDF would fetch it, from wherever the specification says.
         raise DiagramError(f"{stem}{_SUFFIX} holds a picture, which might be loaded from elsewhere; take it out")
     # Converting the SVG again is quicker than laying the chart out a second time.
-    return {stem + ".svg": svg.encode(), stem + ".pdf": vl_convert.svg_to_pdf(svg)}
+    return {stem + ".svg": svg.encode(), stem + ".pdf": vl_convert.svg_to_pdf(_SIZE.sub(_in_points, svg, count=1))}
+
+
+_SIZE: Final = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
+
+
+def _in_points(size: re.Match[str]) -> str:
+    """The converter takes a pixel for a point: a PDF is as large as its SVG, of which 96 pixels are an inch."""
+    width, height = (float(value) * 72 / 96 for value in size.groups())
+    return f'width="{width}" height="{height}"'
 
 
 _UNDRAWN: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -78,7 +78,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             yield Table(f"Times of the device, {where}", _COLUMNS, rows)
             if spec := _draw(timed, where):
                 caption = "Share of the requests that took longer than the time below."
-                yield Diagram(f"device-{part.stage}-{part.threads}-{scale}", spec, caption, wide=True)
+                yield Diagram(f"device-{part.stage}-threads-{part.threads}-scale-{scale}", spec, caption, wide=True)
     if any(part.device_times for _, part in each_series(evaluation)):
         yield Sentence(_NOTE, "note")
 
@@ -95,7 +95,7 @@ def _draw(timed: Sequence[Timed], where: str) -> dict[str, Any]:
         return {}
     present = list(dict.fromkeys(row["operation"] for row in data))
     return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "description": f"Times of the device at {where}",
         "title": f"Times of the device, {where}",
         "width": 860, "height": 220,

@@ -47,6 +47,7 @@ def frequency(
 _SHOWN: Final = {0.5: "p50", 0.9: "p90", 0.95: "p95", 0.99: "p99", 0.999: "p99.9", 1.0: "max"}
 SURE: Final = (0.5, 0.95, 0.99)
 """Quantiles that are shown with their intervals."""
+_SURE: Final = "at 95 %, over the cycles"
 _MEASURES: Final = {
     "response": "Response times, from the intended start", "frequency": "Latency, from the start of the first attempt",
 }  # fmt: skip
@@ -57,7 +58,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     heads: list[Column] = [Column("scale"), Column("transactions")]
     for quantile, name in _SHOWN.items():
         heads.append(Column(name, "ms", 1e-6))
-        heads += [Column("95 %", left=True, spare=True)] if quantile in SURE else []
+        heads += [Column(f"{name} interval", "ms", left=True, spare=True, about=_SURE)] if quantile in SURE else []
     heads.append(Column("max by cycle", "ms", left=True, spare=True))
     for heading, part in each_series(evaluation):
         for result, title in _MEASURES.items():

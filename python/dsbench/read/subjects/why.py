@@ -391,7 +391,7 @@ def read_log_use(monitors: pa.Table, scale: int) -> float:
 
 _COLUMNS: Final = (
     Column("where", left=True), Column("what", left=True), Column("share", form=".1%"),
-    Column("95 % of", left=True, spare=True), Column("per transaction", "ms", 1e-6),
+    Column("95 % interval", left=True, spare=True), Column("per transaction", "ms", 1e-6),
 )  # fmt: skip
 _SHOWN: Final = {
     shares.CPU: ("server", "on a CPU"), shares.QUEUE: ("server", "waits for a CPU"),
@@ -491,7 +491,7 @@ def _tell_place(place: _Place, *, titled: bool = False) -> Iterator[Block]:
         yield Listed(lines)
     if spec := _draw(part, scale):
         caption = "Transactions in progress by what they did, second by second over the cycles."
-        yield Diagram(f"why-{part.stage}-{part.threads}-{scale}", spec, caption, wide=True)
+        yield Diagram(f"why-{part.stage}-threads-{part.threads}-scale-{scale}", spec, caption, wide=True)
 
 
 def read_seconds(evaluation: Evaluation) -> dict[int, list[dict[str, Any]]]:
@@ -531,10 +531,12 @@ def _draw(part: Evaluation, scale: int) -> dict[str, Any]:
         return {}
     present = [kind for kind in shares.CLASSES if any(row["what"] == kind for row in rows)]
     data = [{**row, "end": row["second"] + 1, "order": present.index(row["what"])} for row in rows]
+    stage = f"in stage {part.stage} " * (part.stage != "load")
+    place = f"{stage}at scale {scale} with {part.threads:,} thread{'s' * (part.threads != 1)}"
     return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "description": f"What transactions did at scale {scale}, second by second",
-        "title": f"What transactions did at scale {scale}",
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "description": f"What transactions did {place}, second by second",
+        "title": f"What transactions did {place}",
         "width": 860, "height": 220,
         "data": {"values": data},
         "mark": {"type": "bar", "binSpacing": 0},

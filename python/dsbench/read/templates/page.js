@@ -110,12 +110,15 @@
     }
     return lines;
   });
-  const fitted = (spec, width) => {
-    if (spec.width !== "container" || width === 0) return spec;
-    const {title} = spec, told = {...spec.config?.title, ...title};
+  const titled = ({title, config}, width) => {
+    const told = {...config?.title, ...title};
     for (const [key, size] of [["text", told.fontSize ?? 13], ["subtitle", told.subtitleFontSize ?? 11]]) {
       if (title?.[key]) title[key] = wrapped(title[key], width / (0.55 * size));
     }
+  };
+  const fitted = (spec, width) => {
+    if (spec.width !== "container" || width === 0) return spec;
+    titled(spec, width);
     if (width > NARROW) return spec;
     for (const {axis} of units(spec).map((unit) => unit.encoding?.y ?? {})) {
       if (axis?.labelLimit > 0.4 * width) axis.labelLimit = 0.4 * width;
@@ -133,13 +136,25 @@
   };
 
   // --- Saving a diagram as it is shown, in light colours. Words keep their size while the picture takes the width.
+  // Axes, names and legends stand beside the plots: two layouts tell how wide these have to be.
+  const plots = (spec) => [spec, ...(spec.layer ?? spec.hconcat ?? spec.vconcat ?? []).flatMap(plots)].filter((one) => one.width > 0);
   const laidOut = async (spec, width) => {
     const area = make("div", {className: "aside"});
+    titled(spec, width);
+    if (spec.width === "container") spec.width = width;
+    const own = plots(spec).map((one) => [one, one.width]);
+    const lay = async (factor) => {
+      for (const [one, natural] of own) one.width = natural * factor;
+      const {view} = await vegaEmbed(area, spec, {renderer: "none", actions: false}), svg = await view.toSVG();
+      const [across, down] = svg.match(/viewBox="0 0 ([\d.]+) ([\d.]+)"/).slice(1).map(Number);
+      return {svg, across, down, png: (pixels) => view.toImageURL("png", (pixels + 0.01) / across)};
+    };
     document.body.append(area);
-    if ((spec.layer || spec.mark) && spec.width !== undefined) spec.width = width;
     try {
-      const {view} = await vegaEmbed(area, spec, {renderer: "none", actions: false});
-      return {canvas: await view.toCanvas(1), svg: await view.toSVG(), png: (scale) => view.toImageURL("png", scale)};
+      const first = await lay(1), factor = width / first.across;
+      if (Math.abs(first.across - width) < 2) return first;
+      const second = await lay(factor), slope = (second.across - first.across) / (factor - 1);
+      return slope > 0 ? await lay(Math.max(0.25, 1 + (width - first.across) / slope)) : second;
     } finally {
       area.remove();
     }
@@ -151,32 +166,37 @@
     setTimeout(() => URL.revokeObjectURL(address), 1000);
   };
   const PAPER = 640, SLIDE = 960;  // Widths of the layout in pixels: 17 cm of a paper, half of a slide.
-  const printAlone = ({canvas, svg}) => {
-    const sheet = make("div", {id: "sheet", innerHTML: svg});
-    const style = make("style", {textContent: `@page { size: ${canvas.width}px ${canvas.height}px; margin: 0; }`});
+  const PRINTED = 170;  // Millimetres.
+  const tall = ({across, down}) => (PRINTED * down / across).toFixed(2);
+  const measured = (found) => found.svg.replace(/ width="[\d.]+" height="[\d.]+"/, ` width="${PRINTED}mm" height="${tall(found)}mm"`);
+  const printAlone = (name, found) => {
+    const sheet = make("div", {id: "sheet", innerHTML: measured(found)}), title = document.title;
+    const style = make("style", {textContent: `@page { size: ${PRINTED}mm ${tall(found)}mm; margin: 0; }`});
     document.body.append(sheet, style);
+    document.title = name;  // Which is what a browser calls the file.
     root.classList.add("alone");
-    addEventListener("afterprint", () => { root.classList.remove("alone"); sheet.remove(); style.remove(); }, {once: true});
+    addEventListener("afterprint", () => {
+      root.classList.remove("alone");
+      document.title = title;
+      sheet.remove();
+      style.remove();
+    }, {once: true});
     print();
   };
   const FORMS = {
-    "PNG for slides, 1920 pixels": async (name, spec) => {
-      const {canvas, png} = await laidOut(spec, SLIDE);
-      download(`${name}-slide.png`, await png(1920 / canvas.width));
-    },
-    "PNG for a paper, 17 cm at 300 dpi": async (name, spec) => {
-      const {canvas, png} = await laidOut(spec, PAPER);
-      download(`${name}.png`, await png(2008 / canvas.width));
-    },
-    "SVG": async (name, spec) => downloadText(`${name}.svg`, (await laidOut(spec, PAPER)).svg, "image/svg+xml"),
-    "PDF, by the print dialog": async (_name, spec) => printAlone(await laidOut(spec, PAPER)),
+    "PNG for slides, 1920 pixels": async (name, spec) => download(`${name}-slide.png`, await (await laidOut(spec, SLIDE)).png(1920)),
+    "PNG for a paper, 17 cm at 300 dpi": async (name, spec) => download(`${name}.png`, await (await laidOut(spec, PAPER)).png(2008)),
+    "SVG, 17 cm": async (name, spec) => downloadText(`${name}.svg`, measured(await laidOut(spec, PAPER)), "image/svg+xml"),
+    "PDF, 17 cm, by the print dialog": async (name, spec) => printAlone(name, await laidOut(spec, PAPER)),
     "Vega-Lite source": async (name, spec) => downloadText(`${name}.vl.json`, JSON.stringify(spec, null, 1), "application/json"),
   };
+  // A file is named by what the page is about: an archive, a study, what is compared.
+  const about = document.title.split(" – ").at(-1).replace(/[^\p{L}\p{N}.-]+/gu, "_").slice(0, 80);
   const menuToSave = (name, current) => {
     const inner = make("div", {className: "series"});
     for (const [form, save] of Object.entries(FORMS)) {
       const button = make("button", {type: "button", textContent: form});
-      button.addEventListener("click", () => save(`results-${name}`, current()));
+      button.addEventListener("click", () => save(`${about}-${name}`, current()));
       inner.append(button);
     }
     const summary = make("summary", {textContent: "Save"});
@@ -377,7 +397,7 @@
     const copies = make("div", {className: "copies"});
     for (const [said, write] of Object.entries(COPIES)) {
       const button = make("button", {type: "button", className: "copy", textContent: said});
-      button.setAttribute("aria-label", `${said}: ${table.caption?.textContent ?? "table"}`);
+      button.setAttribute("aria-label", `${said}: ${table.caption?.textContent || table.closest("section")?.querySelector("h2").textContent || "table"}`);
       button.addEventListener("click", async () => {
         await copied(write(cells, table));
         button.textContent = "Copied";

@@ -37,6 +37,8 @@ def build(house: House, asked: Mapping[str, str]) -> None:
             link("Compare", f"/archives?pick={quote(name)}", "button")
             link("Publish", f"/publish?name={quote(name)}", "button")
             tag("a", "Open alone", "button", href=f"/report?name={quote(name)}", target="_blank")
+            if house.shelf.is_packed(name):
+                link("All data (zip)", f"/data?name={quote(name)}", "button")
             _deleting(house, name)
     _noting(house, name, note)
     if not book.problem:
