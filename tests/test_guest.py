@@ -1,10 +1,11 @@
-"""The guest with many CPUs: what it runs, what comes out of it, and that nothing is left."""
+"""The guest with many CPUs: what it runs, what comes out of it, that nothing is left, and the smoke that is run there."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,12 @@ def test_a_guest_without_a_command_or_with_an_unknown_option_is_refused(words: t
     done = call(*words)
     assert done.returncode == 2
     assert "many-cpus" in done.stderr
+
+
+def test_a_part_of_the_smoke_that_lasts_too_long_fails_and_says_where_it_was() -> None:
+    words = ("--threads", "1", "--duration", "60", "--limit", "1", "mock: free")
+    done = subprocess.run([sys.executable, SCRIPT.with_name("smoke"), *words], capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    assert "mock: free: FAILED" in done.stdout
+    assert "in check_run" in done.stdout
+    assert "it lasted longer than --limit" in done.stdout

@@ -24,6 +24,9 @@ def test_loads_are_gains_between_the_first_sample_and_the_last() -> None:
     ramped = [*at(-9, "os", cpu_user=0, cpu_system=0, cpu_idle=0), *at(0, "os", cpu_user=9, cpu_system=0, cpu_idle=0)]
     after = at(2, "os", cpu_user=10, cpu_system=0, cpu_idle=3)
     assert describe_load([*ramped, *after]) == "CPU 25% (system 0%, waiting 0%)", "the load before the clock is not the cycle's"
+    went = [*at(0, "os", cpu_user=0, cpu_system=0, cpu_idle=300), *at(1, "os", cpu_user=4, cpu_system=0, cpu_idle=206)]
+    again = at(2, "os", cpu_user=8, cpu_system=0, cpu_idle=302)
+    assert describe_load([*went, *again]) == "", "a CPU of two was off for a second"
 
 
 def test_the_log_tells_the_load_of_each_cycle(tmp_path: Path) -> None:

@@ -40,6 +40,8 @@ def read_choice(archive: dsbench.Archive) -> tuple[str, dict[str, object]]:
         ((140, 90) * 4, (100,) * 8, ""),
         ((120, 118, 121), (100, 101, 99), ""),
         ((120, 118, 121, 119), (0, 1, 1, 1), "free"),
+        ((120,), (0,), "free"),  # turns are too short to tell
+        ((0, 120), (100,), ""),
         ((), (), ""),
     ],
 )

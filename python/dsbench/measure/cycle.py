@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from math import isfinite
 from time import monotonic
 from typing import Any, Final
@@ -449,11 +450,14 @@ _IDLE: Final = ("cpu_idle", "cpu_iowait", "cpu_steal")
 
 def describe_load(samples: Iterable[Mapping[str, Any]]) -> str:
     """CPU and storage load from the last sample before the cycle's clock started to the last of all; empty where no
-    monitor told them.
+    monitor told them. A CPU that is switched off takes its idle time with it: then that of CPUs is not told.
 
     ``samples`` are rows of the table ``monitors`` of one cycle, without its key. CPU: share of all CPUs that worked,
     that worked for the system, that waited for storage. Storage: MB (10^6 bytes) per second of the data's device.
     """
+    samples = list(samples)
+    idle = [row["value"] for row in samples if (row["monitor"], row["metric"]) == ("os", "cpu_idle")]
+    whole = all(later > earlier - 1 for earlier, later in pairwise(idle))
     gained: dict[tuple[str, str], tuple[float, float]] = {}
     first: dict[tuple[str, str], tuple[int, float]] = {}
     for row in samples:
@@ -465,7 +469,7 @@ def describe_load(samples: Iterable[Mapping[str, Any]]) -> str:
     cpu = {name: gained.get(("os", name), (0.0, 0.0))[0] for name in (*_BUSY, *_IDLE)}
     total = sum(cpu.values())
     words = []
-    if total > 0:
+    if total > 0 and whole:
         busy = sum(cpu[name] for name in _BUSY) / total
         system, waiting = (cpu[name] / total for name in ("cpu_system", "cpu_iowait"))
         words.append(f"CPU {busy:.0%} (system {system:.0%}, waiting {waiting:.0%})")

@@ -73,9 +73,7 @@ def _find_obstacle(setting: Setting, cycle: Planned) -> str:
     return next((why for why, holds in reasons.items() if holds), "")
 
 
-def _try(
-    setting: Setting, scale: int, cycle: Planned, count: Callable[[Sequence[Part]], None]
-) -> PlacementTried:
+def _try(setting: Setting, scale: int, cycle: Planned, count: Callable[[Sequence[Part]], None]) -> PlacementTried:
     """Makes the turns, at the largest number of threads: with more clients than CPUs a placement can do most harm."""
     spec = setting.spec
     short = {"duration": turn_s(spec.duration), "ramp_up": TURN_RAMP_UP_S, "trace": False}
@@ -96,14 +94,16 @@ def _try(
 
 
 def weigh(follow: Sequence[float], free: Sequence[float]) -> str:
-    """What the turns so far choose: ``follow`` where it is clearly better, ``free`` where it clearly is not, and after
-    the last turn ``follow`` where it is better by more than what is negligible. Empty: more turns may tell. Turn n of
-    the one is held against turn n of the other."""
-    pairs = min(len(follow), len(free))
-    if len(follow) != len(free) or pairs not in _QUANTILES:
+    """What the turns so far choose: ``follow`` where it is clearly better, ``free`` where it clearly is not, or where a
+    turn ended no transaction, and after the last turn ``follow`` where it is better by more than what is negligible.
+    Empty: more turns may tell. Turn n of the one is held against turn n of the other."""
+    pairs = len(follow)
+    if pairs != len(free):
         return ""
-    if not all(rate > 0 for rate in (*follow, *free)):
+    if not all((*follow, *free)):
         return FREE
+    if pairs not in _QUANTILES:
+        return ""
     gains = [log(one / other) for one, other in zip(follow, free, strict=True)]
     gain, reach = mean(gains), _QUANTILES[pairs] * stdev(gains) / sqrt(pairs)
     if gain > reach or (pairs == _PAIRS and gain > _NEGLIGIBLE):
