@@ -343,3 +343,13 @@ def test_a_level_may_be_the_whole_or_a_part(tmp_path: Path) -> None:
     assert found.target.settings == {"innodb_page_size": "4096"}
     with pytest.raises(spec.SpecError, match="btrfs takes 4k"):
         asked(study, study.factor, (1, 1, 0), 1)
+
+
+def test_a_kernel_without_any_file_system_names_no_other(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(ageing.shutil, "which", lambda _name, path=None: "/bin/true")
+    monkeypatch.setattr(ageing, "_in_kernel", lambda _kind: False)
+    with pytest.raises(ageing.StorageError) as caught:
+        ageing.check(Storage.of(SMALL), base)
+    assert "this kernel has no ext4" in str(caught.value)
+    assert caught.value.remedy.startswith("mount one yourself")

@@ -123,7 +123,7 @@ def check(storage: Storage, base: Path) -> None:
             raise StorageError(f"{name} is not installed", f"as root: apt-get install {one}")
     if not _in_kernel(storage.type):
         have = ", ".join(name for name in KINDS if _in_kernel(name))
-        raise StorageError(f"this kernel has no {storage.type}", f"use one of {have}")
+        raise StorageError(f"this kernel has no {storage.type}", f"use one of {have}" if have else _OWN)
     block, page = bytes_of(storage.values.get("block", "")), os.sysconf("SC_PAGE_SIZE")
     if block > page and _linux() < _LARGE_BLOCKS:
         raise StorageError(f"blocks of {block >> 10} kB, larger than a page, need Linux 6.12 or newer",
