@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dsbench import study as room
 from dsbench.archive import ArchiveError, claimed
 from dsbench.library import RunError, RunSpec
 from dsbench.measure.events import Moment
 from dsbench.measure.interrupts import Stop
 from dsbench.web import state as states
 from dsbench.web.making import Telling
+from dsbench.web.pages.study import add_blocks
 from dsbench.web.state import Runs, State
 
 SPEC = RunSpec.model_validate({"target": {"url": "mock:"}, "duration": 0.1, "cycles": 1})
@@ -89,3 +91,20 @@ def test_what_a_study_has_left_counts_the_trials_to_come(tmp_path: Path, monkeyp
         now += 5
     # Each has 6.3 s of its cycle left; the mean of those begun is told for each of those that come.
     assert told == pytest.approx([6.3 + 2 * (5 + 6.3), 6.3 + (15 + 6.3) / 2, 6.3])
+
+
+def test_a_second_click_adds_no_more_blocks(tmp_path: Path) -> None:
+    text = """
+name = "twice"
+run = { target = "mock:", scales = [1], cycles = 1 }
+factor = [{ name = "threads", path = "threads", levels = [1, 2] }]
+trials = { repeat = 1 }
+"""
+    study, _ = room.begin(room.of_text(text.encode(), "test"), tmp_path / "twice")
+    study.folder.mkdir()
+    for trial in study.trials:
+        study = study.with_trial(replace(trial, status="done", archive=f"trial-{trial.number}"))
+    room.store(study)
+    for _ in range(2):
+        add_blocks(study.folder, 2)
+    assert [trial.block for trial in room.load(study.folder).trials] == [1, 1, 2, 2, 3, 3]

@@ -74,9 +74,12 @@ def _counts(study: Study) -> str:
     return ", ".join(f"{count} {status}" for status, count in counts.most_common())
 
 
-def _extend(folder: Path, blocks: int) -> None:
+def add_blocks(folder: Path, blocks: int) -> None:
+    """Plans ``blocks`` more, unless trials are left: a second click, or another browser, adds none."""
     with claimed(folder):
-        store(extend(load(folder), {}, blocks))
+        study = load(folder)
+        if not study.counted("planned", "running"):
+            store(extend(study, {}, blocks))
 
 
 class _Matrix:
@@ -111,7 +114,7 @@ class _Matrix:
         try:
             studies.refuse_commands(await run.io_bound(again, self._folder), self._folder, trust=trust)
             if blocks:
-                await run.io_bound(_extend, self._folder, blocks)
+                await run.io_bound(add_blocks, self._folder, blocks)
             key = self._house.runs.begin_study(self._folder)
         except Untrusted as error:
             with self._wrong:
