@@ -67,6 +67,12 @@ impl Home {
         self.engine_with("")
     }
 
+    /// For clients that compete. Firebird's has no undo log, because of which it keeps changes of transactions that
+    /// were rolled back: see docs/firebird.md.
+    pub fn engine_of_rivals(&self) -> Box<dyn Engine> {
+        self.engine_with(if matches!(self, Self::Firebird(_)) { "auto_undo=off" } else { "" })
+    }
+
     /// With parameters of the URL.
     pub fn engine_with(&self, parameters: &str) -> Box<dyn Engine> {
         let url = match self {

@@ -19,10 +19,8 @@ const MOST: &str = "(SELECT most FROM (SELECT max(delta) AS most FROM history) h
 on!([postgres, innodb, myrocks, firebird, sqlite][tp1_and_its_parts_find_every_fault]);
 
 fn tp1_and_its_parts_find_every_fault(product: Product) {
-    // Without the undo log, because of which Firebird keeps changes of rolled back transactions: see docs/firebird.md.
-    let parameters = if product == Product::Firebird { "auto_undo=off" } else { "" };
     is_consistent_and_finds_every_fault(
-        product.home().engine_with(parameters),
+        product.home().engine_of_rivals(),
         match product {
             Product::Postgres => &["heap", "indexed", "hashed", "partitioned"],
             Product::InnoDb | Product::MyRocks => PARTITIONED,

@@ -56,13 +56,12 @@ fn tpcb_leaves_a_consistent_bank_and_finds_every_fault(product: Product) {
 }
 
 fn clients_that_compete_leave_a_consistent_bank(product: Product) {
-    // Without the undo log, because of which Firebird keeps changes of rolled back transactions: see docs/firebird.md.
-    let (homes, parameters) = match product {
-        Product::Firebird => (["Super", "SuperClassic", "Classic"].map(Home::firebird).into(), "auto_undo=off"),
-        _ => (vec![product.home()], ""),
+    let homes = match product {
+        Product::Firebird => ["Super", "SuperClassic", "Classic"].map(Home::firebird).into(),
+        _ => vec![product.home()],
     };
     for (home, first) in homes.into_iter().zip([true, false, false]) {
-        let engine: Arc<dyn Engine> = home.engine_with(parameters).into();
+        let engine: Arc<dyn Engine> = home.engine_of_rivals().into();
         for call in product.calls() {
             // Once of full size.
             let open = if first && *call == product.calls()[0] { open_with } else { open_few };

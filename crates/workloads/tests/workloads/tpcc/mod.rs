@@ -146,7 +146,7 @@ fn tpcc_is_consistent_and_finds_what_is_wrong(product: Product) {
 /// Clients that compete, with retry, leave a consistent database.
 fn competition_is_consistent(product: Product) {
     let (home, calls) = (product.home(), product.calls());
-    let engine: Arc<dyn Engine> = home.engine().into();
+    let engine: Arc<dyn Engine> = home.engine_of_rivals().into();
     let mut conn = build(&*engine, &*small(&*engine, calls[0], 1, &[]), Population::Bulk, 2);
     let mut all = Expected::default();
     for call in calls {
