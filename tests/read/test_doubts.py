@@ -72,6 +72,14 @@ def test_a_failed_check_is_severe_and_comes_first() -> None:
     assert "disk full" in found[1].message
 
 
+def test_a_failed_check_names_the_undo_log_where_something_was_rolled_back_by_it() -> None:
+    remedies = [
+        doubts(replace(RUN, undo_log=undo_log), [replace(SCALE, broken=("a (1)",), failed=failed)])[0].remedy
+        for undo_log, failed in [(True, 3), (True, 0), (False, 3)]
+    ]
+    assert ["--set auto_undo=off" in remedy for remedy in remedies] == [True, False, False]
+
+
 def test_nothing_measured_and_nothing_committed_are_void() -> None:
     nothing = {"committed": 0, "attempts": 0, "remote": 0, "remote_of": 0, "histogram_count": 0}
     assert codes(cycles=0, **nothing) == ["void"]

@@ -105,11 +105,17 @@ def check_failed(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """The database breaks a condition of the workload: its speed is worthless."""
     own = any(setting.name == "file" for setting in run.workload.settings)  # The conditions are the user's.
     if scale.broken:
+        remedy = "do not use the figures of this scale; look for lost updates, a defective disk or driver"
+        if run.undo_log and scale.failed:
+            remedy = (
+                "do not use the figures of this scale; Firebird is known to keep changes of transactions that were "
+                "rolled back, now and then: see whether it holds with --set auto_undo=off, and else look for lost "
+                "updates, a defective disk or driver"
+            )
         yield Doubt(
             "check-failed",
             "the database is wrong: " + "; ".join(scale.broken),
-            "do not use the figures of this scale; look for lost updates, a defective disk or driver"
-            + (", or a mistake in the condition itself" if own else ""),
+            remedy + (", or a mistake in the condition itself" if own else ""),
             scale.scale,
             severe=True,
         )

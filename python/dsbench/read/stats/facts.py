@@ -61,6 +61,8 @@ class RunFacts:
     """That of the frequency of the CPUs."""
     memory_limited: bool = False
     """Whether the memory of the server is limited on purpose."""
+    undo_log: bool = False
+    """Whether Firebird takes back what fails by its undo log, which leaves changes now and then."""
     ceiling_tps: float = np.nan
     """Rate of the same client against an engine that answers at once, as calibrated; nan when unknown."""
 

@@ -192,6 +192,9 @@ def _run_facts(run: RunRecord, load: Mapping[int, Measured], makers: Makers) -> 
         clock=run.item("operating system", "clock source"),
         governor=run.item("core", "frequency governor"),
         memory_limited="memory" in spec.limits,
+        undo_log=run.engine == "firebird"
+        and "auto_undo=off" not in spec.target.url
+        and spec.target.settings.get("auto_undo") != "off",
         ceiling_tps=run.ceiling_tps,
         unsafe=tuple(UnsafeSwitch(s.switch, str(s.value), s.meaning) for s in run.unsafe),
     )
