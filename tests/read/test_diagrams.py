@@ -411,5 +411,15 @@ def test_pictures_for_slides_have_the_width_that_was_asked_for(tmp_path: Path) -
         assert int.from_bytes(path.read_bytes()[16:20], "big") == 700, path.name
     finish.plot(archive, tmp_path / "edited", fresh=True)
     again = finish.for_slides(tmp_path / "edited", None, fresh=False, form=None, width=300)
-    assert "results-hero.png" not in {path.name for path in again}, "the folder holds no run"
-    assert len(again) == len(written) - 1
+    assert {path.name for path in again} == {path.name for path in written}, "the folder holds no run, but its pictures"
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_the_first_picture_of_the_report_is_drawn_to_another_folder_and_can_be_edited(tmp_path: Path, fresh: bool) -> None:
+    archive = Path(__file__).parents[1] / "data" / "archives" / "pg.zip"
+    written = finish.plot(archive, tmp_path, fresh=fresh)
+    assert {tmp_path / f"results-{name}.{suffix}" for name in ("hero", "rate") for suffix in ("svg", "pdf")} <= {*written}
+    source = tmp_path / "results-hero.vl.json"
+    source.write_text(source.read_text().replace("transactions per second", "of my machine"))
+    finish.plot(tmp_path, None, fresh=False)
+    assert "of my machine" in (tmp_path / "results-hero.svg").read_text()

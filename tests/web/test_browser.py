@@ -288,8 +288,8 @@ def test_diagrams_and_tables_are_taken_out_of_a_page_from_a_file(context: Any, t
         figure.locator("svg.marks").wait_for()
         figure.get_by_text("Save", exact=True).click()
         for name, suffix, head in (
-            ("PNG for slides", "-slide.png", b"\x89PNG"), ("PNG for a paper", ".png", b"\x89PNG"), ("SVG", ".svg", b"<svg"),
-            ("Vega-Lite", ".vl.json", b"{"),
+            ("PNG for slides", "-slide.png", b"\x89PNG"), ("PNG for a paper", ".png", b"\x89PNG"),
+            ("SVG, 17 cm", ".svg", b"<svg"), ("SVG, 8.5 cm, a column", "-column.svg", b"<svg"), ("Vega-Lite", ".vl.json", b"{"),
         ):  # fmt: skip
             with page.expect_download() as loaded:
                 figure.get_by_role("button", name=name).click()
@@ -298,20 +298,22 @@ def test_diagrams_and_tables_are_taken_out_of_a_page_from_a_file(context: Any, t
             assert content.startswith(head)
             if suffix.endswith(".png"):
                 assert int.from_bytes(content[16:20], "big") == (1920 if suffix == "-slide.png" else 2008)
-            if suffix == ".svg":
-                assert b' width="170mm" ' in content
+            if suffix.endswith(".svg"):
+                mm = 85 if suffix == "-column.svg" else 170
+                assert f' width="{mm}mm" '.encode() in content
                 across, = re.findall(rb'viewBox="0 0 (\d+)', content)  # fmt: skip
-                assert 630 <= int(across) <= 650, "words keep their size"
-        figure.get_by_role("button", name="PDF").click()
-        page.wait_for_function("window.printed")
-        assert page.evaluate("window.printed") == named
-        printed = page.pdf(prefer_css_page_size=True)
-        assert printed.count(b"/Type /Page\n") == 1, "the diagram alone"
-        across, = re.findall(rb"/MediaBox \[0 0 ([\d.]+)", printed)  # fmt: skip
-        assert float(across) * 25.4 / 72 == pytest.approx(170, abs=0.5)
-        page.evaluate("window.printed = ''; dispatchEvent(new Event('afterprint'))")
-        assert page.locator("#sheet").count() == 0
-        assert page.title() == title
+                assert 0.98 < int(across) / mm * 170 / 640 < 1.1, "words keep their size"
+        for size, end, mm in (("17 cm", "", 170), ("8.5 cm", "-column", 85)):
+            figure.get_by_role("button", name=f"PDF, {size}").click()
+            page.wait_for_function("window.printed")
+            assert page.evaluate("window.printed") == named + end
+            printed = page.pdf(prefer_css_page_size=True)
+            assert printed.count(b"/Type /Page\n") == 1, "the diagram alone"
+            across, = re.findall(rb"/MediaBox \[0 0 ([\d.]+)", printed)  # fmt: skip
+            assert float(across) * 25.4 / 72 == pytest.approx(mm, abs=0.5)
+            page.evaluate("window.printed = ''; dispatchEvent(new Event('afterprint'))")
+            assert page.locator("#sheet").count() == 0
+            assert page.title() == title
     page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => { window.took = text; }}})")
     page.goto(page.url + "#results")
     page.locator("#results").get_by_role("button", name="Copy as Markdown").click()

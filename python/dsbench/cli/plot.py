@@ -48,8 +48,8 @@ def command(
     ] = None,
     kind: Annotated[
         Kind,
-        typer.Option("--format", help="pictures, or svg or pdf: both SVG and PDF; png: with the picture that the "
-                     "report begins with; gnuplot: .gp and .dat of each diagram that is one plot."),
+        typer.Option("--format", help="pictures, or svg or pdf: both SVG and PDF; png; gnuplot: .gp and .dat of each "
+                     "diagram that is one plot. With --out, and as png, with the picture that the report begins with."),
     ] = Kind.PICTURES,
     width: Annotated[
         int, typer.Option(min=100, max=10_000, help="Of --format png, in pixels: 1920 fills a slide, 2008 are 17 cm of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -120,14 +121,16 @@ def plot(path: Path, out: Path | None, *, fresh: bool, form: Form | None = None)
     archive = Archive(path) if not fresh and out is None and _edited(path) else Archive.open(path)
     if out is not None:
         try_out(out)
+    if out is not None and not fresh:
+        _copy_specs(archive, out)
     if not fresh:
-        if out is not None:
-            _copy_specs(archive, out)
         return render.replot(folder)
     if out is None and form is None and archive.run.status != "running" and not archive.sealed:
         with claimed(path):
             return _sealed(path)
     files = render.diagrams(evaluate(archive), archive.run, form)
+    if out is not None:
+        files |= render.files(_first(archive, _PRINTED))
     writer = Writer(folder)
     return [writer.text(name, content) for name, content in sorted(files.items())]
 
@@ -144,14 +147,20 @@ def for_slides(path: Path, out: Path | None, *, fresh: bool, form: Form | None, 
     """Writes the diagrams as PNG, ``width`` pixels wide, and the one that the report begins with; gives the files."""
     drawn = _drawn(path, out, fresh=fresh, form=form)
     if _holds_run(path):
-        archive = Archive.open(path)
-        picture = hero(evaluate(archive), archive.run)
-        drawn = {**({"hero": {**picture, "width": _HERO_WIDTH}} if picture else {}), **drawn}
+        drawn = _first(Archive.open(path), _SLIDE) | drawn
     writer = Writer(out or path)
     return [writer.text(f"results-{name}.png", render.png(spec, width)) for name, spec in drawn.items()]
 
 
-_HERO_WIDTH: Final = 960
+_SLIDE: Final = 960
+_PRINTED: Final = 540
+"""Pixels, as wide as the other diagrams are."""
+
+
+def _first(archive: Archive, width: int) -> dict[str, Spec]:
+    """The picture that the report begins with, by its name."""
+    picture = hero(evaluate(archive), archive.run)
+    return {"hero": {**picture, "width": width}} if picture else {}
 
 
 def _holds_run(path: Path) -> bool:
@@ -187,9 +196,14 @@ def _edited(path: Path) -> bool:
 
 def _copy_specs(archive: Archive, out: Path) -> None:
     writer = Writer(out)
-    for name in archive.names():
-        if name.startswith("results-") and name.endswith(".vl.json") and "/" not in name:
-            writer.text(name, archive.read(name))
+    kept = [name for name in archive.names() if re.fullmatch(r"results-[^/]*\.vl\.json", name)]
+    for name in kept:
+        writer.text(name, archive.read(name))
+    if not kept:
+        for name, spec in diagrams.specs(evaluate(archive), archive.run).items():
+            writer.text(f"results-{name}.vl.json", render.source(spec))
+    for name, spec in _first(archive, _PRINTED).items():
+        writer.text(f"results-{name}.vl.json", render.source(spec))
 
 
 def _shown(

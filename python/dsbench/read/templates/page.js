@@ -119,9 +119,22 @@
   const fitted = (spec, width) => {
     if (spec.width !== "container" || width === 0) return spec;
     titled(spec, width);
-    if (width > NARROW) return spec;
-    for (const {axis} of units(spec).map((unit) => unit.encoding?.y ?? {})) {
-      if (axis?.labelLimit > 0.4 * width) axis.labelLimit = 0.4 * width;
+    return width > NARROW ? spec : narrowed(spec, width);
+  };
+  const stack = (part) => {
+    if (part.hconcat) {
+      part.vconcat = part.hconcat;
+      delete part.hconcat;
+    }
+    part.vconcat?.forEach(stack);
+  };
+  const narrowed = (spec, width) => {
+    stack(spec);
+    for (const {encoding} of units(spec)) {
+      if (encoding?.y?.axis?.labelLimit > 0.4 * width) encoding.y.axis.labelLimit = 0.4 * width;
+      for (const {legend} of Object.values(encoding ?? {})) {
+        if (legend?.columns > 1) Object.assign(legend, legend.labelLimit ? {columns: 1, labelLimit: 0.8 * width} : {columns: 2});
+      }
     }
     return {...spec, config: {...spec.config, legend: {...spec.config?.legend, orient: "bottom"}}};
   };
@@ -142,6 +155,7 @@
     const area = make("div", {className: "aside"});
     titled(spec, width);
     if (spec.width === "container") spec.width = width;
+    if (width <= NARROW) spec = narrowed(spec, width);
     const own = plots(spec).map((one) => [one, one.width]);
     const lay = async (factor) => {
       for (const [one, natural] of own) one.width = natural * factor;
@@ -165,13 +179,14 @@
     download(name, address);
     setTimeout(() => URL.revokeObjectURL(address), 1000);
   };
-  const PAPER = 640, SLIDE = 960;  // Widths of the layout in pixels: 17 cm of a paper, half of a slide.
-  const PRINTED = 170;  // Millimetres.
-  const tall = ({across, down}) => (PRINTED * down / across).toFixed(2);
-  const measured = (found) => found.svg.replace(/ width="[\d.]+" height="[\d.]+"/, ` width="${PRINTED}mm" height="${tall(found)}mm"`);
-  const printAlone = (name, found) => {
-    const sheet = make("div", {id: "sheet", innerHTML: measured(found)}), title = document.title;
-    const style = make("style", {textContent: `@page { size: ${PRINTED}mm ${tall(found)}mm; margin: 0; }`});
+  const SLIDE = 960, PAPER = 640;  // Widths of the layout in pixels: half of a slide, 17 cm of a paper.
+  const printed = async (spec, mm) => {
+    const {svg, across, down} = await laidOut(spec, PAPER * mm / 170), tall = (mm * down / across).toFixed(2);
+    return {mm, tall, svg: svg.replace(/ width="[\d.]+" height="[\d.]+"/, ` width="${mm}mm" height="${tall}mm"`)};
+  };
+  const printAlone = (name, {mm, tall, svg}) => {
+    const sheet = make("div", {id: "sheet", innerHTML: svg}), title = document.title;
+    const style = make("style", {textContent: `@page { size: ${mm}mm ${tall}mm; margin: 0; }`});
     document.body.append(sheet, style);
     document.title = name;  // Which is what a browser calls the file.
     root.classList.add("alone");
@@ -186,8 +201,10 @@
   const FORMS = {
     "PNG for slides, 1920 pixels": async (name, spec) => download(`${name}-slide.png`, await (await laidOut(spec, SLIDE)).png(1920)),
     "PNG for a paper, 17 cm at 300 dpi": async (name, spec) => download(`${name}.png`, await (await laidOut(spec, PAPER)).png(2008)),
-    "SVG, 17 cm": async (name, spec) => downloadText(`${name}.svg`, measured(await laidOut(spec, PAPER)), "image/svg+xml"),
-    "PDF, 17 cm, by the print dialog": async (name, spec) => printAlone(name, await laidOut(spec, PAPER)),
+    ...Object.fromEntries([["17 cm", 170, ""], ["8.5 cm, a column", 85, "-column"]].flatMap(([size, mm, end]) => [
+      [`SVG, ${size}`, async (name, spec) => downloadText(`${name}${end}.svg`, (await printed(spec, mm)).svg, "image/svg+xml")],
+      [`PDF, ${size}, by the print dialog`, async (name, spec) => printAlone(name + end, await printed(spec, mm))],
+    ])),
     "Vega-Lite source": async (name, spec) => downloadText(`${name}.vl.json`, JSON.stringify(spec, null, 1), "application/json"),
   };
   // A file is named by what the page is about: an archive, a study, what is compared.
