@@ -58,7 +58,7 @@ def index_table(draws: int) -> Table:
     for kind in (*kinds, *(Cycles(0.05, alike=alike) for alike in (0.5, 0.9))):
         found = simulated.indexed(kind, max(draws // 2, 1))
         rows.append((*kind.words, f"{found.cycles:.0f}", _percent(found.precise), _percent(found.holds)))
-    return ("cycles scatter by", "checkpoint in", "cycles of all 13 scales", "known within 3 %", "holds"), rows
+    return ("cycles scatter by", "checkpoint in", "cycles of all 13 scales", "known within 3%", "holds"), rows
 
 
 def drift_table(draws: int) -> Table:
@@ -70,7 +70,7 @@ def drift_table(draws: int) -> Table:
         rows.append(("none", f"{where}, ±30%", *map(_percent, found)))
     for length in (30, 60, 300):
         at = np.linspace(0, 1, length)
-        for words, course in (("falls by 26 %", 1.15 - 0.3 * at), ("warms up from half", 1 - 0.5 * np.exp(-4 * at))):
+        for words, course in (("falls by 26%", 1.15 - 0.3 * at), ("warms up from half", 1 - 0.5 * np.exp(-4 * at))):
             found = (simulated.drifting(alike, 0.05, length, draws, course=course) for alike in _ALIKE)
             rows.append((words, f"in a cycle of {length} s, ±5%", *map(_percent, found)))
     return ("drift", "seconds", *(f"r = {alike}" for alike in _ALIKE)), rows
@@ -110,7 +110,7 @@ def compare_table(draws: int) -> Table:
         words = f"{columns} columns that do the same, {runs} {'run' if runs == 1 else 'runs'} of each"
         rows.append((words, "some one differs", f"{simulated.differing(columns, runs, draws):.1%}"))
     for a, b in ((2, 2), (3, 3), (5, 5), (10, 3), (3, 10)):
-        words = f"{a} runs that scatter by 2 %, {b} by 10 %"
+        words = f"{a} runs that scatter by 2%, {b} by 10%"
         rows.append((words, "the interval holds the truth", f"{simulated.holding((a, b), draws):.1%}"))
     return ("columns", "", "share"), rows
 
@@ -122,7 +122,7 @@ def trend_table(draws: int) -> Table:
 
 
 def _percent(share: float) -> str:
-    return "" if np.isnan(share) else f"{100 * share:.1f} %"
+    return "" if np.isnan(share) else f"{100 * share:.1f}%"
 
 
 TABLES: Final[Mapping[str, Callable[[int], Table]]] = {

@@ -262,7 +262,7 @@ def test_rounds_of_trials_tell_what_each_choice_left_out(monkeypatch: pytest.Mon
     lines = trials.lines_of(found)
     assert lines[2] == "| 1 | 2 | 101 | 110 | follow | 80 | 100 |"
     assert lines[-2] == "follow reached more in 1 of 2; the trials chose it in 2, and the better placement in 1."
-    # Left out by following: 0 and 10 %; by staying free: 20 % and 0.
+    # Left out by following: 0 and 10%; by staying free: 20% and 0.
     assert lines[-1].endswith("leave out 5.0% in the mean, always free 10.0%, always follow 5.0%.")
     with pytest.raises(BenchError, match="it has no server"):
         trials.watch(lambda _placement: Tried(()), 1, lambda _one: None)

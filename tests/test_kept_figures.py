@@ -110,7 +110,9 @@ def shown(archive: Path) -> Any:
 
 def written(archive: Path) -> tuple[str, Any]:
     """The texts of an archive, and what its page and its diagrams consist of: ``plot --fresh`` makes those of a folder."""
-    ways = [word.removeprefix("--by=") for word in surface()["commands"]["dsbench show"] if word.startswith("--by=")]
+    show: Any = typer.main.get_command(cli.app)
+    (_, words), *_ = _commands("dsbench show", show.commands["show"])
+    ways = [word.removeprefix("--by=") for word in words if word.startswith("--by=")]
     texts = {f"show --by {way}": called("show", archive, "--by", way) for way in ways}
     with tempfile.TemporaryDirectory() as name, _undrawn():
         with zipfile.ZipFile(archive) as pack:

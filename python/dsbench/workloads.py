@@ -35,7 +35,7 @@ class Kind:
     least_share: float | None = None
     """Share (0-1) that it must have in the mix."""
     limit_s: float | None = None
-    """Seconds that 90 % of its response times must not exceed."""
+    """Seconds that 90% of its response times must not exceed."""
     keying_s: float | None = None
     """Seconds to key its inputs in."""
     mean_think_s: float | None = None

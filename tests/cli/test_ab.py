@@ -99,7 +99,7 @@ def test_what_is_compared_by_differences_and_less_of_which_is_better() -> None:
     assert slower.sentence().startswith("slower: B has 2.00")
     assert versus_of("p99", "ms", 200, 100).ratio.verdict is Verdict.FASTER
     hits = versus_of("hit-ratio", "%", 50, 80)
-    assert hits.sentence().startswith("better: hit-ratio of B minus that of A is +30 % [")
+    assert hits.sentence().startswith("better: hit-ratio of B minus that of A is +30% [")
     found = hits.document()
     assert found["change"]["value"] == pytest.approx(30, abs=0.1)
     assert found["blocks"][0]["change"] == pytest.approx(30)
@@ -107,7 +107,7 @@ def test_what_is_compared_by_differences_and_less_of_which_is_better() -> None:
     assert "B - A" in hits.text()
     assert versus_of("failures", "%", 0, 5).sentence().startswith("worse: ")
     alike = versus_of("failures", "%", 1, 1)
-    assert alike.sentence().startswith("no difference of more than 0 %: failures of B minus")
+    assert alike.sentence().startswith("no difference of more than 0%: failures of B minus")
 
 
 def block(*rates: float) -> Block:

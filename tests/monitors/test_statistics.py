@@ -80,7 +80,7 @@ DSBENCH_MARK (128)
 
 
 def test_gstat_is_read_by_table_and_index() -> None:
-    """Ten pages between 60 and 80 % and thirty between 80 and 100 %: 85 % on average."""
+    """Ten pages between 60 and 80% and thirty between 80 and 100%: 85% on average."""
     found = {(of, name): value for of, name, _, value in parse_gstat(GSTAT)}
     assert found == {
         ("ACCOUNT", "records"): 100_000, ("ACCOUNT", "versions"): 12, ("ACCOUNT", "max_versions"): 3,

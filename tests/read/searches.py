@@ -27,7 +27,7 @@ Times = Callable[[Floats, np.random.Generator], Floats]
 
 @dataclass(frozen=True)
 class Server:
-    """A queue, and the rate at which 1 % take longer than ``limit_s``."""
+    """A queue, and the rate at which 1% take longer than ``limit_s``."""
 
     times: Times
     limit_s: float
@@ -144,7 +144,7 @@ SERVERS = {
     "M/M/4, 20 ms, p99=160ms": Server(_several(0.02, 4), 0.16, _crossing(lambda rate: _late(rate, 0.02, 4, 0.16), 200)),
     "M/M/1, 2 ms, still for 150 ms of 10 s, p99=100ms": Server(_stalling(0.002, 10.0, 0.15), 0.1, 213.9),
     "M/M/1, 1 ms, still for 150 ms every 30 s, both at random, p99=50ms": Server(_standing(0.001, 30.0, 0.15), 0.05, 622.0),
-    "M/M/1, 1 ms, another speed every 10 s, by 5 %, p99=50ms": Server(_changing(0.001, 0.05, 10.0), 0.05, 857.0),
+    "M/M/1, 1 ms, another speed every 10 s, by 5%, p99=50ms": Server(_changing(0.001, 0.05, 10.0), 0.05, 857.0),
 }
 
 
@@ -170,7 +170,7 @@ def searched(server: Server, random: np.random.Generator) -> tuple[Capacity, flo
 
 def main(searches: int) -> None:
     """Prints a row for each server."""
-    print("| server | capacity, 1/s | within 5 % | in the interval | reach | seconds, mean and most |")
+    print("| server | capacity, 1/s | within 5% | in the interval | reach | seconds, mean and most |")
     print("|---|--:|--:|--:|--:|--:|")
     for name, server in SERVERS.items():
         random = np.random.default_rng(20261126)

@@ -87,8 +87,8 @@ def test_four_figures_are_those_of_the_tables() -> None:
     assert top is not None
     curve = evaluation.frequency[top.scale]
     shown = {tile.name: tile for tile in tiles(evaluation, run)}
-    assert list(shown) == ["Highest rate", "99 % take at most", "Index DSI", "Failed attempts", "Can it be trusted?"]
-    value, unit = shown["99 % take at most"].value.split()
+    assert list(shown) == ["Highest rate", "99% take at most", "Index DSI", "Failed attempts", "Can it be trusted?"]
+    value, unit = shown["99% take at most"].value.split()
     assert float(value) * {"µs": 1e3, "ms": 1e6, "s": 1e9}[unit] == pytest.approx(curve.told(0.99), rel=0.005)
     assert float(shown["Highest rate"].value.removesuffix(" tps").replace(",", "")) == pytest.approx(top.value, rel=5e-4)
 
@@ -124,8 +124,8 @@ def test_a_search_tells_the_time_of_its_last_cycles_as_theirs() -> None:
         capacity = Capacity(950.0, 900.0, 1000.0, 10.0, 1.0, 4, 50.0)
         load = Load(tuple(steps), Objective("p99=20ms", 0.01, 20_000_000), capacity)
         shown = {tile.name: tile for tile in tiles(evaluation.replace(load={top.scale: load}), sample.run())}
-        assert "99 % take at most" not in shown
-        return shown["99 % in the last cycles"].note
+        assert "99% take at most" not in shown
+        return shown["99% in the last cycles"].note
 
     assert time(True, False, False).startswith("at 1,000/s · 2 of 3 miss it · median")
     assert time(True, True, True).startswith("at 1,000/s · all 3 keep it · median")

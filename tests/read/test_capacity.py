@@ -209,7 +209,7 @@ def test_starts_that_were_never_made_fall_to_all_kinds_by_their_shares() -> None
 
 def test_an_objective_in_words() -> None:
     words = [one.words for one in objectives("p99=20ms,new_order.p90=5s,failed=0.1%,p99.9=250us")]
-    assert words == ["99 % below 20 ms", "90 % of new_order below 5 s", "at most 0.1 % failed", "99.9 % below 250 µs"]
+    assert words == ["99% below 20 ms", "90% of new_order below 5 s", "at most 0.1% failed", "99.9% below 250 µs"]
 
 
 def test_an_open_end_is_infinite() -> None:

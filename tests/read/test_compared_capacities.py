@@ -31,7 +31,7 @@ LAST = 900.0
 def searched(
     folder: Path, label: str, capacities: dict[int, float], slope: float = 30.0, *, short: bool = False, still: int = 0
 ) -> Path:
-    """An archive of searches whose shares of misses lie around a line, which passes 1 % at the capacity; in cycle
+    """An archive of searches whose shares of misses lie around a line, which passes 1% at the capacity; in cycle
     number ``still`` dsbench stood still for a second."""
     rows: dict[str, list[dict[str, Any]]] = {"cycles": [], "groups": [], "buckets": []}
     for scale, capacity in capacities.items():
@@ -56,13 +56,13 @@ def test_the_capacities_of_two_searches_are_compared(tmp_path: Path) -> None:
     found = answer(comparison)
     sentence = (
         r"B has 1\.(19|20|21) times the capacity of A \(1\.[01]\d to 1\.[234]\d\) at scale 1: 1,(19|20|21)0 tps "
-        r"\(1,[01]\d0 to 1,2\d0\) against (99\d|1,0[01]0) tps \([89]\d\d to 1,0\d0\), with 99 % below 20 ms\."
+        r"\(1,[01]\d0 to 1,2\d0\) against (99\d|1,0[01]0) tps \([89]\d\d to 1,0\d0\), with 99% below 20 ms\."
     )
     assert re.fullmatch(sentence, found.sentence), found.sentence
     assert "of one search each" in found.about
     text = shown.text(comparison)
     assert "relative capacities" in text
-    assert "highest rate with 99 % below 20 ms, tps" in text
+    assert "highest rate with 99% below 20 ms, tps" in text
     side = shown.document(comparison)["sections"][0]["archives"][1]["scales"]["1"]
     assert side["capacity_tps"] == pytest.approx(1200, rel=0.015)
     assert side["capacity"]["low"] < 1200 < side["capacity"]["high"]
@@ -135,7 +135,7 @@ def test_quotients_have_the_intervals_of_both() -> None:
 
 
 def test_of_three_each_interval_is_wider_so_that_all_hold_together() -> None:
-    """At 97.5 % in place of 95 %: 2.2414 / 1.9600 = 1.1436 times as wide in the logarithm."""
+    """At 97.5% in place of 95%: 2.2414 / 1.9600 = 1.1436 times as wide in the logarithm."""
     under, over = Interval(100, 80, 125, 0.95), Interval(200, 160, 250, 0.95)
     *_, found = compare_known([[{1: under}], [{1: over}], [{1: over}]])
     assert found.relative[1].low == pytest.approx(2 * np.exp(-0.31558 * 1.14360), rel=1e-4)

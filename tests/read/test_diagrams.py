@@ -101,7 +101,7 @@ def test_rate_holds_median_mean_and_range(tpcb: Evaluation) -> None:
     assert mean - low == pytest.approx(stddev, rel=1e-4)
     assert high - mean == pytest.approx(stddev, rel=1e-4)
     assert spec["title"]["text"] == "PostgreSQL 15.18, TPC-B-like: DSI 6.52 (6.45 to 6.58)"
-    assert "DSI over scales 1-10000; 95 % interval" in spec["title"]["subtitle"]
+    assert "DSI over scales 1-10000; 95% interval" in spec["title"]["subtitle"]
     assert "NOT DURABLE: fsync off" in spec["title"]["subtitle"]
 
 
@@ -190,7 +190,7 @@ def test_freq_is_log_log_with_the_levels_as_lines(tpcb: Evaluation) -> None:
     assert (y["scale"]["type"], y["scale"]["domain"][1]) == ("log", 1)
     assert min(column(spec, "curves", "longer")) > 0
     assert max(column(spec, "curves", "longer")) == 1
-    assert sorted(column(spec, "levels", "label")) == ["50 %", "68 %", "87 %", "95 %", "99 %", "99.7 %"]
+    assert sorted(column(spec, "levels", "label")) == ["50%", "68%", "87%", "95%", "99%", "99.7%"]
     assert sorted(column(spec, "levels", "share")) == pytest.approx([1 - q for q in reversed(sample.LEVELS)])
     assert "strokeDash" not in spec["layer"][-1]["encoding"]
 
@@ -232,17 +232,17 @@ def test_curve_is_thinned_but_exact_at_its_tail(size: int) -> None:
 
 def test_conf_holds_the_rates_at_the_levels(tpcb: Evaluation) -> None:
     spec = conf(tpcb, REMOTE) or {}
-    at_95 = {row["scale"]: row["rate"] for row in spec["datasets"]["levels"] if row["level"] == "95 %"}
+    at_95 = {row["scale"]: row["rate"] for row in spec["datasets"]["levels"] if row["level"] == "95%"}
     assert at_95 == {r.scale: pytest.approx(r.rates_at[0.95], rel=1e-6) for r in tpcb.scales}
     assert axis(spec, "y", "rate")["scale"]["type"] == "log"
-    assert channels(spec, "color")[0]["sort"] == ["50 %", "68 %", "87 %", "95 %", "99 %", "99.7 %"]
+    assert channels(spec, "color")[0]["sort"] == ["50%", "68%", "87%", "95%", "99%", "99.7%"]
     assert any("not confidence intervals" in line for line in spec["title"]["subtitle"])
 
 
 def test_levels_of_the_run_name_the_curves(tpcb: Evaluation) -> None:
     first = replace(tpcb.scales[0], rates_at=dict.fromkeys((0.1, 0.9999), 5.0))
     other = replace(tpcb, levels=(0.1, 0.9999), scales=(first,))
-    assert column(conf(other, REMOTE) or {}, "levels", "level") == ["10 %", "99.99 %"]
+    assert column(conf(other, REMOTE) or {}, "levels", "level") == ["10%", "99.99%"]
 
 
 def _missing(found: Evaluation) -> Evaluation:

@@ -179,7 +179,7 @@ def test_results_have_all_23_columns_and_mark_void_scales(text: str, tpcb: Evalu
     )
     assert sum(a.get("scope") == "col" for a in part.named("th")) == 23
     assert len(part.named("td")) == 22 * len(tpcb.scales)
-    assert "rate at 99.7 % [tps]" in part.text
+    assert "rate at 99.7% [tps]" in part.text
     assert [a.get("class") for a in part.named("tr")].count("void") == 1
     assert "5 VOID" in " ".join(part.text.split())
 
@@ -254,7 +254,7 @@ def test_browser_draws_all_diagrams_and_the_first_course(tmp_path: Path, text: s
     # The picture of the first screen, and those of the tab Rate that no fold hides.
     assert len(re.findall(r'<svg[^>]*class="marks"', dom)) == 6
     assert "cannot be drawn here" not in dom.partition("<script")[0]
-    for words in ("effective_cache_size 13 GB", "check failed", "pavonis", "99.7 %"):
+    for words in ("effective_cache_size 13 GB", "check failed", "pavonis", "99.7%"):
         assert re.search(rf"<text[^>]*>{re.escape(words)}</text>", dom)
     assert shown_tabs(dom) == ["Rate"]
 

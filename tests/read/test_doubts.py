@@ -57,7 +57,7 @@ def test_each_fact_raises_its_doubt_and_no_other(change: dict[str, Any], code: s
         {"client_cpus": float("nan"), "outside_share": float("nan")},
         {"remote": 14_100},
         {"remote": 15_900},
-        {"remote": 10, "remote_of": 100},  # 10 % of a hundred is chance: 3 sigma are 10.7 %
+        {"remote": 10, "remote_of": 100},  # 10% of a hundred is chance: 3 sigma are 10.7%
         {"remote": 0, "scale": 1},
     ],
 )
@@ -166,7 +166,7 @@ def test_only_a_drift_that_was_judged_is_a_doubt() -> None:
 
 def test_remote_share_is_asked_where_the_workload_has_one() -> None:
     (found,) = doubts(RUN, [replace(SCALE, remote=0)])
-    assert found.message == "0.0% of the transactions changed another branch's account, TPC-B asks for 14-16 %"
+    assert found.message == "0.0% of the transactions changed another branch's account, TPC-B asks for 14-16%"
     assert found.remedy.startswith("do not call the figures TPC-B-like; when one branch fails")
     assert codes(replace(RUN, workload=find("select")), remote=0) == []
 
@@ -197,7 +197,7 @@ def test_a_rate_near_the_clients_ceiling_is_the_clients() -> None:
     assert "83%" in found.message
 
 
-@pytest.mark.parametrize(("count", "named"), [(499, "99 %, 99.7 %"), (99, "95 %, 99 %, 99.7 %"), (6, "50 %, 95 %, 99 %, 99.7 %")])
+@pytest.mark.parametrize(("count", "named"), [(499, "99%, 99.7%"), (99, "95%, 99%, 99.7%"), (6, "50%, 95%, 99%, 99.7%")])
 def test_quantiles_of_few_transactions_are_told_to_be_unknown(count: int, named: str) -> None:
     (found,) = [d for d in doubts(RUN, [replace(SCALE, histogram_count=count)]) if d.code == "few-transactions"]
     assert f"how long {named} of them take" in found.message

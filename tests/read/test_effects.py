@@ -19,7 +19,7 @@ def of(design: list[tuple[int, ...]], repeat: int, ln_rate: Floats, references: 
 
 
 def test_shares_are_those_of_the_published_example() -> None:
-    # Jain (1991), section 17.1: memory and cache of a workstation; 15, 45, 25, 75 MIPS share as 76, 19 and 5 %.
+    # Jain (1991), section 17.1: memory and cache of a workstation; 15, 45, 25, 75 MIPS share as 76, 19 and 5%.
     found = of([(0, 0), (1, 0), (0, 1), (1, 1)], 1, np.array([1.5, 4.5, 2.5, 7.5]))
     assert [round(one.share, 2) for one in found.shares] == [0.76, 0.19, 0.0, 0.05]
 
@@ -34,7 +34,7 @@ def test_two_levels_in_blocks_are_a_paired_t_test() -> None:
 
 
 def test_effects_are_averaged_over_the_other_factor_and_what_both_do_together_stands_apart() -> None:
-    # 1 does 2 times as much, b 3 times, both together 4 times more than that; blocks differ by 10 and 20 %.
+    # 1 does 2 times as much, b 3 times, both together 4 times more than that; blocks differ by 10 and 20%.
     design = full([2, 2])
     one = np.log([100, 300, 200, 2400])
     found = of(design, 3, np.concatenate([one, one + 0.1, one + 0.2]))

@@ -1,4 +1,4 @@
-"""The columns of a stage against values computed by hand; the rule of 95 %; the published buckets."""
+"""The columns of a stage against values computed by hand; the rule of 95%; the published buckets."""
 
 from __future__ import annotations
 

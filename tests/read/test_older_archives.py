@@ -53,7 +53,7 @@ def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
 def in_words_of_today(text: str) -> str:
     for before, now in WORDS.items():
         text = re.sub(rf"\b{before}\b", now, text)
-    return text
+    return re.sub(r"(\d) %", r"\1%", text)
 
 
 def test_runs_of_versions_that_knew_no_placement_ran_freely() -> None:

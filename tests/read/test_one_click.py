@@ -17,7 +17,7 @@ STORED = ROOT / "tests/data/published/pg-serializable.zip"
 
 FIGURES = {
     "highest rate": ("", ".tiles p:has-text('Highest rate') strong"),
-    "99th percentile": ("", ".tiles p:has-text('99 % take at most') strong"),
+    "99th percentile": ("", ".tiles p:has-text('99% take at most') strong"),
     "index": ("", ".tiles p:has-text('Index DSI') strong"),
     "whether to trust them": ("", ".tiles p:has-text('Can it be trusted?') strong"),
     "size of the database": ("", "header h1"),

@@ -34,7 +34,7 @@ def stopped(rates: Floats, wanted: float) -> Floats:
 
 def test_ranks_are_those_of_the_tables() -> None:
     """Conover, Practical Nonparametric Statistics, table A3: 2 P(B < r) for B of n and 1/2."""
-    # 2/64 = 3.1 %; 2 * 11/1024 = 2.1 %; 2 * 576/32768 = 3.5 %; 2 * 21700/2^20 = 4.1 % is more than 4 %.
+    # 2/64 = 3.1%; 2 * 11/1024 = 2.1%; 2 * 576/32768 = 3.5%; 2 * 21700/2^20 = 4.1% is more than 4%.
     assert [rank(n, 0.96) for n in (5, 6, 10, 15, 20)] == [0, 1, 2, 4, 5]
     assert [rank(n, 0.95) for n in (5, 6, 10, 15, 20)] == [0, 1, 2, 4, 6]
     assert [rank(n, 0.9) for n in (5, 8, 15, 25)] == [1, 2, 4, 8]

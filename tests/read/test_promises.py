@@ -29,7 +29,7 @@ def test_it_holds_at_other_widths_and_with_checkpoints(wanted: float, hit: float
 
 
 def test_runs_that_may_not_make_enough_cycles_seldom_call_themselves_precise() -> None:
-    """Of 40 cycles that scatter by 6 % the median is known within 3 %, not 2."""
+    """Of 40 cycles that scatter by 6% the median is known within 3%, not 2."""
     found = stopped(Cycles(0.06), 0.02, 300)
     assert found.holds >= 0.93
     assert found.precise < 0.3
@@ -69,14 +69,14 @@ def test_a_drift_is_found_among_seconds_that_are_alike() -> None:
 
 def test_a_peak_is_told_where_there_is_one() -> None:
     for noise in (0.03, 0.1):
-        assert peaked(0.1, 0.0, noise, 60)[0] <= 0.1, "5 % of many, with room for chance"
+        assert peaked(0.1, 0.0, noise, 60)[0] <= 0.1, "5% of many, with room for chance"
     told, holds = peaked(0.05, 0.002, 0.03, 60)
     assert told >= 0.95
     assert holds >= 0.9
 
 
 def test_the_rate_of_the_best_number_of_threads_is_not_too_high() -> None:
-    """Rates that scatter by 10 %, of numbers of threads that are nearly as good as each other."""
+    """Rates that scatter by 10%, of numbers of threads that are nearly as good as each other."""
     random, off, chosen_by = np.random.default_rng(1), [], []
     numbers = (1, 2, 3, 4, 6, 8, 12, 16)
     for _ in range(150):

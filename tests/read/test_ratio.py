@@ -54,7 +54,7 @@ def test_a_drift_that_goes_straight_on_is_no_difference() -> None:
 
 
 DISTURBED = {
-    "the first run of a block is 5 % slower": lambda _at: np.tile([0.95, 1, 1, 1], (MOST, 1)),
+    "the first run of a block is 5% slower": lambda _at: np.tile([0.95, 1, 1, 1], (MOST, 1)),
     "a period of a block": lambda at: np.exp(0.05 * np.sin(2 * np.pi * (np.arange(4 * MOST) / 4 + at))).reshape(MOST, 4),
     "a period of two blocks": lambda at: np.exp(0.05 * np.sin(2 * np.pi * (np.arange(4 * MOST) / 8 + at))).reshape(MOST, 4),
 }

@@ -38,11 +38,11 @@ def test_a_ceiling_that_was_not_measured_judges_nothing() -> None:
 
 def test_what_the_run_noticed_is_told_once() -> None:
     lost = Doubt("uncounted", "node b was lost in cycle 5", "", 1)
-    slow = Doubt("failures", "5 % of the attempts failed", "", 1)
+    slow = Doubt("failures", "5% of the attempts failed", "", 1)
     one = sample.evaluation(scales=(1,))
     parts = {Series("load", n): one.replace(doubts=(lost, slow), threads=n) for n in (2, 4)}
     assert [doubt.message for doubt in of_all_series(parts, [lost])] == [
-        "node b was lost in cycle 5", "2 threads: 5 % of the attempts failed", "4 threads: 5 % of the attempts failed",
+        "node b was lost in cycle 5", "2 threads: 5% of the attempts failed", "4 threads: 5% of the attempts failed",
     ]  # fmt: skip
 
 

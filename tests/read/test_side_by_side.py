@@ -226,7 +226,7 @@ def test_repeated_runs_are_one_side_and_give_a_verdict(tmp_path: Path) -> None:
     found = read([*runs("before", 100, 104), *runs("after", 201, 209), *runs("same", 102, 99)])
     assert found.labels == ("before (2 runs)", "after (2 runs)", "same (2 runs)")
     text = shown.text(found)
-    assert "95 % intervals by the spread between runs of the same settings (2 + 2 + 2 runs)" in text
+    assert "95% intervals by the spread between runs of the same settings (2 + 2 + 2 runs)" in text
     assert "B  faster: 2.01 times the rate of A [1.6" in text
     assert "C  no difference shown: 0.99 times the rate of A [0.8" in text
     once = read([runs("x", 100)[0], runs("y", 200)[0]])
@@ -280,7 +280,7 @@ def test_the_files_are_whole_and_load_nothing(three: Comparison) -> None:
     assert "PostgreSQL 15.18, fsync off" in svg
     page = files["comparison.html"].decode()
     assert "default-src 'none'" in page
-    assert "95 % intervals over the cycles of one run each" in page
+    assert "95% intervals over the cycles of one run each" in page
     assert '<td class="ratio up3">2.00</td>' in page
     order = ('aria-label="Contents"', "is the fastest", 'class="ratio', "Warnings")
     assert sorted(order, key=page.index) == list(order)
@@ -354,7 +354,7 @@ def test_the_command_prints_and_writes(called: Program, tmp_path: Path) -> None:
     paths = [str(_archive(tmp_path, name, REFERENCE)) for name in ("one", "two")]
     done = called("compare", *paths, "--out", "beside")
     assert done.returncode == 0, done.stderr
-    assert "95 % intervals over the cycles of one run each: the spread between runs is not in it" in done.stdout
+    assert "95% intervals over the cycles of one run each: the spread between runs is not in it" in done.stdout
     assert done.stdout.startswith("Two runs of the same settings: one is 1.00 times as fast as ")
     assert " (0.92 to 1.09) over scales 1 to 10." in done.stdout
     assert (tmp_path / "beside/comparison.html").stat().st_size > 500_000

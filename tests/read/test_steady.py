@@ -22,7 +22,7 @@ def test_a_constant_rate_with_noise_is_steady() -> None:
 
 @pytest.mark.parametrize("size", [60, 600, 5000])
 def test_a_slow_fall_is_found_and_measured(size: int) -> None:
-    # From 1100 to 900 around the median 1000: -20 %.
+    # From 1100 to 900 around the median 1000: -20%.
     found = drift(np.linspace(1100, 900, size) + noise(size) - 1000)
     assert found.verdict is Verdict.DRIFTING
     assert found.drift == pytest.approx(-0.2, abs=0.03)
@@ -59,7 +59,7 @@ def test_a_rate_below_one_per_second_is_judged_in_bins() -> None:
     assert drift(counts).verdict is Verdict.STEADY
     falling = counts * np.repeat([4, 3, 2, 1], 150)
     assert drift(falling).verdict is Verdict.DRIFTING
-    # Forty transactions in all cannot show a drift of 10 %.
+    # Forty transactions in all cannot show a drift of 10%.
     assert drift(np.tile([1.0, 0, 0, 0], 40)).verdict is Verdict.TOO_SHORT
 
 

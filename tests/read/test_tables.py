@@ -70,10 +70,10 @@ def test_columns_are_named_by_the_levels_of_the_run(tmp_path: Path) -> None:
     text = tables.results_txt(found, archive.run)
     assert "confidence levels: 10.0% 99.99% 99.999%" in text
     assert np.loadtxt(io.StringIO(text)).shape == (2, 20)
-    assert "rate at 99.999 % [tps]" in page(found, archive.run, {})
+    assert "rate at 99.999% [tps]" in page(found, archive.run, {})
     drawn = conf(found, archive.run)
     assert drawn is not None
-    assert {row["level"] for row in drawn["datasets"]["levels"]} == {"10 %", "99.99 %", "99.999 %"}
+    assert {row["level"] for row in drawn["datasets"]["levels"]} == {"10%", "99.99%", "99.999%"}
 
 
 def test_txt_reads_back_as_numbers_with_nan(evaluation: Evaluation) -> None:
@@ -111,7 +111,7 @@ def test_txt_says_what_was_measured_and_what_to_doubt(evaluation: Evaluation) ->
 
 def test_summary_has_a_line_per_scale(evaluation: Evaluation) -> None:
     lines = summary_text(evaluation).splitlines()
-    assert " ".join(lines[0].split()) == "scale size GB tps ±95 % min–max tps failed f p50 ms p99 ms max ms populate s"
+    assert " ".join(lines[0].split()) == "scale size GB tps ±95% min–max tps failed f p50 ms p99 ms max ms populate s"
     assert lines[1].split() == ["1", "0.015", "10", "–", "9–11", "4.8%", "0.0285", "2", "–", "20", "2.5"]
     assert lines[2].split() == ["10", "0.15", "100", "–", "90–110", "0.0%", "0.143", "1", "10", "10", "25"]
     assert lines[3].split() == ["100", "–", "–", "–", "–", "–", "–", "–", "–", "–", "30"]
@@ -131,12 +131,12 @@ def test_in_the_open_loop_the_summary_has_response_times_and_names_the_service_t
 
 
 def test_doubts_of_one_kind_share_their_lines(evaluation: Evaluation) -> None:
-    same = [Doubt("failures", f"{scale} % failed", "--retry", scale) for scale in (1, 10, 100)]
+    same = [Doubt("failures", f"{scale}% failed", "--retry", scale) for scale in (1, 10, 100)]
     unsafe = [Doubt("durability", f"{name} = off", "switch it on") for name in ("fsync", "full_page_writes")]
     notes = tables.summary_notes(evaluation.replace(doubts=(*unsafe, *same)))
     assert notes[1:] == [
         "warning: fsync = off", "  hint: switch it on", "warning: full_page_writes = off", "  hint: switch it on",
-        "warning at scale 1 (also at 10, 100): 1 % failed", "  hint: --retry",
+        "warning at scale 1 (also at 10, 100): 1% failed", "  hint: --retry",
     ]  # fmt: skip
 
 

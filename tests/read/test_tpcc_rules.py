@@ -45,7 +45,7 @@ def test_the_label_says_what_is_not_as_the_specification_has_it() -> None:
     [
         # 10 x 30 + 10 x 15 + 12 + 7 + 7 = 476 s for ten New-Orders of each terminal.
         (DECK, 10, 6000 / 476), (DECK, 50, 30_000 / 476), (DECK, 3, 1800 / 476),
-        # The 45 % of clause 5.2.3: 45 x 30 + 43 x 15 + 4 x 12 + 4 x 7 + 4 x 7 = 2099 s.
+        # The 45% of clause 5.2.3: 45 x 30 + 43 x 15 + 4 x 12 + 4 x 7 + 4 x 7 = 2099 s.
         ((45, 43, 4, 4, 4), 10, 27_000 / 2099),
         ((1, 0, 0, 0, 0), 1, 2.0), ((0, 1, 0, 0, 0), 1, 0.0), ((0, 0, 1, 1, 1), 10, 0.0),
     ],

@@ -114,7 +114,7 @@ def test_cycles_beyond_what_their_seconds_explain_are_found() -> None:
 
 def test_what_chance_explains_is_no_scatter() -> None:
     assert scattered(1000, 1005, 990, 1010) is None
-    assert scattered(1000, 1090, 950) is None, "less than 10 %, however sure"
+    assert scattered(1000, 1090, 950) is None, "less than 10%, however sure"
     noisy = np.random.default_rng(1).normal(1000, 900, (3, 12))
     assert scatter(np.arange(3), noisy.mean(axis=1), list(noisy)) is None
     assert scattered(1000, 500) is not None

@@ -48,7 +48,7 @@ def test_each_window_is_missed_by_its_own_fault(changed: dict[str, int], at: int
 
 
 def test_skipped_districts_count_once_for_each_delivery() -> None:
-    # 30 of 9000 Deliveries found all ten districts empty: 0.33 %, though it is 300 districts.
+    # 30 of 9000 Deliveries found all ten districts empty: 0.33%, though it is 300 districts.
     found = windows({**GOOD, "districts_skipped": 300, "deliveries_with_skip": 30}, 5)[-1]
     assert (round(found.value, 5), found.verdict) == (0.00333, "met")
 

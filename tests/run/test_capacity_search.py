@@ -45,16 +45,16 @@ def test_a_run_searches_and_repeats_what_it_found(tmp_path: Path) -> None:
     assert len(found.cycle_rates[1]) == tried.count(tried[-1])
     assert "missing-cycles" not in [doubt.code for doubt in found.doubts]
     told = render_text(find_subject("load").tell(found))
-    assert "tps with 90 % below 60 ms" in told
+    assert "tps with 90% below 60 ms" in told
     assert told.count("\n") > len(tried)
-    assert "tps with 90 % below 60 ms" in (archive.path / "report.html").read_text()
+    assert "tps with 90% below 60 ms" in (archive.path / "report.html").read_text()
     assert results_txt(found, archive.run)
 
 
 def test_a_limit_that_no_rate_keeps_is_told(tmp_path: Path) -> None:
     archive = dsbench.run(TARGET, out=tmp_path, **{**LITTLE, "objective": "p90=2ms", "duration": 0.2})
     (warning,) = (one for one in archive.run.warnings if one.code == "capacity")
-    assert "no rate with 90 % below 2 ms is known" in warning.message
+    assert "no rate with 90% below 2 ms is known" in warning.message
     assert archive.evaluate().load[1].capacity is None
 
 

@@ -335,7 +335,7 @@ def test_the_last_transactions_of_sysbench_which_end_after_its_time_are_not_coun
 
 
 def test_classes_of_sysbench_do_not_run_into_each_other() -> None:
-    # As its histogram prints them: from 0.1 ms on, in steps of 1.8 % that are rounded to whole microseconds.
+    # As its histogram prints them: from 0.1 ms on, in steps of 1.8% that are rounded to whole microseconds.
     printed = [round(0.001 * 1e8 ** (number / 1023), 3) for number in range(256, 316)]
     bounds = np.array([class_ns(ms) for ms in printed])
     assert (bounds[1:, 0] > bounds[:-1, 1]).all()

@@ -68,7 +68,7 @@ def test_a_run_goes_from_its_capacity_to_idle(tmp_path: Path) -> None:
     assert "no figure here is a result of SPEC" in said
     assert len(specs(found, archive.run)["graduated"]["vconcat"]) >= 1
     rows, fields = _picture(found, archive)
-    assert [row["name"] for row in rows] == [*(f"{level} %" for level in range(100, 0, -10)), "idle"]
+    assert [row["name"] for row in rows] == [*(f"{level}%" for level in range(100, 0, -10)), "idle"]
     assert [row["rate"] for row in rows] == [one.achieved for one in grades]
     assert fields == ["rate", "watts"]
     assert "missing-cycles" not in [doubt.code for doubt in found.doubts]

@@ -34,7 +34,7 @@ def read_choice(archive: dsbench.Archive) -> tuple[str, dict[str, object]]:
         ((130, 110, 120, 105, 125), (100, 100, 100, 100), ""),
         ((130, 110, 120, 105, 125), (100, 100, 100, 100, 100), ""),
         ((130, 110, 120, 105, 125, 115), (100, 100, 100, 100, 100, 100), "follow"),
-        ((130, 80) * 5, (100,) * 10, "free"),  # 2 %, of which nothing is sure
+        ((130, 80) * 5, (100,) * 10, "free"),  # 2%, of which nothing is sure
         ((120, 92) * 5, (100,) * 10, "free"),  # the logarithms of 1.20 and 0.92 have a mean of 0.0495
         ((140, 90) * 5, (100,) * 10, "follow"),  # and those of 1.4 and 0.9 of 0.116, where 0.184 would be sure
         ((140, 90) * 4, (100,) * 8, ""),

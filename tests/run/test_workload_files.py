@@ -113,7 +113,7 @@ def test_rows_transactions_and_conditions_come_from_the_file(shop: Path) -> None
         assert {len(name) for _, name, _ in rows if name} == set(range(10, 41))
         assert {born[:10] for *_, born in rows} == {"2000-02-29", "2000-03-01"}
         keys = [key for (key,) in database.execute("SELECT customer_id FROM sale")]
-        assert keys.count(1) > 300  # 1 / (1 + 1/2^0.99 + …) = 9.3 % of 5,000
+        assert keys.count(1) > 300  # 1 / (1 + 1/2^0.99 + …) = 9.3% of 5,000
         assert set(keys) < set(range(1, 20_001))
         low, high = next(database.execute("SELECT min(amount), max(amount) FROM sale"))
         assert 0.25 <= float(low) < 1

@@ -21,7 +21,7 @@ FACTORS = [
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    """2 × 3 levels in 3 blocks: serializable has 80 % of the rate, each doubling of the clients 150 %; one failed."""
+    """2 × 3 levels in 3 blocks: serializable has 80% of the rate, each doubling of the clients 150%; one failed."""
     run = {"target": "private:sqlite", "scales": [1, 10], "cycles": 2, "duration": 1.0}
     values = {"name": "isolation and clients", "about": "An example", "run": run, "factor": FACTORS}
     study, _ = begin(parse(values), tmp_path_factory.mktemp("studies") / "one")

@@ -159,7 +159,7 @@ def test_a_choice_that_is_none_names_the_option_and_what_there_is(
 
 
 def test_less_is_better_of_some(made: Study) -> None:
-    """Four clients take no longer, and serializable has 80 % of the rate: of both the better level is taken."""
+    """Four clients take no longer, and serializable has 80% of the rate: of both the better level is taken."""
     assert 'isolation = "read-committed", threads = 4' in best(outcomes(made))
     found = outcomes(made, "failures")
     assert all(one.value == one.low == one.high == 0 for one in (effect.ratio for effect in found.effects.main))

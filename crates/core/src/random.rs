@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn below_is_uniform() {
-        // Chi-square with 9 degrees of freedom: 27.9 is the 99.9 % point.
+        // Chi-square with 9 degrees of freedom: 27.9 is the 99.9% point.
         let mut counts = [0_f64; 10];
         for number in 0..100_000 {
             counts[Stream::new(7, 0, number).below(10) as usize] += 1.0;

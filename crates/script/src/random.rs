@@ -204,7 +204,7 @@ mod tests {
             let wanted = |k: usize| f64::from(draws) * (k as f64 + 1.0).powf(-s) / sum;
             let chi: f64 =
                 counts.iter().enumerate().map(|(k, n): (usize, &f64)| (n - wanted(k)).powi(2) / wanted(k)).sum();
-            assert!(chi < 85.4, "exponent {s}: chi-square {chi}, of which 99.9 % are below 85.4 with 49 degrees");
+            assert!(chi < 85.4, "exponent {s}: chi-square {chi}, of which 99.9% are below 85.4 with 49 degrees");
         }
         let mut random = Random::new(1);
         assert!((0..1000).all(|_| (1..=10_000_000_000).contains(&random.zipf(10_000_000_000, 0.99))));

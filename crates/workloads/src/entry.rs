@@ -117,7 +117,7 @@ pub struct Kind {
     pub name: &'static str,
     /// Share (0-1) that it must have in the mix.
     pub least_share: Option<f64>,
-    /// Seconds that 90 % of its response times must not exceed.
+    /// Seconds that 90% of its response times must not exceed.
     pub limit_s: Option<f64>,
     /// Seconds to key its inputs in, and the mean of those to think after it.
     pub keying_and_think_s: Option<(u32, u32)>,
@@ -308,7 +308,7 @@ impl Entry {
         self.remote.as_ref().filter(there)
     }
 
-    /// Seconds that 90 % of the response times of a kind must not exceed, under these settings.
+    /// Seconds that 90% of the response times of a kind must not exceed, under these settings.
     pub fn limit_s(&self, kind: &Kind, settings: &Settings) -> Option<f64> {
         self.queued(kind, settings).map(|queued| queued.limit_s).or(kind.limit_s)
     }

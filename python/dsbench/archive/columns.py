@@ -231,7 +231,7 @@ _TABLES: Final = (
             Column("count", "uint64", "Transactions that ended in it.", "transactions", "sum"),
             Column("failed", "uint64", "Attempts that failed in it.", "attempts", "sum"),
             Column("p50_ns", "uint64", "Median of their times.", "ns"),
-            Column("p99_ns", "uint64", "99 % quantile of their times.", "ns"),
+            Column("p99_ns", "uint64", "99% quantile of their times.", "ns"),
             Column("max_ns", "uint64", "Greatest of their times.", "ns", "max"),
         ),
     ),

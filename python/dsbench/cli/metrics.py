@@ -250,7 +250,7 @@ _KNOWN: Final[Mapping[str, tuple[Literal["gauge", "counter"], str]]] = {
     "committed_total": ("counter", "Transactions committed in cycles; at the end as many as the archive counts."),
     "failed_total": ("counter", "Attempts that failed in cycles."),
     "residence_p50_seconds": ("gauge", "Median latency in the last second of the cycle."),
-    "residence_p99_seconds": ("gauge", "99 % quantile of the latencies in the last second of the cycle."),
+    "residence_p99_seconds": ("gauge", "99% quantile of the latencies in the last second of the cycle."),
     "own_cpus": ("gauge", "CPUs that dsbench took in the last second of the cycle."),
     "machine_cpus": ("gauge", "CPUs of this machine that were busy in the last second of the cycle."),
 }

@@ -73,7 +73,7 @@ def _lines(entry: Entry) -> Iterator[str]:
 def _rules(kind: Kind) -> str:
     parts = [
         f"{kind.least_share:.0%} of the mix at least" if kind.least_share is not None else "",
-        f"90 % within {kind.limit_s:g} s" if kind.limit_s is not None else "",
+        f"90% within {kind.limit_s:g} s" if kind.limit_s is not None else "",
         f"{kind.keying_s:g} s of keying, {kind.mean_think_s:g} s of thinking" if kind.keying_s is not None else "",
     ]
     return ": " * any(parts) + ", ".join(part for part in parts if part)

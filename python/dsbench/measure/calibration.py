@@ -182,7 +182,7 @@ def lines(found: Calibration) -> Iterator[str]:
     yield f"reading the clock           {cost['read_ns']:.0f} ns, resolution {cost['resolution_ns']:.0f} ns"
     yield f"recording a transaction     {cost['recording_ns']:.0f} ns"
     late = [f"{cost[f'late_{name}_ns'] / 1e3:.0f}" for name in ("p50", "p99", "max")]
-    yield f"timed wake-ups are late by  {late[0]} µs (median), {late[1]} µs (99 %), {late[2]} µs (longest)"
+    yield f"timed wake-ups are late by  {late[0]} µs (median), {late[1]} µs (99%), {late[2]} µs (longest)"
 
 
 UNIX, TCP = "unix socket", "TCP"

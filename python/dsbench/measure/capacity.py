@@ -116,7 +116,7 @@ def grade_load(
         rates = [_run_closed(setting, scale, cycles[0], count, spec.duration) for _ in range(TRIALS)]
         full = sum(rates[1:]) / len(rates[1:])
         told = ", ".join(f"{rate:,.0f}" for rate in rates)
-        setting.journal.say(f"scale {scale}: {told} tps without a pause between transactions: 100 % is {full:,.0f}")
+        setting.journal.say(f"scale {scale}: {told} tps without a pause between transactions: 100% is {full:,.0f}")
     yield from _grade(setting, scale, iter(cycles), full)
 
 

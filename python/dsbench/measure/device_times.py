@@ -16,7 +16,7 @@ from dsbench.measure.perf import Scene, Watch, read_lines
 _MOST: Final = "256M"
 """What perf writes at most: it ends there, and the cycle goes on."""
 PARTS: Final = 16
-"""Buckets of an octave: a time is known to 4 %."""
+"""Buckets of an octave: a time is known to 4%."""
 _EVENT: Final = re.compile(
     r"^\s*(\d+)\.(\d{9}):\s+block:block_rq_(issue|complete): (\d+,\d+) (\w+) .*?\(.*?\) (\d+) \+ \d+\b"
 )

@@ -58,7 +58,7 @@ class Moment:
     seconds: Sequence[Real] = ()
     """Committed transactions per second in each whole second of the cycle so far, as nearly as it was looked at."""
     times: Sequence[tuple[Real, Real]] = ()
-    """p50 and p99 of the residence times in s, of the same seconds, each known a second after its end; within 3 %.
+    """p50 and p99 of the residence times in s, of the same seconds, each known a second after its end; within 3%.
     Empty where remote nodes or another program make the load, and tell them at the end."""
     cpus: tuple[Real, Real] = (0.0, 0.0)
     """CPUs that this process and all processes of this machine took in the last second of the cycle; 0 before."""
@@ -170,7 +170,7 @@ def describe_moment(moment: Moment) -> str:
     if moment.phase == "connect":
         return f"{where}, {_name_cycle(moment)}: {moment.done} of {moment.total} clients connected"
     phase = moment.phase.replace("_", " ")
-    share = f" {100 * moment.done / moment.total:.0f} %" if moment.total else ""
+    share = f" {100 * moment.done / moment.total:.0f}%" if moment.total else ""
     cycle = f", cycle {moment.cycle}/{moment.cycles}" if moment.cycle else ""
     return f"{where}{cycle}: {phase}{share}"
 
@@ -280,7 +280,7 @@ def in_brief(asked: Merged) -> list[str]:
     scales = "scales " if len(spec.scales) > 1 else "scale "
     course = workloads.find(spec.workload, spec.workload_settings).course
     if spec.graduated:
-        cycles = f"{cycles} at each of {len(GRADES)} levels from 100 % to idle"
+        cycles = f"{cycles} at each of {len(GRADES)} levels from 100% to idle"
     if spec.objective:
         cycles = f"a search of the rate with {' and '.join(one.words for one in spec.objectives)}, then {cycles}"
     done = course or f"{cycles} of {spec.duration:g} s; {threads}"

@@ -28,7 +28,7 @@ _BLOCKS: Final = ((FOLLOW, FREE, FREE, FOLLOW), (FREE, FOLLOW, FOLLOW, FREE))
 try."""
 _QUANTILES: Final = {4: 3.712, 6: 2.895, 8: 2.628, 10: 2.498}
 """After so many pairs of turns it is looked at: by how many of its standard errors a mean gain has to be above 0 to end
-the trial. They are those of Student's t (98.3 %) with one degree of freedom less than pairs: four looks together end
+the trial. They are those of Student's t (98.3%) with one degree of freedom less than pairs: four looks together end
 one trial of twenty with ``follow`` where nothing is different (decision 016 has the simulation)."""
 _PAIRS: Final = max(_QUANTILES)
 _NEGLIGIBLE: Final = 0.05

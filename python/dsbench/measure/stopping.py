@@ -87,7 +87,7 @@ class Enough:
     def describe(self, cycle: Planned) -> str:
         """The state of the series of ``cycle`` in words, for the log."""
         rates = self._rates(cycle)
-        known = f"the median rate is known within ±{half_width(rates):.1%} (95 %) after {rates.size} cycles"
+        known = f"the median rate is known within ±{half_width(rates):.1%} (95%) after {rates.size} cycles"
         of_index = self._wanted is not None and self._spec.precision_of == "index"
         return known + (f"; its share of the index is ±{self._wanted:.1%}" if of_index else "")
 

@@ -46,7 +46,7 @@ class Highest:
     scale: int
     part: Evaluation
     interval: Interval | None = None
-    """At 95 % over the cycles; ``None`` of what no cycles tell: a composite figure, or the capacity of a search."""
+    """At 95% over the cycles; ``None`` of what no cycles tell: a composite figure, or the capacity of a search."""
 
 
 def answer(evaluation: Evaluation, run: RunRecord) -> Answer:
@@ -248,7 +248,7 @@ def describe(evaluation: Evaluation, run: RunRecord) -> str:
 
 
 def tiles(evaluation: Evaluation, run: RunRecord) -> list[Tile]:
-    """The highest rate, how long 99 % take there, the index or the failures, and whether all that can be trusted."""
+    """The highest rate, how long 99% take there, the index or the failures, and whether all that can be trusted."""
     top, found = highest(evaluation), best(evaluation)
     if top is None or found is None:
         return []
@@ -296,11 +296,11 @@ def _tile_of_time(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
             missed = sum(not one.keeps for one in load.last)
             kept = f"{missed} of {len(load.last)} miss it" if missed else f"all {len(load.last)} keep it"
             rate = f"{_number(load.last[-1].demanded)}/s"
-            yield Tile("99 % in the last cycles", say_time(p99), f"at {rate} · {kept}{median}")
+            yield Tile("99% in the last cycles", say_time(p99), f"at {rate} · {kept}{median}")
             return
         within = quantile_interval(curve, 0.99) if curve else None
         ends = f"{say_time(within.low)} to {say_time(within.high)}" if within and within.low > 0 else _where(top)
-        yield Tile("99 % take at most", say_time(p99), f"{ends}{median}")
+        yield Tile("99% take at most", say_time(p99), f"{ends}{median}")
 
 
 def _where(top: Highest) -> str:

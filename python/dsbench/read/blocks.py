@@ -65,7 +65,7 @@ class Ratio:
 
     @property
     def apart(self) -> bool:
-        """Whether it is told apart from 1: by its interval, or without one by 5 %."""
+        """Whether it is told apart from 1: by its interval, or without one by 5%."""
         exact = round(self.value, 9)  # without what computing it left behind
         return self.low > 1 or self.high < 1 if isfinite(self.low) else exact <= _SLOWER or exact >= _FASTER
 

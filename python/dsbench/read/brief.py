@@ -64,7 +64,7 @@ def _columns(evaluation: Evaluation) -> tuple[Column, ...]:
         counted = next((one.label for found in (part.nopm, part.headline) for one in found.values()), counted)
     return (
         Column("scale"), Column("size", "GB", spare=True), Column(counted.partition(",")[0]), Column("tps"),
-        Column("±95 %"), Column("min–max", spare=True), Column("failed"),
+        Column("±95%"), Column("min–max", spare=True), Column("failed"),
         *(Column(name, "ms", 1e-6) for name in _QUANTILES),
     )  # fmt: skip
 

@@ -103,7 +103,7 @@ class Evaluation:
     windows: Mapping[int, tuple[Window, ...]]
     """By scale: what the inputs must look like; empty where the workload has no analysis of its clients' sums."""
     quantiles: Mapping[int, Mapping[str, Interval]]
-    """Scale to p50, p95 and p99 in ns with their 95 % intervals over the cycles, whose bounds are nan where these or
+    """Scale to p50, p95 and p99 in ns with their 95% intervals over the cycles, whose bounds are nan where these or
     the transactions are too few; in the open loop of response times."""
     load: Mapping[int, Load]
     """By scale: the search of the highest rate with an objective; empty without one."""
@@ -153,7 +153,7 @@ class Evaluation:
     models: tuple[Fit, ...]
     """Those that the run can be held against, whether they fit or not."""
     intervals: Mapping[int, Interval]
-    """Scale to the median rate with its interval at 95 %, over its cycles; bounds nan below five of them."""
+    """Scale to the median rate with its interval at 95%, over its cycles; bounds nan below five of them."""
     cycle_numbers: Mapping[int, Ints]
     """Scale to the numbers of its cycles in the archive, in the order of ``cycle_rates``."""
     durations_s: Mapping[int, Floats]

@@ -40,7 +40,7 @@ class Best:
 
     @property
     def interval(self) -> Interval | None:
-        """Of the median rate, at 95 % over its cycles; ``None`` where there are too few."""
+        """Of the median rate, at 95% over its cycles; ``None`` where there are too few."""
         found = self.part.intervals.get(self.row.scale)
         return found if found is not None and isfinite(found.low) else None
 

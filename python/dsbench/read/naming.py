@@ -24,7 +24,7 @@ def pacing(run: RunRecord) -> str:
     elif spec.objective:
         how = "open loop, a search of the rate"
     elif spec.graduated:
-        how = "open loop, 100 % of the capacity to idle"
+        how = "open loop, 100% of the capacity to idle"
     elif spec.legs:
         how = f"open loop, {counted(len(spec.legs), 'leg')} of {spec.legs[-1].end_s:g} s"
     elif spec.rate:

@@ -98,7 +98,7 @@ PEERS: Final = {
         Peer(
             "sysbench", "sysbench", {"postgres": "pgsql", "mysql": "mysql"},
             ("remote", "failed_ns", "retries"),
-            "times in 1.8 % wide steps; does not tell what each client did",
+            "times in 1.8% wide steps; does not tell what each client did",
         ),
     )
 }  # fmt: skip

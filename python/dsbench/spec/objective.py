@@ -39,12 +39,12 @@ class Objective:
 
     @property
     def words(self) -> str:
-        """``99 % below 20 ms``, ``90 % of new_order below 5 s``, ``at most 0.1 % failed``."""
+        """``99% below 20 ms``, ``90% of new_order below 5 s``, ``at most 0.1% failed``."""
         of_kind = f" of {self.kind}" if self.kind else ""
         if self.of_failures:
-            return f"at most {100 * self.allowed:g} %{of_kind} failed"
+            return f"at most {100 * self.allowed:g}%{of_kind} failed"
         per_unit, unit = next(pair for pair in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")) if self.limit_ns >= pair[0])
-        return f"{round(100 * (1 - self.allowed), 6):g} %{of_kind} below {self.limit_ns / per_unit:g} {unit}"
+        return f"{round(100 * (1 - self.allowed), 6):g}%{of_kind} below {self.limit_ns / per_unit:g} {unit}"
 
 
 def objectives(text: str) -> tuple[Objective, ...]:

@@ -35,7 +35,7 @@ PROFILES: dict[str, dict[str, Any]] = {
     "quick": {name: RunSpec.model_fields[name].default for name in ("scales", "cycles", "duration", "threads")},
 }  # fmt: skip
 """Named sets of values: ``dsi`` gives comparable figures; ``dsi-fast`` makes short cycles on the same scales, as many
-as the mean rate of all scales within 3 % needs, and never more than a sixth of the seconds of ``dsi``; ``capacity``
+as the mean rate of all scales within 3% needs, and never more than a sixth of the seconds of ``dsi``; ``capacity``
 searches the rate that keeps an objective, at one scale; ``graduated`` loads from the rate of closed loops down to idle;
 ``quick`` takes a minute, and says what nobody named."""
 

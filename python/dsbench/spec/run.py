@@ -104,10 +104,10 @@ class RunSpec(Frozen):
     profile: Annotated[
         str,
         About(
-            "dsi: comparable figures, takes hours; dsi-fast: like dsi, accurate to about 3 %, five times faster; "
+            "dsi: comparable figures, takes hours; dsi-fast: like dsi, accurate to about 3%, five times faster; "
             "quick: a minute, and the defaults of all that is not named; "
-            "capacity: the highest rate with 99 % below 20 ms, in five minutes; "
-            "graduated: load from 100 % to idle, with power or CPUs, in three minutes; "
+            "capacity: the highest rate with 99% below 20 ms, in five minutes; "
+            "graduated: load from 100% to idle, with power or CPUs, in three minutes; "
             "cached, io-bound: the Insert Benchmark as published, with a database of a quarter of the server's memory, "
             "and of four times as much",
             WORK, "chance", default="quick",
@@ -135,7 +135,7 @@ class RunSpec(Frozen):
     precision: Annotated[
         Annotated[float, BeforeValidator(per_cent), Field(ge=0.1, le=50, allow_inf_nan=False)] | None,
         About(
-            "Such as 2%: further cycles until the interval of the median rate lies within so much of it, at 95 %",
+            "Such as 2%: further cycles until the interval of the median rate lies within so much of it, at 95%",
             SIZE, "told", unit="%", metavar="P%", default="as many cycles as --cycles says",
         ),
     ] = None
@@ -165,7 +165,7 @@ class RunSpec(Frozen):
     refine: Annotated[
         Refine,
         About(
-            "none, or cutoff: further scales between those where the rate falls most, until they are 10 % apart",
+            "none, or cutoff: further scales between those where the rate falls most, until they are 10% apart",
             SIZE, "told", brief=True,
         ),
     ] = "none"
@@ -305,7 +305,7 @@ class RunSpec(Frozen):
     graduated: Annotated[
         bool,
         About(
-            "Load at 100 %, 90 % … 10 % of the capacity, then idle, --cycles at each, as open loops. The capacity is "
+            "Load at 100%, 90% … 10% of the capacity, then idle, --cycles at each, as open loops. The capacity is "
             "that of --objective, else what the clients reach in closed loops: the mean of the last two of three",
             PACE, "load",
         ),

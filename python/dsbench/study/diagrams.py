@@ -166,7 +166,7 @@ def effects(found: Outcomes) -> Spec | None:
         archive="the study",
         data={"effects": rows, "one": [{"value": 1.0 if ratios else 0.0}]},
         title=alt.TitleParams(
-            text="Effects", subtitle=["bars: 95 % intervals that hold together; grey: cannot be told from no effect"]
+            text="Effects", subtitle=["bars: 95% intervals that hold together; grey: cannot be told from no effect"]
         ),
         description="Ratio of each level to the reference of its factor, with its interval.",
     )

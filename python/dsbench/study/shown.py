@@ -325,7 +325,7 @@ def _tabulate_effects(found: Outcomes) -> Iterator[Table]:
     """Effects, and means by level."""
     effects = found.effects
     if effects is not None:
-        within = f"{LEVEL * 100:g} % interval"
+        within = f"{LEVEL * 100:g}% interval"
         ratios = found.how.geometric
         value = Column("ratio", form=".3f") if ratios else Column("difference", found.unit, form="+.3g")
         heads = [Column("", left=True), value, Column(within), Column("effect")]
@@ -513,7 +513,7 @@ def notes(found: Outcomes) -> list[str]:
         scatter = f"{effects.scatter:.1%}" if found.how.geometric else f"{effects.scatter:.3g} {found.unit}".strip()
         each = f"Trials that repeat each other scatter by {scatter}"
         nothing = "1" if found.how.geometric else "0"
-        lines.append("All intervals hold together with 95 %: where no factor does anything, one or more exclude "
+        lines.append("All intervals hold together with 95%: where no factor does anything, one or more exclude "
                      f"{nothing} in 5 of 100 such studies. {each} ({effects.free} degrees of freedom).")  # fmt: skip
         if (whole := sum(one.share for one in effects.shares)) > _OVERLAP:
             lines.append(f"The shares of the variance add up to {whole:.0%}: trials are missing, and what goes with "

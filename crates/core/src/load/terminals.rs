@@ -160,7 +160,7 @@ mod tests {
             // Cut at ten means the mean is 1 - e^-10 of them; four standard deviations of it.
             let off = mean_drawn / (mean * (1.0 - (-10.0_f64).exp())) - 1.0;
             assert!(off.abs() < 4.0 / (count as f64).sqrt(), "kind {kind}: {off}");
-            // 1.95/sqrt(n) is the 99.9 % point of the distance.
+            // 1.95/sqrt(n) is the 99.9% point of the distance.
             let cut = |think: f64| if think >= (10.0 * mean).floor() { 1.0 } else { 1.0 - (-think / mean).exp() };
             let far = distance(drawn, cut);
             assert!(far < 1.95 / (count as f64).sqrt(), "kind {kind}: {far}");

@@ -12,7 +12,7 @@ use crate::workload::KindId;
 
 const SECOND: Nanos = 1_000_000_000;
 const SLOTS: usize = 4;
-// Coarse buckets: 16 per doubling from 128 ns to 2^43 ns; a quantile of one second is within 3 %.
+// Coarse buckets: 16 per doubling from 128 ns to 2^43 ns; a quantile of one second is within 3%.
 const SUB_BITS: u32 = 4;
 const FLOOR_BITS: u32 = 7;
 const COARSE: usize = (43 - FLOOR_BITS as usize) << SUB_BITS;
@@ -98,9 +98,9 @@ pub struct Second {
     pub count: u64,
     /// Attempts that failed.
     pub failed: u64,
-    /// Median residence time, within 3 %.
+    /// Median residence time, within 3%.
     pub p50_ns: Nanos,
-    /// 99 % quantile of the residence times, within 3 %.
+    /// 99% quantile of the residence times, within 3%.
     pub p99_ns: Nanos,
     /// Longest residence time, exact.
     pub max_ns: Nanos,

@@ -2,7 +2,7 @@
 //!
 //! The layout is that of HdrHistogram with three significant digits: 2048 sub-buckets, the width of
 //! a bucket doubling with every doubling of the value. A bucket is at most 1/1024 of its lowest
-//! value wide, so its middle is within 0.05 % of every value in it; values below 2048 ns are exact,
+//! value wide, so its middle is within 0.05% of every value in it; values below 2048 ns are exact,
 //! and so are minimum, maximum and sum. The range ends at 2^43 ns (2.4 h): longer times count in
 //! the last bucket and still in the exact maximum.
 
@@ -189,7 +189,7 @@ impl Histogram {
     }
 
     /// Quantile `q` (0–1): middle of the bucket that holds the ⌈q·n⌉-th smallest value, kept
-    /// within minimum and maximum. Within 0.05 % of the true value; 0 when empty.
+    /// within minimum and maximum. Within 0.05% of the true value; 0 when empty.
     pub fn quantile(&self, q: f64) -> Nanos {
         let all = self.count();
         let rank = ((q * all as f64).ceil() as u64).clamp(1, all.max(1));

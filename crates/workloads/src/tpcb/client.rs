@@ -235,7 +235,7 @@ mod tests {
                 others[home * 4 + other - usize::from(other > home)] += 1;
             }
         }
-        // 99.9 % points of chi-square with 49 and 19 degrees of freedom.
+        // 99.9% points of chi-square with 49 and 19 degrees of freedom.
         for (name, counts, limit) in [
             ("tellers", &tellers[..], 85.4),
             ("accounts", &accounts, 85.4),

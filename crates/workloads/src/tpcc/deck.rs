@@ -89,7 +89,7 @@ mod tests {
             places[pass.iter().position(|card| *card == 3).unwrap()] += 1.0;
         }
         let chi: f64 = places.iter().map(|count| (count - 1000.0).powi(2) / 1000.0).sum();
-        assert!(chi < 48.3, "99.9 % point with 22 degrees of freedom: {chi}");
+        assert!(chi < 48.3, "99.9% point with 22 degrees of freedom: {chi}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{deck, sizes};
 
 const DEFERRED: &str = "deferred";
 
-/// Shares of the mix (clause 5.2.3), limits of 90 % of the response times and the times of people at terminals
+/// Shares of the mix (clause 5.2.3), limits of 90% of the response times and the times of people at terminals
 /// (clause 5.2.5), by number of the kind. The limit of a Delivery is that of its answer, for which the terminal
 /// waits; a queued one (clause 2.7.2) has a longer one.
 pub(crate) const KINDS: &[Kind; deck::KINDS] = &[

@@ -97,7 +97,7 @@ pub struct NewOrder {
 }
 
 impl NewOrder {
-    /// Draws by clause 2.4.1: 1 % have an unused item, 1 % of the lines another warehouse.
+    /// Draws by clause 2.4.1: 1% have an unused item, 1% of the lines another warehouse.
     pub fn draw(stream: &mut Stream, constants: &Constants, home: Home) -> Self {
         let mut order =
             Self { w: home.warehouse, d: district(stream), c: constants.customer(stream), ..Self::default() };
@@ -173,7 +173,7 @@ impl Default for Who {
 }
 
 impl Who {
-    /// 60 % by last name.
+    /// 60% by last name.
     fn draw(stream: &mut Stream, constants: &Constants) -> Self {
         match stream.below(100) < 60 {
             true => Self::Name(constants.last_name(stream)),
@@ -200,7 +200,7 @@ pub struct Payment {
 }
 
 impl Payment {
-    /// Draws by clause 2.5.1: 15 % of the customers are another warehouse's.
+    /// Draws by clause 2.5.1: 15% of the customers are another warehouse's.
     pub fn draw(stream: &mut Stream, constants: &Constants, home: Home) -> Self {
         let (w, d) = (home.warehouse, district(stream));
         let c_w = home.other(stream, 15);

@@ -135,7 +135,7 @@ mod tests {
         let pick = |of: &[f64]| often.iter().map(|at| of[*at]).collect::<Vec<f64>>();
         let freedom = often.len() as f64 - 1.0;
         let chi = chi_square(&pick(&counts), &pick(&shares));
-        // Normal approximation of the 99.99 % point.
+        // Normal approximation of the 99.99% point.
         assert!(often.len() > 900 && chi < freedom + 3.9 * (2.0 * freedom).sqrt(), "{chi} of {freedom}");
         let uniform = chi_square(&counts, &[1e-3; 1000]);
         assert!(uniform > 100.0 * freedom, "far from uniform: {uniform}");

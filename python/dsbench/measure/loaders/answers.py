@@ -1,7 +1,7 @@
 """Whether the answers of queries are right: DuckDB gives its own, on the same rows after the same refreshes.
 
 Rows come as lines of text from the generator itself, not from the database that was measured. The rules are those of
-TPC-H, clause 2.1.3.5, but closer: the clause lets a sum differ by 100 and an average by 1 %.
+TPC-H, clause 2.1.3.5, but closer: the clause lets a sum differ by 100 and an average by 1%.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class Cycle:
 
     def seconds(self, start: int) -> list[Second]:
         """The seconds from number ``start`` on that are known so far, each a second after its end. No client takes
-        part in the telling. Quantiles are within 3 %; a peer tells nothing before the end."""
+        part in the telling. Quantiles are within 3%; a peer tells nothing before the end."""
         return self._source.seconds(start)
 
     def _look_back(self, due_ns: int, came_ns: int, start_ns: int) -> None:

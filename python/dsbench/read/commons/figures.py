@@ -102,7 +102,7 @@ def _describe_cycles(evaluation: Evaluation, run: RunRecord) -> str:
     timed = not evaluation.has_clients or "time" in evaluation.rows.groups["until"].to_pylist()
     asked = ""
     if spec.precision is not None and not spec.objective:
-        asked = f"until {spec.precision:g} % of the {spec.precision_of}"
+        asked = f"until {spec.precision:g}% of the {spec.precision_of}"
     if spec.peak:
         asked = ", ".join(part for part in (asked, "at a searched number of threads") if part)
     cycles = "cycles" if asked else counted(spec.cycles, "cycle")

@@ -261,5 +261,5 @@ def index_note(index: Index) -> str:
         return "no DSI: it needs two scales or more, and a rate above 0 at each"
     note = f"DSI over {index_scales(index)}"
     known = math.isfinite(index.dsi.low)
-    note += f"; {index.dsi.level * 100:g} % interval" if known else f"; no interval below {FEWEST} cycles"
+    note += f"; {index.dsi.level * 100:g}% interval" if known else f"; no interval below {FEWEST} cycles"
     return note if index.comparable else note + "; comparable only with --profile dsi"

@@ -35,7 +35,7 @@ from dsbench.read.stats.values import Floats
 _POINTS: Final = 1500        # of a course, at most; longer ones are shown in steps of some seconds
 _BOUNDARIES: Final = 120     # cycles, at most, whose boundaries are drawn
 _WIDTH: Final = 860
-_TIMES: Final = {"p50": "median", "p99": "99 % quantile", "max": "slowest"}
+_TIMES: Final = {"p50": "median", "p99": "99% quantile", "max": "slowest"}
 
 
 def courses(evaluation: Evaluation) -> dict[str, dict[str, Any]]:
@@ -82,7 +82,7 @@ def spec() -> Spec:
     tips = [
         alt.Tooltip(f"{field}:Q", title=title, format=",.4~r")
         for field, title in (("second", "second"), ("count", "transactions/s"), ("failed", "failed/s"),
-                             ("p50", "median [ms]"), ("p99", "99 % [ms]"), ("max", "slowest [ms]"))
+                             ("p50", "median [ms]"), ("p99", "99% [ms]"), ("max", "slowest [ms]"))
     ]  # fmt: skip
     zoom = alt.selection_interval(name="zoom", encodings=["x"], bind="scales", zoom="wheel![event.shiftKey]")
     y = alt.Y("count:Q", title="per second", scale=alt.Scale(zero=True))

@@ -103,7 +103,7 @@ def _level_rows(levels: Sequence[float], y: ValueAxis) -> list[Row]:
     gap = min(_LABEL_GAP, HEIGHT / max(len(levels), 1))
     labels = spread([math.log10(share) for share in shares], gap / per_decade)
     return [
-        {"share": share, "label_share": 10**label, "label": f"{percent(level)} %"}
+        {"share": share, "label_share": 10**label, "label": f"{percent(level)}%"}
         for share, label, level in zip(shares, labels, sorted(levels, reverse=True), strict=True)
     ]
 

@@ -50,19 +50,19 @@ def graduated(evaluation: Evaluation, run: RunRecord) -> Spec | None:
         panels.append(panel(lower, "ms", None))
     panels[-1]["encoding"]["x"]["title"] = "load [% of the capacity]; 0 is idle"
     what = "power" if measured else "CPUs"
-    notes = ["an open loop at each level; the load falls from 100 % to idle"]
+    notes = ["an open loop at each level; the load falls from 100% to idle"]
     if not measured:
         notes.append("no power was measured")
     return assembled(
         {"vconcat": panels, "spacing": 10}, name="graduated", archive=evaluation.name, data={"grades": rows},
         title=alt.TitleParams(f"{subject(run)}: {what} and response time over the load", subtitle=notes),
-        description=f"{what} and the 99 % quantile of the response time over the load, from the capacity to idle.",
+        description=f"{what} and the 99% quantile of the response time over the load, from the capacity to idle.",
     )  # fmt: skip
 
 
 def _rows(scale: int, grades: Sequence[Grade]) -> list[Row]:
     return [
-        {"scale": f"scale {scale:,}", "level": one.level, "name": f"{one.level:g} %" if one.level else "idle",
+        {"scale": f"scale {scale:,}", "level": one.level, "name": f"{one.level:g}%" if one.level else "idle",
          "rate": one.achieved, "watts": one.watts if isfinite(one.watts) else None,
          "cpu": one.cpu if isfinite(one.cpu) else None, "ms": one.p99_ms if 0 < one.p99_ms < inf else None}
         for one in grades

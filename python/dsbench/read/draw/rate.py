@@ -222,7 +222,7 @@ _NOTE = "percentiles as rates (f / quantile of the latency), not confidence inte
 
 def conf(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """f / quantile (eq. 11) for each level: what the slowest per cent of transactions do to the rate."""
-    names = [f"{percent(q)} %" for q in evaluation.levels]
+    names = [f"{percent(q)}%" for q in evaluation.levels]
     rows = [row for r in evaluation.scales for row in _rows(r)]
     if not rows:
         return None
@@ -231,14 +231,14 @@ def conf(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     return finish(
         _layers(x, y, names), name="conf", archive=evaluation.name, data={"levels": rows},
         title=title(f"{subject(run)}: transaction rate by confidence level", evaluation, run, [_NOTE]),
-        description="Transaction rate f / quantile of the latencies over the scale, one curve per level: at 95 % "
+        description="Transaction rate f / quantile of the latencies over the scale, one curve per level: at 95% "
         "this share of the transactions is fast enough for the rate shown.",
     )
 
 
 def _rows(result: ScaleResult) -> list[Row]:
     return [
-        {"scale": result.scale, "size_gb": result.database_size_gb, "level": f"{percent(level)} %", "rate": rate}
+        {"scale": result.scale, "size_gb": result.database_size_gb, "level": f"{percent(level)}%", "rate": rate}
         for level, rate in result.rates_at.items() if math.isfinite(rate) and rate > 0
     ]
 

@@ -84,7 +84,7 @@ def rates(comparison: Comparison, section: Section, form: Form = "log") -> Spec 
     what = "transaction rate [tps]" if section.measure == "tps" else f"New-Orders per minute ({section.measure})"
     headline = f"Transaction rates of {comparison.extent}"
     if section.searched:
-        note = "highest rates with the objective; bars: 95 % intervals of the searches, where they are known"
+        note = "highest rates with the objective; bars: 95% intervals of the searches, where they are known"
         what, headline = "highest rate [tps]", f"Highest rates of {comparison.extent}"
     runs = [one for side in comparison.sides for one in side.runs]
     sizes = [{row.scale: row.database_size_gb for row in one.scales} for side in section.evaluations for one in side]
@@ -100,7 +100,7 @@ def relative(comparison: Comparison, section: Section) -> Spec | None:
     if not any(spans[1:]):
         return None
     values = [value for curve in spans for span in curve.values() for value in span if value > 0]
-    notes = _notes(section, f"bars: 95 % interval {basis(section)}")
+    notes = _notes(section, f"bars: 95% interval {basis(section)}")
     what = "Capacities" if section.searched else "Rates"
     return compared(
         comparison.labels, spans, f"{what} relative to {comparison.labels[0]}", notes, level=1.0,

@@ -80,7 +80,7 @@ class Section:
         return found[0] if len(found) == 1 else Interval(_median([one.value for one in found]), np.nan, np.nan, LEVEL)
 
     def objectives(self, side: int) -> str:
-        """What the highest rate of ``side`` has to keep: ``99 % below 20 ms``."""
+        """What the highest rate of ``side`` has to keep: ``99% below 20 ms``."""
         found = [load.objective.words for one in self.evaluations[side] for load in one.load.values()]
         return " or ".join(dict.fromkeys(found))
 

@@ -149,7 +149,7 @@ def tell_queries(found: Sequence[Queries], names: Sequence[str], *, brief: bool)
             yield Table("" if at else title, [Column("", left=True), *(Column(kind) for kind in kinds)], rows)
         yield Part(f"With intervals, {at_scale}", [_tabulate(title, one, names)], folded=True)
     yield Sentence(
-        "A query: the geometric mean of its times in all tests, with a 95 % interval of Student's t where both sides "
+        "A query: the geometric mean of its times in all tests, with a 95% interval of Student's t where both sides "
         "have as many; with one seed both asked the same at each place.", "note",
     )  # fmt: skip
 

@@ -29,7 +29,7 @@ def answer(comparison: Comparison) -> Answer:
         known = any(isfinite(one.low) for one in _factors(sections[0]).values())
         without = "no intervals: the steps of the searches do not tell them" if sections[0].searched else \
             f"no intervals below {FEWEST} cycles of each scale"
-        about += f"; grey: not told apart; 95 % intervals {basis(sections[0])}" if known else \
+        about += f"; grey: not told apart; 95% intervals {basis(sections[0])}" if known else \
             f"; {without}; grey: less than {FASTER - 1:.0%} apart"
     if comparison.alike and len(comparison.sides) > 2:
         same = _join(_labels(comparison)[at] for at in sorted(comparison.alike))
@@ -251,7 +251,7 @@ def _tabulate_stages(comparison: Comparison, names: Sequence[str]) -> Iterator[T
     rows = [[_plain(stages.relative(side, at)) for at in range(len(stages.names))] for side in range(len(sides))]
     known = [at for at in range(len(stages.names)) if any(row[at] for row in rows)]
     heads = [Column("", left=True), *(Column(stages.names[at]) for at in known)]
-    title = "relative rate of each stage; ▲ faster, ▼ slower, without a sign less than 5 % apart"
+    title = "relative rate of each stage; ▲ faster, ▼ slower, without a sign less than 5% apart"
     yield Table(title, heads, [[side, *(row[at] for at in known)] for side, row in zip(sides, rows, strict=True)])
 
 

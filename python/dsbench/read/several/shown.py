@@ -39,9 +39,9 @@ _MOST: Final = 30
 """Settings that only some of the archives have, of which a terminal shows no more."""
 _CAPTIONS: Final = {
     "rate": "Rates over the scale; bars: minimum to maximum of the cycles.",
-    "load": "Response times that 99 % keep, over the rate: a dot for each cycle of a search; lines and bands: the "
+    "load": "Response times that 99% keep, over the rate: a dot for each cycle of a search; lines and bands: the "
     "highest rates that keep the objective, with their intervals.",
-    "relative": "Each rate divided by that of the first at the same scale; bars: 95 % intervals.",
+    "relative": "Each rate divided by that of the first at the same scale; bars: 95% intervals.",
     "freq": "Share of transactions that take longer than the time below. The further right a curve ends, the worse "
     "its slowest transactions.",
     "threads": "Rates over the number of threads, at the largest scale.",

@@ -279,7 +279,7 @@ def _figure(how: Measure, value: float) -> str:
 
 
 def _sentence(one: Changed, how: Measure) -> str:
-    """``-12.3 % [-15.0, -9.8] from 2026-11-21T10:00 on (commit 3f2a), p = 0.002``."""
+    """``-12.3% [-15.0, -9.8] from 2026-11-21T10:00 on (commit 3f2a), p = 0.002``."""
     ratio, result = one.change.ratio, one.result
     ends = [how.show_ratio(bound).removesuffix("%") for bound in (ratio.low, ratio.high) if isfinite(bound)]
     within = f" [{', '.join(ends)}]" if len(ends) == 2 else ""

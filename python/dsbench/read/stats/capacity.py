@@ -10,7 +10,7 @@ negative binomial with variance phi times the mean, phi estimated with the rest;
 likelihood. A congestion lasts as long as the queue remembers, about (c mu - x)^-2 near saturation (Kleinrock, 3.5),
 so that clusters grow with the rate: d ln phi / dx = 2 / (c mu - x), beside d ln f / dx = t, and as
 t (c mu - x) = ln(C / q) at the capacity, phi grows there as f to the power of 2 / ln(1 / q). Taken for constant, the
-steps above the capacity would count too much, and pull the line flat and the capacity down by 1.5 %.
+steps above the capacity would count too much, and pull the line flat and the capacity down by 1.5%.
 Decision 032 has the simulation of what all this promises.
 """
 
@@ -41,7 +41,7 @@ _LEAST_FREE: Final = 1.0
 """Degrees of freedom of the interval, at least."""
 _CUT: Final = 0.98
 """Level of the profile likelihood. A search ends when its interval is narrow, which makes it too narrow: this level
-covers the capacity in 95 % of simulated searches and more."""
+covers the capacity in 95% of simulated searches and more."""
 _NEAR: Final = 2.5
 """Steps whose expected logit is so near to that of the allowed share count for the fit."""
 _BESIDE: Final = 0.1
@@ -91,7 +91,7 @@ class Capacity:
     rate: float
     """Per second."""
     low: float
-    """Bounds of its 95 % interval; 0 and inf where the steps do not tell."""
+    """Bounds of its 95% interval; 0 and inf where the steps do not tell."""
     high: float
     slope: float
     """Of logit f over ln rate there."""

@@ -266,7 +266,7 @@ def remote_share(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         yield Doubt(
             "remote-share",
             f"{share:.1%} of the transactions {asked.what}, {source} asks for "
-            f"{asked.least * 100:g}-{asked.most * 100:g} %",
+            f"{asked.least * 100:g}-{asked.most * 100:g}%",
             remedy + "--retry keeps the mix",
             scale.scale,
         )
@@ -282,7 +282,7 @@ def few_transactions(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     yield Doubt(
         "few-transactions",
         f"{_count(count, 'transaction')} {'does' if count == 1 else 'do'} not tell how long "
-        f"{', '.join(f'{percent(q)} %' for q in unknown)} of them "
+        f"{', '.join(f'{percent(q)}%' for q in unknown)} of them "
         f"take at most: a quantile needs {LEAST_BEYOND} beyond it",
         "use longer or more cycles, or more clients; do not use these quantiles, nor the rates at these levels",
         scale.scale,

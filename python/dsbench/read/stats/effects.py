@@ -9,7 +9,7 @@ between them; the random order within a block keeps what drifts inside of it fro
 
 Intervals are simultaneous over all effects and interactions of the study: half-width = c * standard error, with c the
 quantile of the largest |t| of all of them (Hothorn, Bretz and Westfall, "Simultaneous inference in general parametric
-models", Biometrical Journal 50, 2008). So a study of factors that change nothing names any effect at all in 5 % of
+models", Biometrical Journal 50, 2008). So a study of factors that change nothing names any effect at all in 5% of
 repetitions. The model takes the scatter of ln rate to be the same at all levels.
 
 Of what is no rate and no time, such as shares and the DSI, which is a logarithm already, the model is linear in the
@@ -32,7 +32,7 @@ from dsbench.read.stats.values import Floats, Interval, Ints
 
 LEVEL = 0.95
 _DRAWS = 20_000
-"""Of the largest |t|: the level then is right within 0.3 %."""
+"""Of the largest |t|: the level then is right within 0.3%."""
 ANY = 1000.0
 """A ratio beyond which nothing is told: with one trial more than there are levels an interval may reach 10¹⁷."""
 _MIXED = 0.005

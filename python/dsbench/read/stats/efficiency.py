@@ -112,7 +112,7 @@ COLUMNS: Final = (
     Column("rss", "GiB", "memory that the server holds", lambda s: s.resident_bytes / GIB),
     Column("maxop", "s", "longest response time of an operation", lambda s: s.longest_ns / 1e9),
     Column("p50", "1/s", "rate that half of the seconds reach", lambda s: reached(s.rates, 0.50)),
-    Column("p99", "1/s", "rate that 99 % of the seconds reach", lambda s: reached(s.rates, 0.99)),
+    Column("p99", "1/s", "rate that 99% of the seconds reach", lambda s: reached(s.rates, 0.99)),
     Column(
         "read_amp", "", "read amplification: bytes read from the device per byte of user data inserted",
         lambda s: per(s.read_bytes, s.written_bytes),
@@ -149,7 +149,7 @@ class Background:
 
     @property
     def met(self) -> bool:
-        """Whether the share is 95 % at least."""
+        """Whether the share is 95% at least."""
         return self.share >= SUSTAINED
 
 
@@ -161,7 +161,7 @@ class Times:
     """As many as there are ``BORDERS``."""
     max_ns: int
     unsure: int
-    """Of these counts: they lie in buckets of the archive, at most 0.1 % wide, that hold a border within them."""
+    """Of these counts: they lie in buckets of the archive, at most 0.1% wide, that hold a border within them."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 The buckets come from a log-linear histogram: each doubling of the value is cut into at least 1024
 buckets of equal width, so a bucket is no wider than 1/1024 of its lower bound. A value read as the
-midpoint of its bucket is therefore off by at most half of that: 0.05 %.
+midpoint of its bucket is therefore off by at most half of that: 0.05%.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dsbench.read.stats.precision import student
 from dsbench.read.stats.values import Frequency, Interval, Ints
 
 RELATIVE_ERROR = 1 / 2048
-"""Largest relative error of a quantile: half of the widest bucket (0.049 %)."""
+"""Largest relative error of a quantile: half of the widest bucket (0.049%)."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def histogram(
 
     Buckets that overlap are added into one that spans them: they are the same bucket of the layout,
     cut at the extremes of the histogram that each comes from. Without ``min_ns`` and ``max_ns`` the
-    bounds of the outermost buckets stand for them, within one bucket (0.1 %) of the truth.
+    bounds of the outermost buckets stand for them, within one bucket (0.1%) of the truth.
     """
     filled = counts > 0
     if not filled.any():

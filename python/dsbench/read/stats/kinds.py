@@ -81,7 +81,7 @@ class KindResult:
     response_ns: Mapping[float, float]
     """Quantile (0-1) to response time: intended start to end."""
     limit_s: float | None
-    """What 90 % of the response times must not exceed by the workload's rules; ``None`` without such a rule."""
+    """What 90% of the response times must not exceed by the workload's rules; ``None`` without such a rule."""
     response_deviation_ns: float = np.nan
     """Standard deviation of the response times."""
     rows: int = 0
@@ -101,7 +101,7 @@ class KindResult:
 
     @property
     def limit_met(self) -> bool | None:
-        """Whether 90 % of the response times are within the limit; ``None`` without a limit or a time."""
+        """Whether 90% of the response times are within the limit; ``None`` without a limit or a time."""
         p90_ns = self.response_ns.get(0.9, np.nan)
         return None if self.limit_s is None or np.isnan(p90_ns) else p90_ns <= self.limit_s * 1e9
 

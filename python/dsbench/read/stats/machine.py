@@ -12,7 +12,7 @@ from dsbench.read.stats.values import Doubt
 
 MOST_OTHERS: Final = 0.05
 """Share of the machine's CPU time for others. A load that needs all CPUs loses about that share of its rate: at 0.05
-half of the 10 % by which a rate may drift and be called steady."""
+half of the 10% by which a rate may drift and be called steady."""
 LEAST_NS: Final = 100_000_000
 """CPU time is counted in ticks of 10 ms: fewer than ten of them say little."""
 MOST_BYTES: Final = 0.25

@@ -9,7 +9,7 @@ it.
 A rule that looks at each cycle stops where the spread happens to be small, so that its intervals hold the truth less
 often than they say: Singham and Schruben, Finite-Sample Performance of Absolute Precision Stopping Rules, INFORMS
 Journal on Computing 24 (2012). Two things stand against it: few looks, at numbers of cycles that grow by a quarter, and
-intervals of 96 % where 95 % are promised (Jennison and Turnbull, Interim Analyses: the Repeated Confidence Interval
+intervals of 96% where 95% are promised (Jennison and Turnbull, Interim Analyses: the Repeated Confidence Interval
 Approach, Journal of the Royal Statistical Society B 51, 1989). What that gives is simulated: ``bench/statistics.py``.
 """
 
@@ -33,7 +33,7 @@ CHOSEN = 0.96
 _LOOKS_GROW = 1.25
 """From look to look, the number of cycles."""
 _FEW_WIDER = 1.3
-"""Of five cycles least and greatest hold the median in 15/16 only. So much further from the median they hold it in 96 %
+"""Of five cycles least and greatest hold the median in 15/16 only. So much further from the median they hold it in 96%
 of normal samples, and in 15/16 of any."""
 _TWO_GROUPS = 0.9
 """Share of the squares that a split into two groups explains, above which the cycles are taken for two groups. One of
@@ -90,7 +90,7 @@ def reach(parts: Iterable[tuple[float, Spread]], level: float = LEVEL) -> float:
 
 
 def median_interval(rates: Floats, level: float = CHOSEN) -> Interval:
-    """The median of T_i (eq. 7, tps) with its interval at 95 %; bounds nan below five cycles and for rates of 0.
+    """The median of T_i (eq. 7, tps) with its interval at 95%; bounds nan below five cycles and for rates of 0.
 
     From the r-th to the (n + 1 - r)-th of n cycles in order, which hold the median with ``level`` (0-1) at least; of
     five cycles a little further. Cycles of a correlation r with their neighbours count as n (1 - r) / (1 + r): the
@@ -213,7 +213,7 @@ def shortest(counts: Floats, least: int) -> int:
     """Seconds, ``least`` or more, of cycles that stand for themselves, by a settled course of counts per second.
 
     Twice the time (1 + r) / (1 - r) after which seconds of an AR(1) course count as one (Law and Kelton), r being the
-    correlation of neighbouring seconds, taken one-sided at 95 % from above: a short course that seems to have none may
+    correlation of neighbouring seconds, taken one-sided at 95% from above: a short course that seems to have none may
     have some. The whole course where that is not longer.
     """
     if counts.size < 2:

@@ -64,7 +64,7 @@ class Query:
 
     @property
     def interval_s(self) -> tuple[float, float]:
-        """Of ``mean_s`` at 95 %, by Student's t over the logarithms; nan with fewer than three times."""
+        """Of ``mean_s`` at 95%, by Student's t over the logarithms; nan with fewer than three times."""
         return _interval((*self.power_s, *self.streams_s))
 
 
@@ -91,7 +91,7 @@ class Cold:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Of ``ratio`` at 95 %, by Student's t over the logarithms by restart; nan with fewer than three."""
+        """Of ``ratio`` at 95%, by Student's t over the logarithms by restart; nan with fewer than three."""
         return _interval([cold / hot for cold, hot in zip(self.cold_s, self.hot_s, strict=True)])
 
 
@@ -185,7 +185,7 @@ class Decision:
 
 
 def _interval(values: Iterable[float]) -> tuple[float, float]:
-    """Of their geometric mean at 95 %, by Student's t over the logarithms; nan with fewer than three."""
+    """Of their geometric mean at 95%, by Student's t over the logarithms; nan with fewer than three."""
     logs = np.log([value for value in values if value > 0])
     if logs.size < 3:
         return nan, nan

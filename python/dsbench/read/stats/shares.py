@@ -189,7 +189,7 @@ class Share:
     share: float
     """Of the transaction's time (0-1)."""
     low: float
-    """Ends of its interval at 95 % over the cycles; nan with one cycle."""
+    """Ends of its interval at 95% over the cycles; nan with one cycle."""
     high: float
     time_ns: float
     """Of one transaction."""

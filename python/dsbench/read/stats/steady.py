@@ -36,7 +36,7 @@ _MOST_ALIKE = 0.85
 """Correlation of neighbours that is believed at most. Beyond it nothing tells a drift from a rate that wanders: half a
 minute that only falls would be no drift."""
 LEAST_COUNT = 10
-"""Transactions of the median bin: with fewer, ties and chance hide a drift of 10 %."""
+"""Transactions of the median bin: with fewer, ties and chance hide a drift of 10%."""
 
 
 class Verdict(StrEnum):
@@ -65,7 +65,7 @@ def drift(counts: Floats, cycles: int = 1) -> Drift:
 
     The slope is the median of all slopes between two points (Theil-Sen), so single outliers such as a
     checkpoint do not tilt it. The verdict is ``DRIFTING`` when the change over the window exceeds
-    10 % and the trend is significant at 1 %, the correlation of neighbours allowed for.
+    10% and the trend is significant at 1%, the correlation of neighbours allowed for.
     """
     seconds = int(counts.size)
     bins = _binned(counts) if seconds >= SHORTEST_S else None
@@ -136,7 +136,7 @@ def over_cycles(counts: Floats) -> Drift:
 
     The course that the cycles share is divided out, so that a fall in each of them is not taken for one from the
     first to the last. The seconds tell whether the cycles differ by more than chance, but not that this has a
-    direction: the order of the cycles does. It is tested by Kendall's tau over them as well, at 1 %; of three to
+    direction: the order of the cycles does. It is tested by Kendall's tau over them as well, at 1%; of three to
     five cycles, where no order is as rare as that, each has to lie beyond the one before. Two cycles have no
     direction. Without one the verdict is ``SCATTERED``.
     """
@@ -195,10 +195,10 @@ class Scatter:
 def scatter(cycles: Ints, rates_tps: Floats, seconds: Sequence[Floats]) -> Scatter | None:
     """The cycles that lie off the others; ``None`` where chance or nothing sets them apart, or where it cannot be told.
 
-    ``seconds`` are the counts of each cycle's whole seconds. A cycle is off when its rate is more than 10 % from the
+    ``seconds`` are the counts of each cycle's whole seconds. A cycle is off when its rate is more than 10% from the
     median of the rates: the median does not move with a few bad cycles as the mean and the standard deviation do.
     Whether seconds alone explain it is tested by ranks, which a few stalled seconds do not sway: Kruskal and
-    Wallis, Use of Ranks in One-Criterion Variance Analysis, JASA 47 (1952), p < 1 %, over up to ten blocks
+    Wallis, Use of Ranks in One-Criterion Variance Analysis, JASA 47 (1952), p < 1%, over up to ten blocks
     of seconds of each cycle (batch means: Law and Kelton, Simulation Modeling and Analysis). Blocks that resemble their
     neighbours count less: the statistic is divided by (1 + r) / (1 - r), r being that correlation within the cycles.
     """

@@ -19,7 +19,7 @@ from dsbench.workloads import Entry, Kind
 LEVEL = 0.9973
 _Z = 3.0
 """Three standard deviations of a normal distribution: a run has many windows, and one in twenty would be
-missed by chance at the usual 95 %."""
+missed by chance at the usual 95%."""
 _LINES_VARIANCE = 10.0
 """Of the lines of an order, uniform in 5 to 15: (11^2 - 1) / 12."""
 DISTRICTS = 10
@@ -124,7 +124,7 @@ def _by_name(sums: Mapping[str, int]) -> list[Window]:
 
 
 def _skipped(sums: Mapping[str, int]) -> list[Window]:
-    """Deliveries that found a district without an order: 1 % of them, or one, whichever is more (clause 2.7.4.2).
+    """Deliveries that found a district without an order: 1% of them, or one, whichever is more (clause 2.7.4.2).
 
     An archive that counted districts only has none, as it does not tell how many transactions these were.
     """
@@ -185,7 +185,7 @@ class Nopm:
     """``None`` without keying and thinking times."""
     ceiling: float | None
     """New-Orders per minute and warehouse that these terminals enter on average when the database answers at
-    once, those that are rolled back on purpose (1 %) included; ``None`` without terminals."""
+    once, those that are rolled back on purpose (1%) included; ``None`` without terminals."""
     by_cycle: tuple[float, ...] = ()
     """Of each cycle, in order."""
 
@@ -221,7 +221,7 @@ def ceiling_of(kinds: Sequence[Kind], counted: str | None, terminals: int, per_s
     """Transactions of the kind ``counted`` per ``per_s`` seconds of ``terminals`` that never wait.
 
     That is per_s T n_c / sum over k of n_k (keying_k + mean think_k), with n_k cards of kind k in the deck. Cutting the
-    think time at ten means takes 0.005 % off its mean. nan where a kind says nothing of its times or cards.
+    think time at ten means takes 0.005% off its mean. nan where a kind says nothing of its times or cards.
     """
     round_s = sum((one.cards or 0) * _around_s(one) for one in kinds)
     cards = sum(one.cards or 0 for one in kinds if one.name == counted)

@@ -91,7 +91,7 @@ def _in_place(at_levels: Mapping[str, _Value], value: Callable[[Field[Any]], _Va
 def result_columns(levels: Iterable[float]) -> dict[str, ResultColumn]:
     """Name of each column of the results, in order, to what it says; ``levels`` rise."""
     at_levels = {
-        _level_column(q): ResultColumn(f"rate at {percent(q)} %", "tps", f"f / {percent(q)} % quantile of the "
+        _level_column(q): ResultColumn(f"rate at {percent(q)}%", "tps", f"f / {percent(q)}% quantile of the "
                                        "residence times", "10") for q in levels
     }  # fmt: skip
     return _in_place(at_levels, lambda one: one.metadata["column"])
@@ -161,7 +161,7 @@ class Frequency:
 
 LEAST_BEYOND = 5
 """Transactions to be expected beyond a quantile, below which it is not known: it would be that of single ones. An
-interval from order statistics has an upper end at 95 % where q^n is at most 0.025, which 3.7 of them need (David and
+interval from order statistics has an upper end at 95% where q^n is at most 0.025, which 3.7 of them need (David and
 Nagaraja, Order Statistics, section 7.1); five are the usual least count (Cochran, Biometrics 10, 1954)."""
 
 

@@ -327,14 +327,14 @@ def _remote(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
 
 
 def _within(parts: tuple[Evaluation, ...]) -> Answer:
-    """Response times count where there are any: the list asks for 95 % within a second, as people see it."""
-    question, source = "Do 95 % end within a second?", "table buckets"
+    """Response times count where there are any: the list asks for 95% within a second, as people see it."""
+    question, source = "Do 95% end within a second?", "table buckets"
     curves = [curve for part in parts for curve in (part.response or part.frequency).values()]
     times = [curve.quantiles_ns[0.95] / 1e9 for curve in curves if 0.95 in curve.quantiles_ns]
     if not times:
         return _unknown(question, source)
     worst = max(times)
-    return Answer(question, f"95 % end within {worst:.3g} s", source, "good" if worst <= 1 else "beware")
+    return Answer(question, f"95% end within {worst:.3g} s", source, "good" if worst <= 1 else "beware")
 
 
 _NOTE: Final = (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _ORDER: Final = ("read", "write", "forced write", "flush")
 _LEAST: Final = 100
-"""Requests from which on there is a 99 % quantile."""
+"""Requests from which on there is a 99% quantile."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ def _read_times(evaluation: Evaluation) -> dict[int, tuple[Timed, ...]]:
 
 _COLUMNS: Final = (
     Column("operation", left=True), Column("requests"), Column("per transaction"), Column("mean", "ms", 1e-6),
-    Column("50 % within", "ms", 1e-6), Column("90 % within", "ms", 1e-6), Column("99 % within", "ms", 1e-6),
+    Column("50% within", "ms", 1e-6), Column("90% within", "ms", 1e-6), Column("99% within", "ms", 1e-6),
     Column("longest", "ms", 1e-6),
 )  # fmt: skip
 _NOTE: Final = (
     "Requests of whomever, from where the kernel gave them to the device to their end, beside one cycle more; times "
-    "are known to 4 %. Forced writes go past the device's cache, a flush empties it. The kernel's queues are not in it."
+    "are known to 4%. Forced writes go past the device's cache, a flush empties it. The kernel's queues are not in it."
 )
 
 

@@ -131,7 +131,7 @@ def _tell_grades(evaluation: Evaluation) -> Iterator[Block]:
             words = f"{format_number(overall)} transactions per joule over all levels, {format_number(idle)} W idle"
             yield Sentence(f"Scale {scale:,}: {words}.", "lead")
     rows = [
-        (scale, f"{one.level:g} %" if one.level else "idle", one.demanded, one.achieved,
+        (scale, f"{one.level:g}%" if one.level else "idle", one.demanded, one.achieved,
          one.achieved / one.demanded if one.demanded else nan, one.p50_ms, one.p99_ms, one.cpu, one.watts,
          one.achieved / one.watts if one.watts > 0 else nan)
         for scale, grades in evaluation.grades.items() for one in grades

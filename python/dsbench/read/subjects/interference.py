@@ -147,7 +147,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         yield Table("Mean times of the queries, alone and beside the others", _KINDS, kinds)
     before = max(one.before for _, one in each)
     yield Sentence(
-        f"A ratio is that of the medians over the cycles; it has a 95 % interval from {FEWEST} cycles on. The stages "
+        f"A ratio is that of the medians over the cycles; it has a 95% interval from {FEWEST} cycles on. The stages "
         f"follow each other on one database: {before:,} transactions were committed before they ran together. What "
         "makes a ratio is not measured here.", "note",
     )  # fmt: skip

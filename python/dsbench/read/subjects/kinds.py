@@ -216,7 +216,7 @@ def _of_row(rules: str, scale: int, row: KindResult) -> list[Doubt]:
         found.append(Doubt("mix", words, "use longer cycles; see whether this kind fails more than others", scale))
     if row.limit_met is False:
         p90_s = row.response_ns[0.9] / 1e9
-        words = f"90 % of {row.kind} took up to {p90_s:.2f} s, {rules}'s limit is {row.limit_s:g} s"
+        words = f"90% of {row.kind} took up to {p90_s:.2f} s, {rules}'s limit is {row.limit_s:g} s"
         found.append(Doubt("response-limit", words, "use fewer --threads or terminals, or a larger scale", scale))
     return found
 
@@ -237,7 +237,7 @@ _COUNTS: Final = (
 _TIMES: Final = tuple(Column(name, "ms", 1e-6, digits=4) for name in ("mean", *(_NAMES[q] for q in QUANTILES)))
 _LIMIT: Final = (Column("limit of p90", "s"), Column("met", left=True))
 _WINDOWS: Final = (
-    Column("window", left=True), *(Column(name) for name in ("measured", "99.7 % interval", "valid", "of")),
+    Column("window", left=True), *(Column(name) for name in ("measured", "99.7% interval", "valid", "of")),
     Column("verdict", left=True),
 )  # fmt: skip
 

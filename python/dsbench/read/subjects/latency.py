@@ -47,7 +47,7 @@ def frequency(
 _SHOWN: Final = {0.5: "p50", 0.9: "p90", 0.95: "p95", 0.99: "p99", 0.999: "p99.9", 1.0: "max"}
 SURE: Final = (0.5, 0.95, 0.99)
 """Quantiles that are shown with their intervals."""
-_SURE: Final = "at 95 %, over the cycles"
+_SURE: Final = "at 95%, over the cycles"
 _MEASURES: Final = {
     "response": "Response times, from the intended start", "frequency": "Latency, from the start of the first attempt",
 }  # fmt: skip
@@ -105,7 +105,7 @@ _WORDS: Final = {0.5: "median", 1.0: "greatest"}
 
 def _measure(name: str, quantile: float) -> Measure:
     """In the open loop of response times."""
-    word = _WORDS.get(quantile, f"{quantile * 100:g} % quantile")
+    word = _WORDS.get(quantile, f"{quantile * 100:g}% quantile")
     return Measure(name, "ms", f"{word} of the latencies", _of_quantile(quantile), more=False, own=True)
 
 

@@ -38,7 +38,7 @@ class LegResult:
     p50_ms: float
     """Median over its seconds, of all cycles, of the median response time of a second."""
     p99_ms: float
-    """The same of the 99 % quantile of a second."""
+    """The same of the 99% quantile of a second."""
     worst_p99_ms: float
     """The greatest of these quantiles."""
     longest_ms: float
@@ -76,7 +76,7 @@ def _seconds(leg: Leg, length: int) -> slice:
 
 
 def back_after(p99: Floats, calm: slice, leg: slice) -> float:
-    """Seconds from the beginning of ``leg`` until no 99 % quantile of 3 seconds in a row, or of all that are left, is
+    """Seconds from the beginning of ``leg`` until no 99% quantile of 3 seconds in a row, or of all that are left, is
     above the greatest of ``calm``; ``inf`` where that does not come, ``nan`` where nothing is known of ``calm``.
 
     ``p99``: one value for each second of a cycle; nan where nothing ended.

@@ -88,7 +88,7 @@ class Load:
 
     @property
     def words(self) -> str:
-        """``6,200 tps with 99 % below 20 ms (5,900 to 6,450)``."""
+        """``6,200 tps with 99% below 20 ms (5,900 to 6,450)``."""
         found = self.capacity
         if found is None:
             return f"no rate with {self.objective.words} is known: {self.extent}"

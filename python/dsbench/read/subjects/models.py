@@ -89,7 +89,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         residuals = f"; residuals {fit.rms:.1%} (rms)" if fit.fits else ""
         blocks.append(Sentence(f"{fit.conclusion[:1].upper()}{fit.conclusion[1:]}{residuals}."))
         if fit.fits:
-            heads = (Column("parameter", left=True), Column("meaning", left=True), Column("95 % interval", left=True))
+            heads = (Column("parameter", left=True), Column("meaning", left=True), Column("95% interval", left=True))
             rows = [(one.symbol, one.meaning, show_parameter(one)) for one in fit.parameters]
             blocks.append(Table("", heads, rows))
         points = (Column(fit.over, digits=6), Column("measured"), Column("model"), Column("residual", form="+.1%"))
@@ -98,7 +98,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         blocks.append(Part("Residuals", [Table("", points, values)], folded=True))
         yield Part(TITLES[fit.model], blocks)
     if falls or evaluation.models:
-        words = "Intervals at 95 % by drawing the residuals anew: they do not know what the model misses everywhere."
+        words = "Intervals at 95% by drawing the residuals anew: they do not know what the model misses everywhere."
         yield Sentence(words, "note")
 
 
@@ -118,7 +118,7 @@ def describe_falls(evaluation: Evaluation) -> list[str]:
     if evaluation.fall is None:
         return []
     sizes = {row.scale: row.database_size_gb for row in evaluation.scales}
-    at = {f"  at the level {percent(level)} %": found for level, found in evaluation.falls_at.items()}
+    at = {f"  at the level {percent(level)}%": found for level, found in evaluation.falls_at.items()}
     return [f"{which} {_fall(found, sizes)}" for which, found in {"the rate falls most": evaluation.fall, **at}.items()]
 
 

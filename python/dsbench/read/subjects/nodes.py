@@ -118,7 +118,7 @@ def _gains(monitors: pa.Table, groups: pa.Table) -> dict[tuple[int, str], dict[t
 
 
 def _quantiles(buckets: pa.Table) -> dict[tuple[int, str], tuple[float, float]]:
-    """(scale, node) to the median and the 99 % quantile of its residence times."""
+    """(scale, node) to the median and the 99% quantile of its residence times."""
     chosen = buckets.filter(pc.field("measure") == "residence")
     groups, series = grouped(chosen, ("scale", "node"))
     low, high, count = (whole(chosen, name) for name in ("low_ns", "high_ns", "count"))

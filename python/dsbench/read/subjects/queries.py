@@ -45,7 +45,7 @@ _FIGURES: Final = (
 _TIMES: Final = (
     Column("scale"), Column("query", left=True), Column("power 1", "ms", 1e3), Column("power 2", "ms", 1e3),
     Column("streams, least", "ms", 1e3), Column("greatest", "ms", 1e3), Column("times"),
-    Column("geometric mean", "ms", 1e3), Column("95 % from", "ms", 1e3), Column("to", "ms", 1e3),
+    Column("geometric mean", "ms", 1e3), Column("95% from", "ms", 1e3), Column("to", "ms", 1e3),
 )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
 
 _TEMPERATURES: Final = (
     Column("scale"), Column("query", left=True), Column("cold", "ms", 1e3), Column("hot", "ms", 1e3),
-    Column("cold / hot", digits=3), Column("95 % from", digits=3), Column("to", digits=3), Column("restarts"),
+    Column("cold / hot", digits=3), Column("95% from", digits=3), Column("to", digits=3), Column("restarts"),
 )  # fmt: skip
 
 

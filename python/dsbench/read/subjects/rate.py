@@ -218,7 +218,7 @@ def summary_columns(evaluation: Evaluation) -> tuple[Column, ...]:
     which = "response " if evaluation.response else ""
     return (
         Column("scale", about="size of the database in units of the workload"), Column("size", "GB"),
-        Column("tps", about="median over the cycles"), Column("±95 %", about="interval of the median over the cycles"),
+        Column("tps", about="median over the cycles"), Column("±95%", about="interval of the median over the cycles"),
         Column("min–max", "tps", about="of the cycles"), Column("failed", form=".1%", about="share of the attempts"),
         Column("f", about="transactions under way on average (eq. 11)"),
         *(Column(which + name, "ms", 1e-6) for name in _QUANTILES.values()), Column("populate", "s"),

@@ -117,7 +117,7 @@ class Why:
 
     @property
     def sentence(self) -> str:
-        """``46 % server CPU, 21 % locks on branches, 19 % flush``."""
+        """``46% server CPU, 21% locks on branches, 19% flush``."""
         told = [one for one in self.causes if one.kind != shares.UNKNOWN and one.share >= _LEAST][:_MOST]
         told += [one for one in self.causes if one.kind == shares.UNKNOWN and one.share >= _LEAST]
         return ", ".join(f"{one.share:.0%} {one.name}" for one in told)
@@ -365,7 +365,7 @@ def _remark(evaluation: Evaluation, scale: int, parts: Sequence[Share]) -> Itera
             mean_ms = known[time] / known[count] / 1e3
             one = timed.get(word)
             spread = "" if one is None else f"; beside perf half within {one.p50_ns / 1e6:.3g} ms" + (
-                f", 99 % within {one.p99_ns / 1e6:.3g}" if isfinite(one.p99_ns) else "")  # fmt: skip
+                f", 99% within {one.p99_ns / 1e6:.3g}" if isfinite(one.p99_ns) else "")  # fmt: skip
             yield f"the device took {mean_ms:.3g} ms for a {word}, {known[count]:,.0f} of them a second{spread}"
     flushed_ns = sum(part.time_ns for part in parts if part.kind == shares.FLUSH)
     made = [one for one in timed.values() if one.operation in ("flush", "forced write", "write")]
@@ -391,7 +391,7 @@ def read_log_use(monitors: pa.Table, scale: int) -> float:
 
 _COLUMNS: Final = (
     Column("where", left=True), Column("what", left=True), Column("share", form=".1%"),
-    Column("95 % interval", left=True, spare=True), Column("per transaction", "ms", 1e-6),
+    Column("95% interval", left=True, spare=True), Column("per transaction", "ms", 1e-6),
 )  # fmt: skip
 _SHOWN: Final = {
     shares.CPU: ("server", "on a CPU"), shares.QUEUE: ("server", "waits for a CPU"),

@@ -140,13 +140,13 @@
     const shown = rows.slice(0, state.rows).map((row) => line(row, most, first, measure));
     const compare = make("button", {type: "button", disabled: state.chosen.size < 2, onclick: () => { location.hash = `compare=${[...state.chosen].join(",")}`; }},
       state.chosen.size < 2 ? "Mark two or more to compare them" : `Compare ${state.chosen.size}`);
-    const heads = ["", "Place", measure.name, "Server", "99 %", "Machine", "Storage", "Differs in", "Measured"];
+    const heads = ["", "Place", measure.name, "Server", "99%", "Machine", "Storage", "Differs in", "Measured"];
     const whole = make("table", {className: "mixed"}, make("caption", {}, "Ranking"),
       make("thead", {}, make("tr", {}, ...heads.map((head) => head ? make("th", {scope: "col", className: "text"}, head) : make("td")))), make("tbody", {}, ...shown));
     const rest = rows.length - shown.length;
     const more = rest > 0 ? make("button", {type: "button", onclick: () => { state.rows += 10 * ROWS; fill(); }}, `Show ${rest} more`) : "";
     const note = rows.some(({figure}) => figure.low === null) ? "Without a place: no interval is known, as with fewer than five cycles, or of a figure of whole runs such as QphH." : "";
-    return [make("p", {className: "note"}, `A place counts those that are better for sure: entries of one place cannot be told apart, as their intervals of 95 % overlap. ${note}`), compare,
+    return [make("p", {className: "note"}, `A place counts those that are better for sure: entries of one place cannot be told apart, as their intervals of 95% overlap. ${note}`), compare,
       make("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": "Ranking, table"}, whole), more];
   };
   const DIFFERS = {
@@ -170,7 +170,7 @@
     return make("tr", {}, make("td", {}, box), make("td", {}, place ? `${place}${tied ? " (tied)" : ""}` : "–"),
       make("td", {className: "figure"}, make("strong", {}, `${number(figure.value)} ${measure.unit(entry)}`), make("small", {}, interval), bar),
       make("td", {className: "text"}, make("a", {href: `#entry=${entry.id}`}, entry.system.product), make("small", {}, entry.about.by)),
-      cell("99 %", entry.figures.p99_ns === null || entry.figures.p99_ns === undefined ? "" : time(entry.figures.p99_ns)), cell("Machine", machine(entry), "text"),
+      cell("99%", entry.figures.p99_ns === null || entry.figures.p99_ns === undefined ? "" : time(entry.figures.p99_ns)), cell("Machine", machine(entry), "text"),
       cell("Storage", [entry.system.file_system, entry.system.storage.split(", ").slice(0, 2).join(", ")].filter(Boolean).join(" on "), "text"),
       cell("Differs in", differs, "text"), cell("Measured", entry.measured));
   };
@@ -247,10 +247,10 @@
   const FIGURES = {
     ...Object.fromEntries(Object.keys(MEASURES).filter((key) => key.startsWith("stage ")).map((key) => [MEASURES[key].name, (entry) => { const found = MEASURES[key].of(entry); return found ? number(found.value) : "–"; }])),
     "Highest rate": ({figures}) => figures.rate ? `${number(figures.rate.value)} ${figures.rate.unit}` : "–",
-    "Interval of 95 %": ({figures}) => figures.rate && figures.rate.low !== null ? `${number(figures.rate.low)} to ${number(figures.rate.high)}` : "–",
+    "Interval of 95%": ({figures}) => figures.rate && figures.rate.low !== null ? `${number(figures.rate.low)} to ${number(figures.rate.high)}` : "–",
     "At": ({figures}) => figures.rate ? `scale ${figures.rate.scale}, ${counted(String(figures.rate.threads))}${figures.rate.stage === "load" ? "" : `, stage ${figures.rate.stage}`}` : "–",
-    "Median": ({figures}) => time(figures.p50_ns), "99 % take at most": ({figures}) => time(figures.p99_ns),
-    "Failed attempts": ({figures}) => figures.failed ? `${number(100 * figures.failed, 2)} %` : "none",
+    "Median": ({figures}) => time(figures.p50_ns), "99% take at most": ({figures}) => time(figures.p99_ns),
+    "Failed attempts": ({figures}) => figures.failed ? `${number(100 * figures.failed, 2)}%` : "none",
     "Index DSI": ({figures}) => figures.dsi ? `${figures.dsi.value.toFixed(2)}${figures.dsi.low === null ? "" : ` (${figures.dsi.low.toFixed(2)} to ${figures.dsi.high.toFixed(2)})`}${figures.dsi.comparable ? "" : ", these scales only"}` : "–",
     "Transactions for money": (entry) => { const by = MEASURES[`price ${entry.about.price?.currency}`], found = by?.of(entry); return found ? `${number(found.value)} ${by.unit(entry)}` : "–"; },
     "Energy": ({figures: {energy}}) => energy ? `${number(energy.joules, 3)} J per transaction, ${number(energy.watts, 3)} W, by ${energy.by}` : "–",
@@ -309,7 +309,7 @@
   };
   const about = () => [make("h1", {}, "How to read this"),
     make("p", {}, "Every entry holds the archive of a dsbench run. Before it was shown here, dsbench computed each figure from the archive again, and held its counts against each other: transactions against histograms, the course, the check of the database, and the machine's own counters. What did not fit was refused."),
-    make("p", {}, "Ranked together is what had the same workload, sizes, cycles, isolation, pacing and durability. What else differs is told in the row. The place of an entry is one more than there are entries whose whole interval of 95 % is better than its own."),
+    make("p", {}, "Ranked together is what had the same workload, sizes, cycles, isolation, pacing and durability. What else differs is told in the row. The place of an entry is one more than there are entries whose whole interval of 95% is better than its own."),
     make("p", {}, "Nothing here is a result in the sense of the TPC."),
     make("p", {}, `Made by dsbench ${site.version}. Add your own: dsbench publish ARCHIVE --to FOLDER, and send a pull request.`)];
   const show = () => {

@@ -151,7 +151,7 @@ class _Watching:
                         tag("span", f"for {name}")
                         with tag("div"):
                             tag("div").style(f"width: {100 * min(share, 1):.1f}%; height: 100%")
-                        tag("b", f"{100 * share:.0f} %")
+                        tag("b", f"{100 * share:.0f}%")
                 rate = f"dsbench and server read and wrote {number(last.machine['bytes per second'] / 1e6)} MB/s."
                 tag("p", f"Share of the time in which some thread of this machine waited. {rate}", "note")
 
@@ -160,7 +160,7 @@ class _Watching:
         in_cycle = moment.phase == "cycle" and moment.elapsed_s > 0
         doing = " ".join((moment.phase or state.status).replace("_", " ").split())
         where = f"scale {moment.scale} ({moment.scale_number} of {moment.scales}): {doing}" if moment.scale else doing
-        share = f", {100 * moment.done / moment.total:.0f} %" if moment.total else ""
+        share = f", {100 * moment.done / moment.total:.0f}%" if moment.total else ""
         share += f" · about {format_time(state.left_s)} left" if state.left_s else ""
         self._status.text = ("stopping: " if stopping and state.goes_on else "") + (
             where + share if state.goes_on else _status(state)

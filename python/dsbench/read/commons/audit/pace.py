@@ -59,10 +59,10 @@ def graded(run: Rows) -> Iterator[str]:
         full = next(iter(found.get(GRADES[0], ())), 0.0)
         for level in GRADES:
             if (there := len(cycles.get(level, ()))) != spec.cycles:
-                yield f"scale {scale}: {spec.cycles} cycles at {level} % were asked for, and there are {there}"
+                yield f"scale {scale}: {spec.cycles} cycles at {level}% were asked for, and there are {there}"
             off = [rate for rate in found[level] if level and abs(rate - full * level / 100) > _GRADED * full]
             if off:
-                yield f"scale {scale}: {off[0]:g} starts per second are not {level} % of {full:g}"
+                yield f"scale {scale}: {off[0]:g} starts per second are not {level}% of {full:g}"
         order = [level for level, _ in sorted(cycles.items(), key=lambda one: min(one[1]))]
         if order != sorted(order, reverse=True):
             yield f"scale {scale}: its levels are not in their order"

@@ -66,7 +66,7 @@ def _ended(begin: Ints, count: Ints, at: Ints) -> Ints:
 def quantiles(run: Rows) -> Iterator[str]:
     """A histogram has as many short and as many long times as the seconds of its cycle have together.
 
-    Of a second with n transactions at least n/2 took no longer than its median, 0.99 n no longer than its 99 %
+    Of a second with n transactions at least n/2 took no longer than its median, 0.99 n no longer than its 99%
     quantile, and all no longer than its greatest time. Added up over the seconds that is a floor below the histogram;
     that at most as many took less is a ceiling above it.
     """

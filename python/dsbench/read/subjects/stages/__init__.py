@@ -184,7 +184,7 @@ _NOTE: Final = (
     "Device, context switches and CPU are those of the whole machine, whoever caused them."
 )
 _EXACT: Final = (
-    "Response times are counted in the archive in buckets at most 0.1 % wide. Those in a bucket that holds a border "
+    "Response times are counted in the archive in buckets at most 0.1% wide. Those in a bucket that holds a border "
     "count where its middle lies: at a border says how many these are. The maximum is exact."
 )
 _FIGURES: Final = tuple(Column(one.name, one.unit, about=one.sentence) for one in COLUMNS)
