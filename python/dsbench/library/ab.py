@@ -25,6 +25,7 @@ from dsbench.read.blocks import Answer, Column, Diagram, Sentence, Table, Terms
 from dsbench.read.blocks import Block as Show
 from dsbench.read.choice import OF, Choice, Figure, list_stages, make_choice, refuse_missing
 from dsbench.read.evaluation import evaluate
+from dsbench.read.format import with_unit
 from dsbench.read.naming import unsafe
 from dsbench.read.several.causes import read_times, say_change
 from dsbench.read.several.files import as_json, make_files
@@ -104,7 +105,7 @@ class Versus:
         known = isfinite(within.high) and within.low > 0
         if how.step:
             ends = f" [{how.show_ratio(within.low)}, {how.show_ratio(within.high)}]" if known else ""
-            change = f"{how.show_ratio(within.value)} {self.unit}".strip()
+            change = with_unit(how.show_ratio(within.value), self.unit)
             what = f"{how.label} of B minus that of A is {change}{ends}"
         else:
             bounds = f" [{within.low:.3f}, {within.high:.3f}]" if isfinite(within.high) else ""
@@ -112,7 +113,7 @@ class Versus:
         number = f"{len(self.blocks)} block{'s' if len(self.blocks) > 1 else ''}"
         figure = f"{what}, {within.level:.0%}, after {number}"
         if found.verdict is Verdict.ALIKE:
-            most = f"{how.show_ratio(1 + found.most)} {self.unit}".strip() if how.step else f"{found.most:.1%}"
+            most = with_unit(how.show_ratio(1 + found.most), self.unit) if how.step else f"{found.most:.1%}"
             return f"no difference of more than {most.removeprefix('+')}: {figure}"
         if found.verdict is Verdict.OPEN:
             more = "" if self.error else "; make more blocks (--most-blocks) or longer runs (--duration, --cycles)"

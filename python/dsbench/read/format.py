@@ -28,6 +28,11 @@ def format_number(value: Any, times: float = 1.0, digits: int = 3, form: str = "
     return f"{value:,.{digits}g}" if abs(value) >= 1e-4 else f"{value:.{digits - 1}e}"
 
 
+def with_unit(figure: str, unit: str) -> str:
+    """``3.1 ms``; per cent follow at once."""
+    return f"{figure}{unit}" if unit in ("", "%") else f"{figure} {unit}"
+
+
 def say_time(ns: float) -> str:
     """A time with the unit that fits: ``1.2 s``, ``0.43 ms``, ``38 µs``."""
     if ns >= 1e9:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dsbench.read.blocks import Answer, Block, Column, Diagram, Listed, Part, Table
-from dsbench.read.format import NONE, finite, format_number
+from dsbench.read.format import NONE, finite, format_number, with_unit
 from dsbench.read.html import render_document
 from dsbench.read.naming import counted
 from dsbench.read.several.files import make_files
@@ -125,7 +125,7 @@ def _describe_reach(found: Outcomes, *, unseen: bool) -> list[str]:
     if found.staged or effects is None or not effects.free:
         return []
     ratios = found.how.geometric
-    scatter = f"{effects.scatter:.1%}" if ratios else f"{effects.scatter:.3g} {found.unit}".strip()
+    scatter = f"{effects.scatter:.1%}" if ratios else with_unit(f"{effects.scatter:.3g}", found.unit)
     said = [f"trials that repeat each other scatter by {scatter}"]
     none = [one.ratio for one in effects.main if unseen and one.known and one.none]
     if none and ratios:
@@ -133,7 +133,7 @@ def _describe_reach(found: Outcomes, *, unseen: bool) -> list[str]:
         said += [f"an effect below {most:.3g} times would not show"] if most < ANY else []
     elif none:
         most = max(max(one.high, -one.low) for one in none)
-        said += [f"an effect below {most:.3g} {found.unit}".rstrip() + " would not show"]
+        said += [f"an effect below {with_unit(f'{most:.3g}', found.unit)} would not show"]
     return said
 
 
@@ -270,7 +270,7 @@ def _say_range(found: Outcomes, one: Effect) -> str:
     low, high = one.ratio.low, one.ratio.high
     if one.neutral:
         return f"{level} may have {low:.3g} to {high:.3g} times the {_short(found)} of {reference}"
-    between = f"{low:+.3g} to {high:+.3g} {found.unit}".strip()
+    between = with_unit(f"{low:+.3g} to {high:+.3g}", found.unit)
     return f"{level} against {reference} may be {between} in the {_short(found)}"
 
 
@@ -295,7 +295,7 @@ def _say_effect(found: Outcomes, one: Effect) -> str:
     """``threads 2 has 2.07 [1.8, 2.37] times the rate of 1``."""
     level, against, reference = name_effect(found, one).rpartition(" against ")
     if not found.how.geometric:
-        return f"{name_effect(found, one)}: {f'{show_effect(one)} {found.unit}'.strip()} in the {_short(found)}"
+        return f"{name_effect(found, one)}: {with_unit(show_effect(one), found.unit)} in the {_short(found)}"
     if not against:  # Two levels that are together.
         return f"{reference} has {show_effect(one)} times the {_short(found)} that each alone lets expect"
     return f"{level} has {show_effect(one)} times the {_short(found)} of {reference}"
@@ -510,7 +510,7 @@ def notes(found: Outcomes) -> list[str]:
     lines = []
     effects = found.effects
     if effects is not None and effects.free:
-        scatter = f"{effects.scatter:.1%}" if found.how.geometric else f"{effects.scatter:.3g} {found.unit}".strip()
+        scatter = f"{effects.scatter:.1%}" if found.how.geometric else with_unit(f"{effects.scatter:.3g}", found.unit)
         each = f"Trials that repeat each other scatter by {scatter}"
         nothing = "1" if found.how.geometric else "0"
         lines.append("All intervals hold together with 95%: where no factor does anything, one or more exclude "

@@ -17,7 +17,7 @@ from dsbench.read.choice import Choice, list_stages, make_choice, refuse_missing
 from dsbench.read.draw.several import history as draw_history
 from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import Evaluation, evaluate
-from dsbench.read.format import finite, format_number, shorten
+from dsbench.read.format import finite, format_number, shorten, with_unit
 from dsbench.read.naming import counted
 from dsbench.read.several.causes import read_times, say_change
 from dsbench.read.several.files import make_files
@@ -251,7 +251,7 @@ def _tell(history: History, *, brief: bool) -> Iterator[Block]:
     value = Column(unit, form=",.1f") if rate else Column(how.label, unit, digits=4)
     few = len(rates) < FEWEST
     found = f"; too few to tell: a change needs {FEWEST} runs" if few else "" if history.changes else "; no change"
-    median = f"{_figure(how, float(np.median(rates)))} {unit}".rstrip()
+    median = with_unit(_figure(how, float(np.median(rates))), unit)
     yield Sentence(f"{counted(len(rates), 'run')}, median {median}{found}")
     if history.assumed:
         yield Sentence(f"{history.assumed[:1].upper()}{history.assumed[1:]}.", "note")
