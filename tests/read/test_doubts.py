@@ -77,7 +77,7 @@ def test_a_failed_check_names_the_undo_log_where_something_was_rolled_back_by_it
         doubts(replace(RUN, undo_log=undo_log), [replace(SCALE, broken=("a (1)",), failed=failed)])[0].remedy
         for undo_log, failed in [(True, 3), (True, 0), (False, 3)]
     ]
-    assert ["--set auto_undo=off" in remedy for remedy in remedies] == [True, False, False]
+    assert ["auto_undo=off" in remedy for remedy in remedies] == [True, False, False]
 
 
 def test_nothing_measured_and_nothing_committed_are_void() -> None:

@@ -121,9 +121,9 @@ def plot(path: Path, out: Path | None, *, fresh: bool, form: Form | None = None)
     archive = Archive(path) if not fresh and out is None and _edited(path) else Archive.open(path)
     if out is not None:
         try_out(out)
-    if out is not None and not fresh:
-        _copy_specs(archive, out)
     if not fresh:
+        if out is not None:
+            _copy_specs(archive, out)
         return render.replot(folder)
     if out is None and form is None and archive.run.status != "running" and not archive.sealed:
         with claimed(path):
@@ -199,10 +199,8 @@ def _copy_specs(archive: Archive, out: Path) -> None:
     kept = [name for name in archive.names() if re.fullmatch(r"results-[^/]*\.vl\.json", name)]
     for name in kept:
         writer.text(name, archive.read(name))
-    if not kept:
-        for name, spec in diagrams.specs(evaluate(archive), archive.run).items():
-            writer.text(f"results-{name}.vl.json", render.source(spec))
-    for name, spec in _first(archive, _PRINTED).items():
+    missing = _first(archive, _PRINTED) | ({} if kept else diagrams.specs(evaluate(archive), archive.run))
+    for name, spec in missing.items():
         writer.text(f"results-{name}.vl.json", render.source(spec))
 
 

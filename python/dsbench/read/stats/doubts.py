@@ -105,13 +105,14 @@ def check_failed(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """The database breaks a condition of the workload: its speed is worthless."""
     own = any(setting.name == "file" for setting in run.workload.settings)  # The conditions are the user's.
     if scale.broken:
-        remedy = "do not use the figures of this scale; look for lost updates, a defective disk or driver"
-        if run.undo_log and scale.failed:
-            remedy = (
-                "do not use the figures of this scale; Firebird is known to keep changes of transactions that were "
-                "rolled back, now and then: see whether it holds with --set auto_undo=off, and else look for lost "
-                "updates, a defective disk or driver"
-            )
+        known = (
+            "Firebird is known to keep changes of transactions that were rolled back, now and then: see whether it "
+            "holds with auto_undo=off (--set, or in the URL), and else "
+        )
+        remedy = (
+            f"do not use the figures of this scale; {known if run.undo_log and scale.failed else ''}look for lost "
+            "updates, a defective disk or driver"
+        )
         yield Doubt(
             "check-failed",
             "the database is wrong: " + "; ".join(scale.broken),
