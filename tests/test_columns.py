@@ -25,6 +25,11 @@ SPELT = {
     "tally.last_end": "last_end_ns",
     "once(client.cpu_ns.0 + client.cpu_ns.1)": "cpu_ns",
     "once(client.moves)": "moves",
+    "tally.ended_ns()": "ended_ns",
+    "tally.in_flight_max": "in_flight_max_ns",
+    "once(client.recorder.waiting())": "waiting_ns",
+    "once(client.recorder.span())": "client_ns",
+    "once(client.recorder.p99())": "client_p99_ns",
     "tally.messages.sent": "messages_sent",
     "tally.messages.received": "messages_received",
 }

@@ -81,7 +81,7 @@ impl Cycle {
 }
 
 /// The columns of one tally, in the order of `COUNTERS` in columns.py.
-fn counters(client: &ClientOutcome, kind: usize, tally: &Tally, remote: Option<&str>) -> [u64; 22] {
+fn counters(client: &ClientOutcome, kind: usize, tally: &Tally, remote: Option<&str>) -> [u64; 29] {
     // A count that a client has only once is entered for its first kind.
     let once = |value: u64| if kind == 0 { value } else { 0 };
     let remote: i64 = client.sums.iter().filter(|(name, _)| Some(*name) == remote).map(|(_, sum)| sum).sum();
@@ -108,6 +108,13 @@ fn counters(client: &ClientOutcome, kind: usize, tally: &Tally, remote: Option<&
         once(client.moves),
         tally.messages.sent,
         tally.messages.received,
+        tally.ended_ns(),
+        tally.in_flight_ns,
+        tally.in_flight_max,
+        tally.connecting_ns,
+        once(client.recorder.waiting()),
+        once(client.recorder.span()),
+        once(client.recorder.p99()),
     ]
 }
 
@@ -126,7 +133,9 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome, remote: Option<&st
     dict.set_item("histograms", histograms(py, outcome)?)?;
     let seconds = outcome.seconds.iter().flat_map(|(group, s)| {
         let (group, second, kind) = (*group as u64, u64::from(s.second), u64::from(s.kind));
-        [group, second, kind, s.count, s.failed, s.p50_ns, s.p99_ns, s.max_ns]
+        let [busy, busy_later] = s.busy;
+        let times = [s.p50_ns, s.p99_ns, s.max_ns];
+        [&[group, second, kind, s.count, s.failed], &times[..], &[busy, busy_later, s.under_way, s.oldest_ns]].concat()
     });
     dict.set_item("seconds", bytes(py, seconds))?;
     dict.set_item("statements", statements(py, outcome)?)?;
@@ -148,6 +157,7 @@ fn histograms<'py>(py: Python<'py>, outcome: &CycleOutcome) -> PyResult<Bound<'p
     for (group, kind) in (0..outcome.times.len()).flat_map(|group| (0..kinds).map(move |kind| (group, kind))) {
         let Some(times) = &outcome.times[group] else { continue };
         list.append((group, kind, "residence", triples(py, times.residence(kind))))?;
+        list.append((group, kind, "failed", triples(py, times.failed(kind))))?;
         if let Some(response) = times.response(kind) {
             list.append((group, kind, "response", triples(py, response)))?;
         }

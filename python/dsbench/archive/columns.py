@@ -115,6 +115,31 @@ _COUNTERS: Final = (
     Column(
         "messages_received", "uint64", "The same of receives that brought something.", "messages", "sum", older=0
     ),
+    Column(
+        "ended_ns", "uint64", "Client time within the duration of the transactions that ended in it, failed ones "
+        "included, without connecting_ns.", "ns", "sum",
+    ),
+    Column("in_flight_ns", "uint64", "The same of those that were in flight at its end.", "ns", "sum"),
+    Column(
+        "in_flight_max_ns", "uint64", "Whole time of the longest of these, from its intended start to its end.", "ns",
+        "max",
+    ),
+    Column(
+        "connecting_ns", "uint64", "Client time within the duration in which its transactions opened connections: "
+        "logins of --reconnect, and connections that were lost.", "ns", "sum",
+    ),
+    Column(
+        "waiting_ns", "uint64", "Client time within the duration in which it waited for its turn, or had nothing left "
+        "to do.", "ns", "sum",
+    ),
+    Column(
+        "client_ns", "uint64", "Client time in all: the duration of the cycle. What the five before it leave of it "
+        "went by between transactions, in dsbench.", "ns", "sum",
+    ),
+    Column(
+        "client_p99_ns", "uint64", "99% quantile of the residence times of all transactions of the client, with that "
+        "in flight, within 3%.", "ns", "max",
+    ),
 )  # fmt: skip
 """What the core counts, in its order."""
 
@@ -181,7 +206,7 @@ _TABLES: Final = (
             _KIND,
             Column(
                 "measure", "string", "residence: from the first attempt; response: from the intended start, "
-                "in the open loop only.",
+                "in the open loop only; failed: from the first attempt, of those that did not succeed.",
             ),
             Column("low_ns", "uint64", "Least time of the bucket.", "ns"),
             Column("high_ns", "uint64", "Greatest time of the bucket.", "ns"),
@@ -221,8 +246,8 @@ _TABLES: Final = (
     ),
     Table(
         "seconds",
-        "The course of a cycle, per second of its demanded duration in which transactions ended. Its times are "
-        "residence times; where the load changes (--load) they are response times, from the intended start.",
+        "The course of a cycle, per second of its demanded duration. Its times are residence times; where the load "
+        "changes (--load) they are response times, from the intended start.",
         (
             *_KEY,
             _GROUP,
@@ -233,6 +258,10 @@ _TABLES: Final = (
             Column("p50_ns", "uint64", "Median of their times.", "ns"),
             Column("p99_ns", "uint64", "99% quantile of their times.", "ns"),
             Column("max_ns", "uint64", "Greatest of their times.", "ns", "max"),
+            Column("busy", "uint64", "A bit for each 1/100 s of its first half in which a transaction ended."),
+            Column("busy_later", "uint64", "The same of its second half."),
+            Column("under_way", "uint64", "Transactions under way during all of it.", "transactions", "sum"),
+            Column("oldest_ns", "uint64", "Age at its end of the oldest of them.", "ns", "max"),
         ),
     ),
     Table(

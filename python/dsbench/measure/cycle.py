@@ -322,6 +322,10 @@ def _warn_of_changes(setting: Setting, wanted: Wanted, measured: _Measured) -> N
         setting.journal.warn(code, f"{when} {which} {words}", remedy, wanted.scale)
 
 
+_LONG_NS: Final = 1e8
+"""Shorter transactions in flight at the end of a cycle are not told of in its line."""
+
+
 def _log_rate(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
     """The line of a cycle in the log."""
     whole = measured.whole
@@ -337,6 +341,8 @@ def _log_rate(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
     time = f", p99 {say_time(p99)}" if isfinite(p99) else ""
     words = f"scale {wanted.scale}, cycle {wanted.number}{where}: {rate:,.{int(rate < 100)}f} tps{time}"
     words += f", {whole.total('failed'):,} failed"
+    if (longest := whole.longest_in_flight_ns) > max(_LONG_NS, 10 * p99 if isfinite(p99) else 0):
+        words += f", {say_time(longest)} in flight at the end"
     setting.journal.say("; ".join(part for part in (words, describe_load(measured.samples)) if part))
 
 

@@ -21,7 +21,7 @@ Key = Mapping[str, Any]
 """scale, stage, cycle, node and threads: the first columns of most tables."""
 
 
-_ONCE = ("missed", "remote", "cpu_ns", "moves")
+_ONCE = ("missed", "remote", "cpu_ns", "moves", "waiting_ns", "client_ns", "client_p99_ns")
 """Counters that a client has once, not for each kind."""
 DETAILS = (
     "groups", "monitors", "machine", "programs", "nodes", "errors", "sums", "seconds", "buckets", "statements",
@@ -184,8 +184,11 @@ def _write_statements(writer: Writer, part: str, key: Key, names: Names, result:
 def _seconds(key: Key, names: Names, result: CycleResult) -> pa.Table:
     here = [names.runs(int(group), int(kind)) for group, kind in result.seconds[:, (0, 2)]]
     rows = result.seconds[here]
-    counted = ("second", "", "count", "failed", "p50_ns", "p99_ns", "max_ns")
+    counted = (
+        "second", "", "count", "failed", "p50_ns", "p99_ns", "max_ns", "busy", "busy_later", "under_way", "oldest_ns",
+    )  # fmt: skip
     columns: dict[str, Any] = {name: rows[:, i] for i, name in enumerate(counted, start=1) if name}
+    columns |= dict.fromkeys(result.untold, [None] * len(rows))
     columns |= {"group": names.of_groups(rows[:, 0]), "kind": names.of_kinds(rows[:, 2])}
     return _keyed("seconds", key, columns, len(rows))
 

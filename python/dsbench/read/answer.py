@@ -289,6 +289,13 @@ def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
 def _tile_of_time(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
     curve = top.part.response.get(top.scale) or top.part.frequency.get(top.scale)
     p99, p50 = (curve.told(share) if curve else None for share in (0.99, 0.5))
+    ledger = top.part.ledger.get(top.scale)
+    if ledger is not None and ledger.apart:
+        by_number = f"of the transactions 99% take at most {say_time(p99)}" if p99 and isfinite(p99) else ""
+        longest = f"longest {say_time(ledger.longest_ns)}"
+        yield Tile("Half of the client time", f"above {say_time(ledger.half_ns)}",
+                   " · ".join(part for part in (longest, by_number) if part))  # fmt: skip
+        return
     if p99 is not None and isfinite(p99):
         median = f" · median {say_time(p50)}" if p50 is not None and isfinite(p50) else ""
         if (load := evaluation.load.get(top.scale)) and load.capacity and load.last:

@@ -15,6 +15,7 @@ from dsbench.read.evaluation import Evaluation
 from dsbench.read.format import NONE, format_number
 from dsbench.read.series import each_series, label_series
 from dsbench.read.stats.values import ScaleResult
+from dsbench.read.subjects.clients import longest_ns
 from dsbench.read.subjects.rate import peak_lines, show_reach
 from dsbench.read.subjects.warnings import tell_warnings
 from dsbench.read.tables import tell_summary
@@ -79,7 +80,8 @@ def _cells(part: Evaluation, row: ScaleResult) -> tuple[Any, ...]:
         counted.median if counted else None, row.rate_median_tps, show_reach(part.intervals.get(row.scale)),
         between if row.transactions and row.rate_min_tps < row.rate_max_tps else NONE,
         f"{failed:.1%}" if failed > 0 else NONE,
-        *(curve.told(quantile) if curve else None for quantile in _QUANTILES.values()),
+        *(curve.told(quantile) if curve else None for quantile in _QUANTILES.values() if quantile < 1),
+        longest_ns(part, row.scale),
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from dsbench.read.stats.fairness import Evenness
 from dsbench.read.stats.fits import Fit
 from dsbench.read.stats.index import Fall
 from dsbench.read.stats.kinds import KindResult, StatementResult
+from dsbench.read.stats.ledger import Ledger
 from dsbench.read.stats.machine import CycleUse
 from dsbench.read.stats.queries import Decision
 from dsbench.read.stats.tpcc import Nopm, Window
@@ -67,7 +68,8 @@ class Evaluation:
     """Scale to array of shape (seconds of all cycles in order, 5): count, failed, p50_ns, p99_ns, max_ns.
 
     Each cycle has ceil(D) rows, seconds without an end included (times nan there). With several nodes or
-    kinds p50 and p99 are means weighted by count, an approximation; the maximum is exact.
+    kinds p50 and p99 are means weighted by count, an approximation; the maximum is exact. It is the age of a
+    transaction that was under way during all of the second, if that is greater.
     """
     success_share: Mapping[int, float]
     """q: successful attempts / attempts."""
@@ -127,6 +129,8 @@ class Evaluation:
     """By scale: what each machine did beside the run in each cycle; empty where the archive does not tell."""
     evenness: Mapping[int, Evenness]
     """By scale: the slowest and the fastest client; empty with one client, or groups that do not do the same."""
+    ledger: Mapping[int, Ledger]
+    """By scale: where the time of the clients went; empty where the client does not tell."""
     kernel: Mapping[int, tuple[Seen, ...]]
     """By scale: system calls by name, and where the kernel spent its time; empty without --perf."""
     profile: Mapping[int, Profile]

@@ -18,6 +18,7 @@ from dsbench.read.stats.values import Floats, Ints
 
 _COLUMNS: Final = columns.TABLES["cycles"]
 _SUMS: Final = _COLUMNS.named("sum")
+_MOST: Final = ("in_flight_max_ns", "client_p99_ns")
 _LATEST: Final = np.iinfo(np.int64).max
 
 
@@ -38,6 +39,8 @@ class Measured:
     first_start_ns: Ints
     """Of the first counted transaction; 0 where none was counted, as in ``last_end_ns``."""
     last_end_ns: Ints
+    most: Mapping[str, Ints]
+    """``in_flight_max_ns`` and ``client_p99_ns``, the greatest over kinds."""
     extremes_ns: tuple[int | None, int | None]
     """Least and greatest residence time; ``None`` when nothing was counted."""
 
@@ -46,7 +49,8 @@ class Measured:
         """A scale without a cycle."""
         none: Ints = np.zeros((0, 1, 1), dtype=np.int64)
         flat, present = none.reshape(0), np.zeros((0, 1), dtype=bool)
-        return cls(flat, flat, ("",), present, dict.fromkeys(_SUMS, none), none, none, (None, None))
+        sums, most = dict.fromkeys(_SUMS, none), dict.fromkeys(_MOST, none)
+        return cls(flat, flat, ("",), present, sums, none, none, most, (None, None))
 
     def __getitem__(self, column: str) -> Ints:
         return self.sums[column]
@@ -101,6 +105,9 @@ def _measured(rows: dict[str, Ints], nodes: list[str]) -> Measured:
     sums = {name: np.zeros(shape, dtype=np.int64) for name in _SUMS}
     for name, array in sums.items():
         np.add.at(array, at, rows[name])
+    greatest = {name: np.zeros(shape, dtype=np.int64) for name in _MOST}
+    for name, array in greatest.items():
+        np.maximum.at(array, at, rows[name])
     # Kinds of which a thread finished none say 0 for their times: no time, rather than time 0.
     some = rows["last_end_ns"] > 0
     here = tuple(place[some] for place in at)
@@ -116,5 +123,6 @@ def _measured(rows: dict[str, Ints], nodes: list[str]) -> Measured:
         sums,
         first_start_ns=np.where(last > 0, first, 0),
         last_end_ns=last,
+        most=greatest,
         extremes_ns=(int(least.min()), int(most.max())) if some.any() else (None, None),
     )

@@ -54,7 +54,7 @@ class Peer:
     dialects: Mapping[str, str]
     """Engine to its own name for it."""
     untold: tuple[str, ...]
-    """Columns of the table ``cycles`` that it tells nothing of."""
+    """Columns of the tables ``cycles`` and ``seconds`` that it tells nothing of."""
     whole: str
     """How it differs from dsbench's own client, in words."""
 
@@ -88,16 +88,21 @@ DRIVERS: Final = {
         Driver("sqlite3", "", "sqlite3", "sqlite", prepares=True),
     )
 }
+_LEDGER: Final = (
+    "ended_ns", "in_flight_ns", "in_flight_max_ns", "connecting_ns", "waiting_ns", "client_ns", "client_p99_ns",
+    "busy", "busy_later", "under_way", "oldest_ns",
+)  # fmt: skip
+"""Where the time of a client went, and when nothing ended: no other program tells it."""
 PEERS: Final = {
     peer.name: peer
     for peer in (
         Peer(
-            "pgbench", "postgresql", {"postgres": "pgsql"}, ("remote", "failed_ns"),
+            "pgbench", "postgresql", {"postgres": "pgsql"}, ("remote", "failed_ns", *_LEDGER),
             "times in whole microseconds; waits for BEGIN as for any statement",
         ),
         Peer(
             "sysbench", "sysbench", {"postgres": "pgsql", "mysql": "mysql"},
-            ("remote", "failed_ns", "retries"),
+            ("remote", "failed_ns", "retries", *_LEDGER),
             "times in 1.8% wide steps; does not tell what each client did",
         ),
     )

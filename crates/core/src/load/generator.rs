@@ -19,7 +19,7 @@ use crate::pacer::{Ended, Pacer, Turn};
 use crate::placement::{Follower, Placed};
 use crate::recorder::{Outcome, Recorder, Sample};
 use crate::seats::{self, Seat};
-use crate::workload::{Client, Drawn, End, Shape};
+use crate::workload::{Client, Drawn, End, KindId, Shape};
 
 /// A thread that fails this often in a row, for other reasons than collisions, ends the cycle.
 const FAILURES_IN_A_ROW: u32 = 100;
@@ -216,6 +216,19 @@ impl<'a, C: Clock> Runner<'a, C> {
         recorder: &mut Recorder,
     ) -> Result<u64> {
         recorder.window(start, limit.deadline());
+        let missed = self.drive(start, ramp_up, limit, pacer, recorder);
+        recorder.left(self.clock.now());
+        missed
+    }
+
+    fn drive<P: Pacer + ?Sized>(
+        &mut self,
+        start: Nanos,
+        ramp_up: Nanos,
+        limit: &Limit,
+        pacer: &mut P,
+        recorder: &mut Recorder,
+    ) -> Result<u64> {
         let begin = start.saturating_sub(ramp_up);
         let mut quota = limit.quota();
         if self.conduct.reconnect {
@@ -225,6 +238,7 @@ impl<'a, C: Clock> Runner<'a, C> {
         self.clock.sleep_until(begin, self.stop);
         self.look_at = self.look_at.saturating_add(begin);
         let mut number: u64 = 0;
+        let mut idle_since = begin;
         let mut next_turn = pacer.next_turn(None);
         while let Some(turn) = next_turn {
             let due = turn.due.map(|at| begin.saturating_add(at));
@@ -233,6 +247,9 @@ impl<'a, C: Clock> Runner<'a, C> {
             }
             let started = self.clock.now();
             self.deadline = limit.deadline();
+            if number == 0 || pacer.waits() {
+                recorder.waited(idle_since, started.min(self.deadline));
+            }
             if started >= self.deadline || self.stop.load(Ordering::Relaxed) {
                 return Ok(self.missed(begin, turn, pacer));
             }
@@ -265,6 +282,9 @@ impl<'a, C: Clock> Runner<'a, C> {
             number += 1;
             let next = self.seats[turn.seat].draw_next().kind;
             let (due, at) = (intended.saturating_sub(begin), ended.saturating_sub(begin));
+            if pacer.waits() {
+                idle_since = self.clock.now();
+            }
             next_turn = pacer.next_turn(Some(Ended { seat: turn.seat, kind: drawn.kind, next, due, at }));
         }
         Ok(0)
@@ -302,7 +322,7 @@ impl<'a, C: Clock> Runner<'a, C> {
         let Drawn { kind, shape } = self.seats[seat].drawn;
         let mut retries = 0;
         loop {
-            let error = match self.attempt(seat, shape, index) {
+            let error = match self.attempt(seat, (kind, shape), index, recorder) {
                 Ok(outcome) => {
                     self.failures_in_a_row = 0;
                     match outcome {
@@ -330,6 +350,9 @@ impl<'a, C: Clock> Runner<'a, C> {
                 return (outcome, retries, Ok(()));
             }
             let able = self.recover(index, seat, &error);
+            if broken {
+                recorder.connected(kind, now, self.clock.now());
+            }
             let over = now >= self.deadline || self.stop.load(Ordering::Relaxed);
             let spent = self.conduct.tries != 0 && retries + 1 >= self.conduct.tries;
             let again = able.is_ok() && error.kind.is_retryable() && !spent && !over;
@@ -345,10 +368,19 @@ impl<'a, C: Clock> Runner<'a, C> {
     }
 
     /// One attempt: begin, execute and commit for a block, the call alone for a single statement.
-    fn attempt(&mut self, seat: usize, shape: Shape, index: usize) -> Result<Outcome> {
+    fn attempt(
+        &mut self,
+        seat: usize,
+        (kind, shape): (KindId, Shape),
+        index: usize,
+        recorder: &mut Recorder,
+    ) -> Result<Outcome> {
         if self.conduct.reconnect {
-            let mut connection = self.open(index, seat).inspect_err(|_| {
-                let now = self.clock.now();
+            let asked = self.clock.now();
+            let opened = self.open(index, seat);
+            let now = self.clock.now();
+            recorder.connected(kind, asked, now);
+            let mut connection = opened.inspect_err(|_| {
                 self.refused.get_or_insert(Patience::new(now, self.conduct.patience));
             })?;
             self.refused = None;

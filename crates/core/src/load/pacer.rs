@@ -32,6 +32,12 @@ pub trait Pacer: Send {
     /// The next start, after `before` has ended; without it a start that follows none: the first of
     /// all, or one that will not be made because the time is over. `None`: there is no next one.
     fn next_turn(&mut self, before: Option<Ended>) -> Option<Turn>;
+
+    /// Whether a client may have to wait for its next start.
+    #[inline]
+    fn waits(&self) -> bool {
+        true
+    }
 }
 
 /// The closed loop: a client starts its next transaction when the last one has ended.
@@ -42,5 +48,10 @@ impl Pacer for ClosedLoop {
     #[inline]
     fn next_turn(&mut self, _before: Option<Ended>) -> Option<Turn> {
         Some(Turn { seat: 0, due: None })
+    }
+
+    #[inline]
+    fn waits(&self) -> bool {
+        false
     }
 }

@@ -19,6 +19,7 @@ pub struct Board {
     pub course: Course,
     residence: Box<[Histogram]>,
     response: Box<[Histogram]>,
+    failed: Box<[Histogram]>,
     statements: Box<[StatementTally]>,
 }
 
@@ -82,6 +83,7 @@ impl Board {
             course: Course::new(kinds),
             residence: histograms(kinds),
             response: histograms(if open_loop { kinds } else { 0 }),
+            failed: histograms(kinds),
             statements: (0..statements).map(|_| StatementTally::default()).collect(),
         })
     }
@@ -96,6 +98,12 @@ impl Board {
     #[inline]
     pub fn response(&self, kind: usize) -> Option<&Histogram> {
         self.response.get(kind)
+    }
+
+    /// Times of the transactions of a kind that ended within the duration and did not succeed.
+    #[inline]
+    pub fn failed(&self, kind: usize) -> &Histogram {
+        &self.failed[kind]
     }
 
     /// Whether response times are kept.
@@ -113,6 +121,7 @@ impl Board {
     pub fn merge(&self, other: &Self) {
         self.residence.iter().zip(&other.residence).for_each(|(mine, theirs)| mine.merge(theirs));
         self.response.iter().zip(&other.response).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.failed.iter().zip(&other.failed).for_each(|(mine, theirs)| mine.merge(theirs));
         self.statements.iter().zip(&other.statements).for_each(|(mine, theirs)| mine.merge(theirs));
     }
 }

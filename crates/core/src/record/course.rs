@@ -10,7 +10,7 @@ use crate::clock::Nanos;
 use crate::histogram::add;
 use crate::workload::KindId;
 
-const SECOND: Nanos = 1_000_000_000;
+pub(crate) const SECOND: Nanos = 1_000_000_000;
 const SLOTS: usize = 4;
 // Coarse buckets: 16 per doubling from 128 ns to 2^43 ns; a quantile of one second is within 3%.
 const SUB_BITS: u32 = 4;
@@ -30,16 +30,60 @@ fn coarse_middle(index: usize) -> Nanos {
     (1 << doubling) + (index as u64 & ((1 << SUB_BITS) - 1)) * width + width / 2
 }
 
+/// Counts of times of one client, by coarse bucket.
+#[derive(Debug)]
+pub struct Coarse(Box<[u32]>);
+
+impl Default for Coarse {
+    fn default() -> Self {
+        Self(vec![0; COARSE].into())
+    }
+}
+
+impl Coarse {
+    /// Counts one time.
+    #[inline]
+    pub fn record(&mut self, time: Nanos) {
+        self.0[coarse_of(time)] += 1;
+    }
+
+    /// Quantile `q` (0–1), within 3%; 0 when empty.
+    pub fn quantile(&self, q: f64) -> Nanos {
+        quantile(self.0.iter().map(|count| u64::from(*count)), q)
+    }
+}
+
+/// A transaction that lasted longer than a second. Times are points on the clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Lasting {
+    /// Its kind.
+    pub kind: KindId,
+    /// When it started.
+    pub from: Nanos,
+    /// When it ended.
+    pub to: Nanos,
+}
+
+/// Parts of a second of which is kept whether a transaction was done in them.
+pub const PARTS: usize = 100;
+/// Half of them: those of one word.
+const HALF: usize = PARTS / 2;
+const PART: Nanos = SECOND / PARTS as Nanos;
+
 #[derive(Debug)]
 struct Slot {
     counts: [AtomicU32; COARSE],
     failed: AtomicU32,
     max: AtomicU64,
+    /// A bit for each part of the second in which a transaction was done.
+    busy: [AtomicU64; 2],
 }
 
 impl Slot {
     fn new() -> Self {
-        Self { counts: [const { AtomicU32::new(0) }; COARSE], failed: AtomicU32::new(0), max: AtomicU64::new(0) }
+        let zero = || AtomicU64::new(0);
+        let counts = [const { AtomicU32::new(0) }; COARSE];
+        Self { counts, failed: AtomicU32::new(0), max: zero(), busy: [zero(), zero()] }
     }
 }
 
@@ -69,6 +113,11 @@ impl Course {
         slot.counts[coarse_of(residence)].fetch_add(1, Ordering::Relaxed);
         if residence > slot.max.load(Ordering::Relaxed) {
             slot.max.fetch_max(residence, Ordering::Relaxed);
+        }
+        let part = (at % SECOND / PART) as usize;
+        let (word, bit) = (&slot.busy[part / HALF], 1 << (part % HALF));
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            word.fetch_or(bit, Ordering::Relaxed);
         }
         // Only this thread writes: a store is enough and costs no locked bus cycle.
         add(&self.committed, u64::from(committed));
@@ -104,6 +153,25 @@ pub struct Second {
     pub p99_ns: Nanos,
     /// Longest residence time, exact.
     pub max_ns: Nanos,
+    /// A bit for each 1/100 of the second in which a transaction was done, those of its first half first.
+    pub busy: [u64; 2],
+    /// Transactions that were under way during all of it.
+    pub under_way: u64,
+    /// Age at its end, or at the end of the cycle, of the oldest of them.
+    pub oldest_ns: Nanos,
+}
+
+impl Second {
+    /// Takes in transactions that lasted, of a cycle that went from `start` to `end`, where they are of the same kind.
+    pub fn lasted<'a>(&mut self, all: impl IntoIterator<Item = &'a Lasting>, start: Nanos, end: Nanos) {
+        let from = start + Nanos::from(self.second) * SECOND;
+        let to = (from + SECOND).min(end);
+        let lasted = |one: &&Lasting| one.kind == self.kind && from < end && one.from <= from && one.to >= to;
+        for one in all.into_iter().filter(lasted) {
+            self.under_way += 1;
+            self.oldest_ns = self.oldest_ns.max(to - one.from);
+        }
+    }
 }
 
 /// What was in slots: residence times by coarse bucket, failed attempts and the longest time.
@@ -111,11 +179,12 @@ pub struct Found {
     counts: [u64; COARSE],
     failed: u64,
     max: Nanos,
+    busy: [u64; 2],
 }
 
 impl Default for Found {
     fn default() -> Self {
-        Self { counts: [0; COARSE], failed: 0, max: 0 }
+        Self { counts: [0; COARSE], failed: 0, max: 0, busy: [0; 2] }
     }
 }
 
@@ -129,6 +198,7 @@ impl Found {
         }
         self.failed += u64::from(slot.failed.swap(0, Ordering::Relaxed));
         self.max = self.max.max(slot.max.swap(0, Ordering::Relaxed));
+        self.busy.iter_mut().zip(&slot.busy).for_each(|(mine, word)| *mine |= word.swap(0, Ordering::Relaxed));
     }
 
     /// Adds what others did.
@@ -136,13 +206,15 @@ impl Found {
         self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
         self.failed += other.failed;
         self.max = self.max.max(other.max);
+        self.busy.iter_mut().zip(other.busy).for_each(|(mine, theirs)| *mine |= theirs);
     }
 
     /// The same as figures of a second.
     pub fn second(&self, second: u32, kind: KindId) -> Second {
-        let count = self.counts.iter().sum();
-        let time = |q| quantile(&self.counts, count, q).min(self.max);
-        Second { second, kind, count, failed: self.failed, p50_ns: time(0.5), p99_ns: time(0.99), max_ns: self.max }
+        let (count, failed) = (self.counts.iter().sum(), self.failed);
+        let time = |q| quantile(self.counts.iter().copied(), q).min(self.max);
+        let (p50_ns, p99_ns, max_ns, busy) = (time(0.5), time(0.99), self.max, self.busy);
+        Second { second, kind, count, failed, p50_ns, p99_ns, max_ns, busy, under_way: 0, oldest_ns: 0 }
     }
 }
 
@@ -153,12 +225,12 @@ pub fn collect<'a>(courses: impl IntoIterator<Item = &'a Course>, kind: KindId, 
     found
 }
 
-fn quantile(counts: &[u64], total: u64, q: f64) -> Nanos {
-    let rank = (q * total as f64).ceil() as u64;
+fn quantile(mut counts: impl Iterator<Item = u64> + Clone, q: f64) -> Nanos {
+    let rank = (q * counts.clone().sum::<u64>() as f64).ceil() as u64;
     let mut seen = 0;
-    let found = counts.iter().position(|count| {
+    let found = counts.position(|count| {
         seen += count;
-        *count > 0 && seen >= rank
+        count > 0 && seen >= rank
     });
     found.map_or(0, coarse_middle)
 }
@@ -187,6 +259,7 @@ mod tests {
         let mut found = collect(&courses, 1, 2);
         let second = found.second(2, 1);
         assert_eq!((second.count, second.failed, second.max_ns), (100, 1, 50_000_000));
+        assert_eq!(second.busy, [1, 1 << 49], "the first and the last part of the second");
         assert!((second.p50_ns as f64 / 1e6 - 1.0).abs() < 0.04 && second.p99_ns < 1_100_000);
         assert_eq!(collect(&courses, 1, 2).second(2, 1).count, 0, "nothing is collected twice");
         found.add(&collect(&courses, 0, 2));

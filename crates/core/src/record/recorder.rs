@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::board::Board;
 use crate::clock::Nanos;
+use crate::course::{Coarse, Lasting, SECOND};
 use crate::engine::Messages;
 use crate::error::{Code, Error, ErrorKind};
 use crate::histogram::Span;
@@ -77,8 +78,23 @@ pub struct Tally {
     pub late_commits: u64,
     /// Committed before the duration began, in the ramp-up: not counted elsewhere, but in the database.
     pub early_commits: u64,
-    /// Time within the duration spent in transactions that did not succeed.
+    /// Times of the transactions that ended within the duration and did not succeed.
     pub failed_ns: u64,
+    /// Of `residence` and `failed_ns`: what lies before the duration, and what was spent opening connections.
+    apart_ns: u64,
+    /// Time within the duration of those in flight, without that of `connecting_ns`.
+    pub in_flight_ns: u64,
+    /// Whole time of the longest one in flight, from its intended start to its end.
+    pub in_flight_max: Nanos,
+    /// Time within the duration in which its transactions opened connections.
+    pub connecting_ns: u64,
+}
+
+impl Tally {
+    /// Time within the duration of the transactions that ended in it, without that of `connecting_ns`.
+    pub fn ended_ns(&self) -> u64 {
+        self.residence.sum() + self.failed_ns - self.apart_ns
+    }
 }
 
 /// Failed attempts of one class: kind of transaction, kind of error and native code.
@@ -114,7 +130,27 @@ pub struct Recorder {
     trace: Option<Trace>,
     /// Whether the course has response times.
     responds: bool,
+    ledger: Ledger,
 }
+
+/// Where the time of a client went that is in no transaction, and how long its transactions took. Each nanosecond of
+/// the duration is in a transaction that ended, in one in flight, waiting, connecting, or the loop's own.
+#[derive(Debug)]
+struct Ledger {
+    /// Within the duration, for a turn or with nothing left to do.
+    waiting: Nanos,
+    /// In which the transaction under way opened connections, within the duration.
+    connecting: Nanos,
+    /// When the client had ended.
+    left: Option<Nanos>,
+    /// Times of the transactions that were counted or in flight, by coarse bucket.
+    times: Coarse,
+    /// Transactions that lasted longer than a second.
+    lasting: Vec<Lasting>,
+}
+
+/// Lasting transactions of a client for which it has room from the start: more of them have taken many seconds.
+const LASTING_AT_FIRST: usize = 16;
 
 impl Recorder {
     /// For a workload with `kinds` kinds and a client that begins on the thread that has `board`.
@@ -122,7 +158,9 @@ impl Recorder {
         let tally = || Tally { response: board.is_open().then(Span::default), ..Tally::default() };
         let tallies = (0..kinds).map(|_| tally()).collect();
         let (classes, boards) = (Vec::with_capacity(CLASSES_AT_FIRST), Arc::default());
-        Self { start: 0, end: 0, tallies, classes, board, boards, trace, responds: false }
+        let (times, lasting) = (Coarse::default(), Vec::with_capacity(LASTING_AT_FIRST));
+        let ledger = Ledger { waiting: 0, connecting: 0, left: None, times, lasting };
+        Self { start: 0, end: 0, tallies, classes, board, boards, trace, responds: false, ledger }
     }
 
     /// The same; where `responds` the seconds of its course have response times, from the intended start.
@@ -171,9 +209,69 @@ impl Recorder {
         self.end = end;
     }
 
+    /// What of the time between `from` and `to` lies within the window.
+    #[inline]
+    fn within(&self, from: Nanos, to: Nanos) -> Nanos {
+        to.min(self.end).saturating_sub(from.max(self.start))
+    }
+
+    /// The client waited for a turn.
+    #[inline]
+    pub fn waited(&mut self, from: Nanos, to: Nanos) {
+        self.ledger.waiting += self.within(from, to);
+    }
+
+    /// A connection was opened, or tried to be, in the transaction of `kind` that is under way.
+    #[inline]
+    pub fn connected(&mut self, kind: KindId, from: Nanos, to: Nanos) {
+        let within = self.within(from, to);
+        self.ledger.connecting += within;
+        self.tallies[usize::from(kind)].connecting_ns += within;
+    }
+
+    /// The client ended at `at`, and waits for the others.
+    pub fn left(&mut self, at: Nanos) {
+        self.ledger.left = Some(at);
+    }
+
+    /// When the client ended.
+    pub fn left_at(&self) -> Option<Nanos> {
+        self.ledger.left
+    }
+
+    /// The window ended at `end`, now that it is known for all.
+    pub fn close(&mut self, end: Nanos) {
+        self.end = end;
+        if let Some(left) = self.ledger.left {
+            self.waited(left, end);
+        }
+    }
+
+    /// Length of the window.
+    pub fn span(&self) -> Nanos {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Time within the window in which the client waited for a turn, or had nothing left to do.
+    pub fn waiting(&self) -> Nanos {
+        self.ledger.waiting
+    }
+
+    /// 99% quantile of the times of its transactions, those in flight included, within 3%; 0 without any.
+    pub fn p99(&self) -> Nanos {
+        self.ledger.times.quantile(0.99)
+    }
+
+    /// Transactions that lasted longer than a second, within the window or in flight at its end.
+    pub fn lasting(&self) -> &[Lasting] {
+        &self.ledger.lasting
+    }
+
     /// Records how a transaction ended. A transaction that ended after the window is in flight.
     #[inline]
     pub fn record(&mut self, sample: &Sample) {
+        let connecting = std::mem::take(&mut self.ledger.connecting);
+        let within = self.within(sample.started, sample.ended).saturating_sub(connecting);
         let tally = &mut self.tallies[usize::from(sample.kind)];
         if sample.outcome == Outcome::Unknown {
             tally.unknown += 1;
@@ -186,11 +284,18 @@ impl Recorder {
             trace.push(TraceRecord::of(sample, self.start));
         }
         let residence = sample.ended - sample.started;
+        if residence > SECOND {
+            self.ledger.lasting.push(Lasting { kind: sample.kind, from: sample.started, to: sample.ended });
+        }
         if sample.ended > self.end {
             tally.in_flight += 1;
             tally.late_commits += u64::from(sample.outcome == Outcome::Committed);
+            tally.in_flight_ns += within;
+            tally.in_flight_max = tally.in_flight_max.max(sample.ended - sample.intended);
+            self.ledger.times.record(residence);
             return;
         }
+        tally.apart_ns += residence - within;
         tally.messages.sent += sample.messages.sent;
         tally.messages.received += sample.messages.received;
         match sample.outcome {
@@ -201,9 +306,11 @@ impl Recorder {
             Outcome::RolledBack => tally.rolled_back += 1,
             Outcome::Failed | Outcome::Unknown => {
                 tally.failed_ns += residence;
+                self.board.failed(usize::from(sample.kind)).record(residence);
                 return;
             }
         }
+        self.ledger.times.record(residence);
         // After a ramp-up the first ones have started before the duration.
         tally.first_start.get_or_insert(sample.started.saturating_sub(self.start));
         let ended = sample.ended - self.start;
@@ -322,6 +429,80 @@ mod tests {
         let tally = &recorder.tallies()[0];
         assert_eq!((tally.failed, tally.retries, tally.first_start), (1, 1, Some(300)));
         assert_eq!(tally.messages, Messages { sent: 6, received: 4 });
+    }
+
+    #[test]
+    fn every_nanosecond_of_the_window_is_ended_in_flight_waiting_connecting_or_the_loops_own() {
+        let board = Board::new(1, false, 0);
+        let mut recorder = Recorder::new(1, Arc::clone(&board), None);
+        recorder.window(1000, 6000);
+        let (retries, rows, messages) = (0, 0, Messages::default());
+        let sample = |started, ended, outcome| Sample {
+            kind: 0,
+            intended: started,
+            started,
+            ended,
+            retries,
+            rows,
+            messages,
+            outcome,
+        };
+        // 300 of it before the window.
+        recorder.record(&sample(700, 1200, Outcome::Committed));
+        recorder.waited(1200, 1500);
+        // A connection is lost, and opened again from 1600 to 2400.
+        recorder.connected(0, 1600, 2400);
+        recorder.record(&sample(1500, 2400, Outcome::Unknown));
+        // 10 between two transactions are the loop's own.
+        recorder.record(&sample(2410, 5000, Outcome::RolledBack));
+        // In flight, with a connection that is opened beyond the end.
+        recorder.connected(0, 5900, 6100);
+        recorder.record(&sample(5000, 9000, Outcome::Committed));
+        recorder.left(9000);
+        recorder.close(6000);
+        let tally = &recorder.tallies()[0];
+        assert_eq!((tally.ended_ns(), tally.in_flight_ns), (200 + 100 + 2590, 900));
+        assert_eq!((tally.connecting_ns, recorder.waiting(), recorder.span()), (900, 300, 5000));
+        assert_eq!((tally.in_flight, tally.in_flight_max, tally.failed_ns), (1, 4000, 900));
+        let own = recorder.span() - tally.ended_ns() - tally.in_flight_ns - tally.connecting_ns - recorder.waiting();
+        assert_eq!(own, 10);
+        assert_eq!((board.failed(0).count(), board.failed(0).max()), (1, 900));
+        let p99 = recorder.p99() as f64;
+        assert!((p99 / 4000.0 - 1.0).abs() < 0.04, "what is in flight is in it: {p99}");
+    }
+
+    #[test]
+    fn who_ends_before_the_others_waits_for_them() {
+        let mut recorder = Recorder::new(1, Board::new(1, false, 0), None);
+        recorder.window(1000, Nanos::MAX);
+        recorder.left(4000);
+        recorder.close(6000);
+        assert_eq!((recorder.waiting(), recorder.span()), (2000, 5000));
+    }
+
+    #[test]
+    fn what_lasts_is_under_way_in_each_whole_second_of_it() {
+        let mut recorder = Recorder::new(1, Board::new(1, false, 0), None);
+        let start = 7 * SECOND;
+        recorder.window(start, start + 5 * SECOND + SECOND / 2);
+        let (started, ended) = (start + 2_600_000_000, start + 7_100_000_000);
+        let (intended, retries, rows, messages) = (started, 0, 0, Messages::default());
+        recorder.record(&Sample {
+            kind: 0,
+            intended,
+            started,
+            ended,
+            retries,
+            rows,
+            messages,
+            outcome: Outcome::Committed,
+        });
+        let seconds = (0..7).map(|number| {
+            let mut second = crate::course::Found::default().second(number, 0);
+            second.lasted(recorder.lasting(), start, start + 5 * SECOND + SECOND / 2);
+            (second.under_way, second.oldest_ns / 1_000_000)
+        });
+        assert_eq!(seconds.collect::<Vec<_>>(), [(0, 0), (0, 0), (0, 0), (1, 1400), (1, 2400), (1, 2900), (0, 0)]);
     }
 
     #[test]

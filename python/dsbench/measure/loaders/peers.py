@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from dsbench import _core
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure.drivers.peers import environment, program, script
+from dsbench.measure.loaders.results import SECOND_WORDS
 from dsbench.servers.orphans import dying_with_us
 from dsbench.spec import RunSpec
 from dsbench.spec.clients import PEERS
@@ -148,7 +149,7 @@ class Peer(ABC):
             "counters": counters.astype("<u8").tobytes(),
             "groups": np.zeros(threads, "<u8").tobytes(),
             "histograms": [(0, 0, "residence", histogram)],
-            "seconds": np.array(found["seconds"], dtype="<u8").reshape(-1, 8).tobytes(),
+            "seconds": _pad(found["seconds"]).tobytes(),
             "statements": [],
             "errors": found.get("errors", []),
             "sums": dict(UNTOLD_SUMS),
@@ -255,6 +256,12 @@ class Pgbench(Peer):
             "seconds": _by_second(ended[inside], times[inside], ended[failed]),
             "errors": errors,
         }
+
+
+def _pad(rows: list[tuple[int, ...]]) -> Words:
+    """``rows`` of seconds, with the columns that such a program does not tell."""
+    told = np.array(rows, dtype="<u8").reshape(len(rows), -1 if rows else 0)
+    return np.pad(told, ((0, 0), (0, SECOND_WORDS - told.shape[1])))
 
 
 def _by_second(ended: Words, times: Words, failed: Words) -> list[tuple[int, ...]]:

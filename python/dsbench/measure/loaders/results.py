@@ -20,7 +20,7 @@ TRACE_WORDS: Final = 5
 """64-bit words of a transaction in a trace file: started, ended, intended (signed, ns), thread, and in one
 word retries (32 bits), kind (8), outcome (8)."""
 
-SECOND_WORDS: Final = 8
+SECOND_WORDS: Final = 12
 """Columns of ``CycleResult.seconds``."""
 
 BUCKET_WORDS: Final = 3
@@ -53,9 +53,9 @@ class CycleResult:
     groups: UInts
     """Shape (threads,): number of the group of each thread."""
     histograms: tuple[tuple[int, int, str, UInts], ...]
-    """(group, kind, "residence" | "response", array of shape (buckets, 3): low_ns, high_ns, count)."""
+    """(group, kind, "residence" | "response" | "failed", array of shape (buckets, 3): low_ns, high_ns, count)."""
     seconds: UInts
-    """Shape (rows, 8): group, second, kind, count, failed, p50_ns, p99_ns, max_ns."""
+    """Shape (rows, 12): group, second, kind, and the columns of the table ``seconds`` from ``count`` on."""
     errors: tuple[tuple[int, int, str, str, int, str], ...]
     """(group, kind of transaction, kind of error, native code, count, example)."""
     sums: Mapping[str, int]
@@ -89,6 +89,11 @@ class CycleResult:
         rows = self.counters[self.groups == group].reshape(-1, len(COUNTERS))
         some = rows[rows[:, last] > 0]
         return int(some[:, last].max() - some[:, first].min()) if len(some) else 0
+
+    @property
+    def longest_in_flight_ns(self) -> int:
+        """Whole time of the longest transaction that was in flight at the end; 0 without one."""
+        return int(self.counters[:, :, COUNTERS.index("in_flight_max_ns")].max(initial=0))
 
     def quantile_ns(self, quantile: float) -> float:
         """Of the response times of all transactions, or of their residence times where these are not apart, to the

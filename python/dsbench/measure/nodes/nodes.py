@@ -22,6 +22,7 @@ from dsbench.measure.loaders.results import MISSED, NodeResult, Part
 from dsbench.measure.monitors import RUN
 from dsbench.measure.nodes import ClusterError, plain
 from dsbench.measure.nodes.bundle import Invitation
+from dsbench.measure.nodes.contradictions import refuse_contradictions
 from dsbench.measure.nodes.dask_setup import Existing
 from dsbench.measure.nodes.members import POLL_S, Member, Members, quietly
 from dsbench.measure.nodes.node import Interrupted
@@ -36,6 +37,16 @@ _PREPARATION_S: Final = (60.0, 5.0)
 _REJOIN_S: Final = 60.0  # How long a run without any node left waits for one to come back
 _AT_ONCE: Final = 4  # Clocks that are compared at the same time: answers must not queue
 _TIME: Final = TypeAdapter(Annotated[int, Field(strict=True, ge=0, lt=2**62)])
+
+
+def _believed(data: bytes, node: str, fit: Fit) -> NodeResult:
+    """A node's part, whose numbers fit the cycle and each other; ``DamagedError`` for others."""
+    found = decode(data, node, fit)
+    try:
+        refuse_contradictions(found.result)
+    except DamagedError as error:
+        raise DamagedError(f"the numbers of {node} contradict each other: {error}") from None
+    return found
 
 
 @dataclass
@@ -183,7 +194,7 @@ class Nodes(Members):
             key, name, data = self._late.pop(0)
             try:
                 if fit := self._turns[key].fit:
-                    parts.append((self._turns[key].cycle, decode(data, name, fit)))
+                    parts.append((self._turns[key].cycle, _believed(data, name, fit)))
             except DamagedError as error:
                 self._news.put(f"node {name}: its late part of {key} is left out: {error}")
         self.tell()
@@ -360,7 +371,7 @@ class RemoteCycle:
         if work.data is None or self._turn.fit is None:
             return Part(member.name, work.missing, None, loaded=bool(work.left_ns))
         try:
-            found = decode(work.data, member.name, self._turn.fit)
+            found = _believed(work.data, member.name, self._turn.fit)
         except DamagedError as error:
             return Part(member.name, str(error), None, loaded=True)
         if work.clock is None or found.course.ended != "complete":

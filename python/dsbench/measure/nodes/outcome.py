@@ -92,7 +92,7 @@ class _Head(BaseModel, strict=True, extra="forbid"):
     ended: _Text
     start_late_ns: _Counted | None
     still_ns: _Counted
-    histograms: list[tuple[_Word, _Word, Literal["residence", "response"]]]
+    histograms: list[tuple[_Word, _Word, Literal["residence", "response", "failed"]]]
     statements: list[tuple[_Word, _Word, _Counted, _Counted, _Counted, _Counted, _Counted]]
     errors: list[tuple[_Word, _Word, _Text, _Text, _Counted, _Text]]
     sums: dict[_Text, _Signed]

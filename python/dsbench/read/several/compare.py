@@ -31,6 +31,7 @@ from dsbench.read.stats.comparison import (
 from dsbench.read.stats.histogram import quantile_interval
 from dsbench.read.stats.precision import FEWEST, LEVEL
 from dsbench.read.stats.values import Doubt, Floats, Frequency, Interval
+from dsbench.read.subjects.clients import longest_ns
 from dsbench.spec import OPTIONS
 
 TIMES: Final = {0.5: "p50", 0.95: "p95", 0.99: "p99", 1.0: "max"}
@@ -112,7 +113,11 @@ class Section:
         return any(one.response for side in self.evaluations for one in side)
 
     def time_ms(self, side: int, scale: int, quantile: float) -> float:
-        """Quantile of the times, in the median over the runs of ``side``; nan where there is none."""
+        """Quantile of the times, in the median over the runs of ``side``; nan where there is none. 1 is the longest of
+        all, those in flight included."""
+        if quantile == 1:
+            longest = [longest_ns(one, scale) for one in self.evaluations[side]]
+            return _median([one / 1e6 for one in longest if one is not None])
         curves = (one.response.get(scale) or one.frequency.get(scale) for one in self.evaluations[side])
         return _median([curve.quantiles_ns[quantile] / 1e6 for curve in curves if curve is not None])
 

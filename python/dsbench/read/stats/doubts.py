@@ -13,6 +13,7 @@ from dsbench.read.stats.unrest import (
     no_steady_state,
     others,
     scattered,
+    starved_clients,
     stood_still,
     uneven_clients,
 )
@@ -336,6 +337,7 @@ SCALE_RULES: tuple[ScaleRule, ...] = (
     imprecise,
     ended_early,
     few_checkpoints,
+    starved_clients,
     stood_still,
     uneven_clients,
     failures,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dsbench.read.stats.fairness import Evenness
+from dsbench.read.stats.ledger import Ledger
 from dsbench.read.stats.machine import CycleUse
 from dsbench.read.stats.steady import Drift, Scatter
 from dsbench.read.stats.values import Ints
@@ -137,6 +138,8 @@ class ScaleFacts:
     """Cycles in which hardly a transaction ended for about a second; see ``stalls``."""
     server_cpu_us: tuple[float, ...] = ()
     """The server's CPU time per transaction in each cycle that tells it."""
+    ledger: Ledger | None = None
+    """Where its clients' time went; ``None`` where the client does not tell."""
     evenness: Evenness | None = None
     """How evenly its clients got their transactions; ``None`` where they do not do the same, or there is one."""
 

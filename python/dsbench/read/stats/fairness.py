@@ -13,6 +13,8 @@ from dsbench.read.stats.values import Floats, Frequency, Ints
 
 UNEVEN: Final = 0.8
 """A client with less than this share of the mean rate was treated otherwise than the rest."""
+LONGEST: Final = 10.0
+"""Medians of the residence times, beyond which a time is no scatter but a wait."""
 CHANCE: Final = 0.001
 """Probability below which chance is no explanation."""
 
@@ -56,12 +58,17 @@ def evenness(cycles: Ints, counts: Ints, present: NDArray[np.bool_], irregularit
 
 
 def irregularity(curve: Frequency | None) -> float:
-    """c²: variance of the residence times of ``curve`` by the square of their mean; 1 where there is none."""
+    """c²: variance of the residence times of ``curve`` by the square of their mean; 1 where there is none.
+
+    No time counts as more than ``LONGEST`` medians: waits by which a client starves must not excuse that it does.
+    """
     if curve is None or not curve.residence_ns.size:
         return 1.0
     share = -np.diff(curve.longer, prepend=1.0)
-    mean = float((share * curve.residence_ns).sum())
-    return float((share * (curve.residence_ns - mean) ** 2).sum()) / mean**2 if mean > 0 else 1.0
+    median = float(curve.residence_ns[np.argmax(curve.longer <= 0.5)])
+    times = np.minimum(curve.residence_ns, LONGEST * median)
+    mean = float((share * times).sum())
+    return float((share * (times - mean) ** 2).sum()) / mean**2 if mean > 0 else 1.0
 
 
 def by_chance(mean: float, found: float, clients: int, irregularity: float = 1.0) -> float:

@@ -92,22 +92,61 @@ def few_checkpoints(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         )
 
 
+def starved_clients(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Clients spent their time in transactions of which the quantiles over transactions know next to nothing."""
+    ledger = scale.ledger
+    if ledger is None or not (ledger.apart or ledger.idle):
+        return
+    words = []
+    if ledger.idle:
+        cycle, clients = max(ledger.idle, key=lambda one: one[1])
+        more = f" ({len(ledger.idle)} cycles have such clients)" if len(ledger.idle) > 1 else ""
+        words.append(f"{clients} of {ledger.clients} clients finished no transaction in cycle {cycle}{more}")
+    if ledger.apart:
+        times = f", {ledger.half_ns / ledger.median_ns:,.0f} times the median" if ledger.median_ns else ""
+        words.append(f"half of the clients' time went into transactions of {_time(ledger.half_ns)} or more{times}")
+    why = "SQLite lets one client write at a time, and its lock has no queue: use --threads 1; " if run.embedded else ""
+    yield Doubt(
+        "starved-clients",
+        "; ".join(words),
+        f"do not use quantiles over transactions, which are those of the others; {why}dsbench show --by clients has "
+        "the times by client time, --by why what they waited for",
+        scale.scale,
+    )
+
+
+_LEAST_GAP_NS = 5e8
+_LEAST_MISSING = 20
+"""Transactions that a gap would have brought: chance leaves one in e^20 such times empty."""
+
+
 def stood_still(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
-    """A closed loop waits as long as its server stands still, and all of it is one transaction of each client."""
-    if scale.stood_still and run.pacings == {"closed"}:
-        yield Doubt(
-            "stood-still",
-            f"hardly a transaction ended for about a second in {cycles_named(scale.stood_still)}: the server, its "
-            "storage or the machine stood still",
-            "look into the server's log; in a closed loop quantiles hide a pause, response times of --rate show it",
-            scale.scale,
-        )
+    """No transaction ended for a noticeable time, or hardly one. In a closed loop all of it is one of each client."""
+    gaps = [] if scale.ledger is None or run.searched else [
+        one for one in scale.ledger.gaps if one.length_ns >= _LEAST_GAP_NS and one.missing >= _LEAST_MISSING
+    ]  # fmt: skip
+    remedy = "look into the server's log; quantiles over transactions hide a pause, dsbench show --by clients shows it"
+    who = "the server, its storage or the machine stood still"
+    if gaps:
+        worst = max(gaps, key=lambda one: one.length_ns)
+        more = f"; it happened in {cycles_named([one.cycle for one in gaps])}" if len(gaps) > 1 else ""
+        words = f"no transaction ended for {worst.length_ns / 1e9:.2f} s in cycle {worst.cycle}, from second "
+        words += f"{worst.at_ns / 1e9:.1f} on: {who}{more}"
+        yield Doubt("stood-still", words, remedy, scale.scale)
+    elif scale.stood_still and run.pacings == {"closed"}:
+        words = f"hardly a transaction ended for about a second in {cycles_named(scale.stood_still)}: {who}"
+        yield Doubt("stood-still", words, remedy, scale.scale)
+
+
+def _time(nanos: float) -> str:
+    return f"{nanos / 1e9:.2g} s" if nanos >= 1e9 else f"{nanos / 1e6:.3g} ms"
 
 
 def uneven_clients(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """Clients of a closed loop that do the same did not get the same, by more than chance explains."""
     found = scale.evenness
-    if found is None or not found.uneven or run.pacings != {"closed"}:
+    starved = scale.ledger is not None and scale.ledger.idle
+    if found is None or not found.uneven or run.pacings != {"closed"} or starved:
         return
     worst, cycle = min((float(least), int(at)) for least, at in zip(found.least, found.cycles, strict=True)
                        if int(at) in found.uneven)  # fmt: skip

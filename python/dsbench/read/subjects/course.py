@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def seconds(table: pa.Table, load: Mapping[int, Measured]) -> dict[int, Floats]:
     """See ``Evaluation.seconds``."""
     scale, cycle, second = (whole(table, name) for name in ("scale", "cycle", "second"))
-    values = {name: whole(table, name) for name in ("count", "failed", "p50_ns", "p99_ns", "max_ns")}
+    values = {name: whole(table, name) for name in ("count", "failed", "p50_ns", "p99_ns", "max_ns", "oldest_ns")}
     result = {}
     for x, part in load.items():
         lengths = np.ceil(part.duration_s).astype(np.int64)
@@ -40,8 +40,8 @@ def seconds(table: pa.Table, load: Mapping[int, Measured]) -> dict[int, Floats]:
             weighted = np.bincount(at, values[name][here] * values["count"][here].astype(float), size)
             np.divide(weighted, count, out=course[:, column], where=count > 0)
         most = np.zeros(size)
-        np.maximum.at(most, at, values["max_ns"][here])
-        course[:, 4] = np.where(count > 0, most, np.nan)
+        np.maximum.at(most, at, np.maximum(values["max_ns"], values["oldest_ns"])[here])
+        course[:, 4] = np.where(most > 0, most, np.nan)
         result[x] = course
     return result
 

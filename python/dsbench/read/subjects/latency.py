@@ -16,8 +16,10 @@ from dsbench.read.groups import whole
 from dsbench.read.measured import Measured
 from dsbench.read.series import each_series
 from dsbench.read.stats import histogram as hist
+from dsbench.read.stats.ledger import Ledger
 from dsbench.read.stats.values import Frequency, Interval
 from dsbench.read.subject import Measure, Subject
+from dsbench.read.subjects.clients import longest_ns
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -63,7 +65,8 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     for heading, part in each_series(evaluation):
         for result, title in _MEASURES.items():
             curves: Mapping[int, Frequency] = getattr(part, result)
-            rows = [_cells(x, one) for x, one in sorted(curves.items())]
+            longest = part.ledger if result == "response" or not part.response else {}
+            rows = [_cells(x, one, longest.get(x)) for x, one in sorted(curves.items())]
             if rows:
                 filled = [at for at in range(len(heads)) if any(row[at] != NONE for row in rows)]
                 yield Table(f"{title}, {heading}" if heading else title, [heads[at] for at in filled],
@@ -78,10 +81,11 @@ _FEW: Final = (
 )
 
 
-def _cells(scale: int, curve: Frequency) -> tuple[Any, ...]:
+def _cells(scale: int, curve: Frequency, ledger: Ledger | None) -> tuple[Any, ...]:
+    """The greatest time is that of all transactions, those in flight at the end of a cycle included."""
     cells: list[Any] = [scale, curve.count]
     for quantile in _SHOWN:
-        cells.append(curve.told(quantile))
+        cells.append(ledger.longest_ns if ledger and quantile == 1 else curve.told(quantile))
         cells += [show_ends(hist.quantile_interval(curve, quantile))] if quantile in SURE else []
     least, most = curve.maxima_ns
     return (*cells, show_ends(Interval(most, least, most, 1.0)))
@@ -112,6 +116,8 @@ def _measure(name: str, quantile: float) -> Measure:
 def _of_quantile(quantile: float) -> Callable[[Evaluation], dict[int, float]]:
     def read(part: Evaluation) -> dict[int, float]:
         curves = part.response or part.frequency
+        if quantile == 1:
+            return {x: (longest_ns(part, x) or 0.0) / 1e6 for x in sorted({*curves, *part.ledger})}
         return {x: one.quantiles_ns[quantile] / 1e6 for x, one in curves.items()}
 
     return read

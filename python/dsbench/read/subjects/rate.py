@@ -24,6 +24,7 @@ from dsbench.read.stats.peak import Peak, in_words, peak
 from dsbench.read.stats.precision import FEWEST, LEVEL, median_interval
 from dsbench.read.stats.values import Floats, Frequency, Index, Interval, ScaleResult
 from dsbench.read.subject import Measure, Subject
+from dsbench.read.subjects.clients import longest_ns
 from dsbench.spec import PROFILES
 
 if TYPE_CHECKING:
@@ -239,7 +240,8 @@ def _summary_row(evaluation: Evaluation, row: ScaleResult) -> tuple[object, ...]
         f"{row.scale}!" if row.scale in evaluation.void_scales else str(row.scale), row.database_size_gb,
         row.rate_median_tps, show_reach(evaluation.intervals.get(row.scale)), between,
         None if share is None else 1 - share, row.rate_multiplier,
-        *(curve.told(q) if curve else None for q in _QUANTILES), populate,
+        *(curve.told(q) if curve else None for q in _QUANTILES if q < 1),
+        longest_ns(evaluation, row.scale), populate,
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from dsbench.read.stats.equations import cycle_rate_tps
 from dsbench.read.stats.facts import NodeFacts, RunFacts, ScaleFacts, UnsafeSwitch, outside_share
 from dsbench.read.stats.fairness import Evenness
 from dsbench.read.stats.index import imprecise
+from dsbench.read.stats.ledger import Ledger
 from dsbench.read.stats.machine import CycleUse
 from dsbench.read.stats.precision import half_width
 from dsbench.read.stats.resources import CLIENT_CPU
@@ -48,6 +49,7 @@ def judge(
     makers: Makers,
     even: Mapping[int, Evenness],
     server_cpu: Mapping[int, Mapping[int, float]],
+    ledgers: Mapping[int, Ledger],
 ) -> tuple[Doubt, ...]:
     """The doubts about a run; ``begun`` are its scales, ``makers`` its groups, the mappings what was measured."""
     broken = failed_checks(run)
@@ -74,6 +76,7 @@ def judge(
                 populations=_populations(run, scale, part),
                 nodes=_nodes(nodes, scale),
                 evenness=even.get(scale),
+                ledger=ledgers.get(scale),
                 server_cpu_us=tuple(server_cpu.get(scale, {}).values()),
             )
         )
@@ -103,6 +106,7 @@ def _scale_facts(
     populations: int,
     nodes: tuple[NodeFacts, ...],
     evenness: Evenness | None,
+    ledger: Ledger | None,
     server_cpu_us: tuple[float, ...],
 ) -> ScaleFacts:
     return ScaleFacts(
@@ -118,7 +122,9 @@ def _scale_facts(
         remote_of=load.kept,
         absent=int((~load.present).any(axis=1).sum()) if not any(node.absent for node in nodes) else _absent(nodes),
         nodes=nodes,
-        outside_share=outside_share(load["residence_ns"], load["failed_ns"], load.first_start_ns, load.last_end_ns),
+        outside_share=ledger.own_ns / ledger.clients_ns
+        if ledger
+        else outside_share(load["residence_ns"], load["failed_ns"], load.first_start_ns, load.last_end_ns),
         client_cpus=client_cpus,
         histogram_count=histogram_count,
         rolled_back=load.total("rolled_back"),
@@ -134,6 +140,7 @@ def _scale_facts(
         broken=broken,
         populations=populations,
         evenness=evenness,
+        ledger=ledger,
         server_cpu_us=server_cpu_us,
     )
 
@@ -241,7 +248,7 @@ def _read_warnings(evaluation: Evaluation) -> tuple[Doubt, ...]:
     judged = judge(
         run, [row.scale for row in evaluation.scales], rows.load, evaluation.frequency, evaluation.seconds,
         evaluation.resources, evaluation.errors, evaluation.nodes, evaluation.machine, evaluation.checkpoints,
-        rows.makers, evaluation.evenness, evaluation.server_cpu,
+        rows.makers, evaluation.evenness, evaluation.server_cpu, evaluation.ledger,
     )  # fmt: skip
     return (
         *judged,

@@ -94,7 +94,8 @@ class Why:
     """Where the time of a transaction goes at one scale."""
 
     time_ns: float
-    """Of a transaction on average, with what failed ones took."""
+    """Of a transaction on average: client time in transactions, failed ones and those in flight at the end of a cycle
+    included, by those that were done (Little's law)."""
     sampled: bool
     """Whether the server's sessions were sampled; else only the machine's counters tell."""
     cycles: int
@@ -138,7 +139,8 @@ def _read_why(evaluation: Evaluation) -> dict[int, Why]:
         counted = load.total("committed", "rolled_back")
         if not counted or not looks.known:
             continue
-        time_ns = load.total("residence_ns", "failed_ns") / counted
+        ledger = evaluation.ledger.get(scale)
+        time_ns = (ledger.transactions_ns if ledger else load.total("residence_ns", "failed_ns")) / counted
         parts = summarise([divide(seen) for seen in looks.cycles.values()], time_ns)
         sampled = any(seen.waiting is not None for seen in looks.cycles.values())
         found[scale] = Why(time_ns, sampled, len(looks.cycles), name_causes(parts), parts, looks.statement,
@@ -205,7 +207,8 @@ def _see_load(evaluation: Evaluation, load: Measured, at: int, trip_s: float, fo
     in_time = evaluation.rows.groups.filter(pc.field("cycle") == cycle)
     ramp_ns = max((value or 0 for value in in_time["ramp_up_ns"].to_pylist()), default=0)
     return Seen(
-        float(makers.clients) if closed else total("residence_ns", "failed_ns"),
+        float(makers.clients) if closed else total("ended_ns", "in_flight_ns", "connecting_ns")
+        or total("residence_ns", "failed_ns"),
         client_cpu=total("cpu_ns") * duration_ns / max(duration_ns + ramp_ns, 1),
         network=total("messages_sent") * trip_s * 1e9,
         foreign=foreign,

@@ -440,13 +440,34 @@ impl Cycle {
         }
         clients.extend(share_cpu(carriers));
         clients.sort_by_key(|(index, _)| *index);
-        let clients = clients.into_iter().map(|(_, client)| client).collect();
+        let mut clients: Vec<_> = clients.into_iter().map(|(_, client)| client).collect();
         self.shared.end();
-        let seconds = self.collector.join().map_err(|_| Error::new(ErrorKind::Setup, "collect seconds"))?;
+        let mut seconds = self.collector.join().map_err(|_| Error::new(ErrorKind::Setup, "collect seconds"))?;
+        if let Some(start) = *lock(&self.shared.start) {
+            close(&self.shared.limits, start, &mut clients, &mut seconds);
+        }
         let untraced = self.trace.map_or(Ok(0), TraceWriter::finish)?;
         let failure = lock(&self.shared.failure).take();
         let times = self.shared.boards.iter().map(Boards::sum).collect();
         Ok(CycleOutcome { clients, times, seconds, failure, untraced })
+    }
+}
+
+/// Closes the ledgers of all clients, whose groups have ended now, and tells the seconds of what lasted. A group without
+/// a deadline ends with its last client.
+fn close(limits: &[Limit], start: Nanos, clients: &mut [ClientOutcome], seconds: &mut [(usize, Second)]) {
+    for (number, limit) in limits.iter().enumerate() {
+        let group = |client: &&mut ClientOutcome| client.group == number;
+        let last = clients.iter_mut().filter(group).filter_map(|client| client.recorder.left_at()).max();
+        let end = if limit.deadline() == Nanos::MAX { last.unwrap_or(start) } else { limit.deadline() };
+        let mut lasting = Vec::new();
+        for client in clients.iter_mut().filter(group) {
+            client.recorder.close(end);
+            lasting.extend_from_slice(client.recorder.lasting());
+        }
+        for (_, second) in seconds.iter_mut().filter(|(group, _)| *group == number && !lasting.is_empty()) {
+            second.lasted(&lasting, start, end);
+        }
     }
 }
 
