@@ -49,6 +49,8 @@ class Ledger:
     """Opening connections within a transaction."""
     in_flight: int
     """Transactions in flight at the ends of the cycles."""
+    lasted: tuple[tuple[int, int], ...]
+    """Cycle and whole time of the longest transaction that was in flight at its end; only cycles that had one."""
     longest_ns: int
     """The longest transaction that was done or in flight, from its intended start to its end."""
     longest_failed_ns: int

@@ -120,6 +120,10 @@ _LEAST_MISSING = 20
 """Transactions that a gap would have brought: chance leaves one in e^20 such times empty."""
 
 
+_LATE = 50
+"""Medians of the residence times beyond which one in flight at the end of a cycle is told of."""
+
+
 def stood_still(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """No transaction ended for a noticeable time, or hardly one. In a closed loop all of it is one of each client."""
     gaps = [] if scale.ledger is None or run.searched else [
@@ -133,9 +137,22 @@ def stood_still(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         words = f"no transaction ended for {worst.length_ns / 1e9:.2f} s in cycle {worst.cycle}, from second "
         words += f"{worst.at_ns / 1e9:.1f} on: {who}{more}"
         yield Doubt("stood-still", words, remedy, scale.scale)
+    elif late := _late(scale):
+        cycle, length_ns = late
+        words = f"a transaction that was in flight at the end of cycle {cycle} took {length_ns / 1e9:.2f} s: {who}"
+        yield Doubt("stood-still", words, remedy, scale.scale)
     elif scale.stood_still and run.pacings == {"closed"}:
         words = f"hardly a transaction ended for about a second in {cycles_named(scale.stood_still)}: {who}"
         yield Doubt("stood-still", words, remedy, scale.scale)
+
+
+def _late(scale: ScaleFacts) -> tuple[int, int] | None:
+    """The cycle at whose end a transaction was in flight for a noticeable time that no other took, and that time."""
+    if scale.ledger is None or scale.ledger.apart or scale.ledger.idle or not scale.ledger.median_ns:
+        return None
+    found = max(scale.ledger.lasted, key=lambda one: one[1], default=None)
+    most_ns = max(_LEAST_GAP_NS, _LATE * scale.ledger.median_ns)
+    return found if found is not None and found[1] >= most_ns and found[1] >= scale.ledger.longest_ns else None
 
 
 def _time(nanos: float) -> str:

@@ -40,7 +40,8 @@ def longest_ns(part: Evaluation, scale: int) -> float | None:
 def _of_scale(evaluation: Evaluation, scale: int, part: Measured) -> Ledger:
     times, weights = _in_transactions(evaluation, scale)
     curve = evaluation.response.get(scale) or evaluation.frequency.get(scale)
-    longest = [int(part.most["in_flight_max_ns"].max(initial=0)), int(curve.quantiles_ns[1.0]) if curve else 0]
+    lasted = part.most["in_flight_max_ns"].max(axis=(1, 2))
+    longest = [int(lasted.max(initial=0)), int(curve.quantiles_ns[1.0]) if curve else 0]
     median = evaluation.frequency[scale].quantiles_ns[0.5] if scale in evaluation.frequency else 0.0
     worst = [int(one.max()) for one in part.most["client_p99_ns"]]
     done = part["committed"] + part["rolled_back"]
@@ -49,6 +50,7 @@ def _of_scale(evaluation: Evaluation, scale: int, part: Measured) -> Ledger:
         clients_ns=part.total("client_ns"), ended_ns=part.total("ended_ns"), in_flight_ns=part.total("in_flight_ns"),
         waiting_ns=part.total("waiting_ns"), connecting_ns=part.total("connecting_ns"),
         in_flight=part.total("in_flight"), longest_ns=max(longest),
+        lasted=tuple((int(cycle), int(one)) for cycle, one in zip(part.cycles, lasted, strict=True) if one),
         longest_failed_ns=_longest_failed(evaluation, scale), half_ns=weighted_quantile(times, weights, 0.5),
         median_ns=median, worst_p99_ns=int(np.median(worst)) if worst else 0,
         idle=idle_clients(part.cycles, done, busy, part["client_ns"]),
