@@ -14,6 +14,7 @@ from dsbench.archive import ArchiveError, OutError
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import TAKEN, Bench, CoreError, Target
 from dsbench.measure.nodes import ClusterError
+from dsbench.servers.errors import IS_FULL
 from dsbench.servers.storage import volumes
 from dsbench.spec import Limits, RunSpec
 
@@ -39,9 +40,6 @@ _NO_FILE = "see whether TARGET names the right file, sqlite:////absolute/path.db
 """When nothing of dsbench's is missing, but the server or the file of the user."""
 
 _FULL = "free space where the database lies, or name another folder; then: dsbench run --resume ARCHIVE"
-_IS_FULL = re.compile(r"disk is full|no space left|disk full|\bis full\b|could not extend file", re.IGNORECASE)
-"""What engines and systems say of a disk without space."""
-
 _REMEDIES_MEANWHILE = {kind: _REMEDIES[kind] for kind in (WRONG, "setup")}
 _GO_ON = "see the server's log; then: dsbench run --resume ARCHIVE"
 
@@ -160,7 +158,7 @@ def during(where: str, target: Target) -> Iterator[None]:
         if is_lost(error, target):
             raise RunError(f"{where}: {name_loss(str(error))}", KEPT) from None
         words, remedy = split_remedy(error)
-        if _IS_FULL.search(words):
+        if IS_FULL.search(words):
             remedy = _FULL
         remedy = remedy or _REMEDIES_MEANWHILE.get(error.kind, _GO_ON)
         raise RunError(f"{where}: {words}", remedy, usage=error.kind == WRONG) from None
@@ -189,7 +187,7 @@ def explain_cycle(where: str, words: str, failures: Iterable[CoreError | None]) 
     if any(is_of_script(failure) for failure in found):
         return RunError(f"{where}: {words}", _MEND, usage=True)
     wrong = any(failure.kind == WRONG for failure in found)
-    full = bool(_IS_FULL.search(words))
+    full = bool(IS_FULL.search(words))
     remedy = _REMEDIES[WRONG] if wrong else _FULL if full else KEPT if found else NODES
     return RunError(f"{where}: {words}", remedy, usage=wrong)
 
