@@ -12,7 +12,7 @@ import psutil
 from dsbench import servers
 from dsbench.archive import ArchiveError, OutError
 from dsbench.measure.journal import RunError
-from dsbench.measure.loaders import TAKEN, Bench, CoreError, Target
+from dsbench.measure.loaders import HALF_OPEN, TAKEN, Bench, CoreError, Target
 from dsbench.measure.nodes import ClusterError
 from dsbench.servers.errors import IS_FULL
 from dsbench.servers.storage import volumes
@@ -51,7 +51,11 @@ NODES = "finished cycles are kept; see whether the nodes are up and not too busy
 
 _MEND = "mend the SQL, and start the run anew"
 
-_TAKEN = "another run may have dropped this one's database; when it has ended: dsbench run --resume ARCHIVE"
+_CLAIM_LOST = {
+    TAKEN: "another run may have dropped this one's database; when it has ended: dsbench run --resume ARCHIVE",
+    HALF_OPEN: "end that session at the server, or wait until the server does; then: dsbench run --resume ARCHIVE",
+}
+"""By code: how a run goes on that has lost its target."""
 
 LOST = "the connection was lost"
 _LOSSES = ("disconnected", "unknown")
@@ -151,8 +155,8 @@ def during(where: str, target: Target) -> Iterator[None]:
     try:
         yield
     except CoreError as error:
-        if error.code == TAKEN:
-            raise RunError(f"{where}: {error}", _TAKEN) from None
+        if error.code in _CLAIM_LOST:
+            raise RunError(f"{where}: {error}", _CLAIM_LOST[error.code]) from None
         if is_of_script(error):
             raise RunError(f"{where}: {error}", _MEND, usage=True) from None
         if is_lost(error, target):
