@@ -217,7 +217,7 @@ def test_ctrl_c_keeps_what_was_made(tmp_path: Path) -> None:
     words = ("ab", "mock:", "mock:", "--scales", "1", "--cycles", "1", "--duration", "0.3", "--threads", "1", "--workload", "select")
     command = [sys.executable, "-m", "dsbench", *words]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        assert until(lambda: (tmp_path / "ab/ab.json").exists() or running.poll() is not None, 120)
+        assert until(lambda: blocks(tmp_path / "ab") > 0 or running.poll() is not None, 120)
         running.send_signal(signal.SIGINT)
         _, said = running.communicate(timeout=120)
     kept = json.loads((tmp_path / "ab/ab.json").read_text())
@@ -226,6 +226,28 @@ def test_ctrl_c_keeps_what_was_made(tmp_path: Path) -> None:
     assert "stopped" in kept["error"]
     assert len(kept["blocks"]) >= 1
     assert (tmp_path / "ab/comparison.html").exists()
+
+
+def blocks(out: Path) -> int:
+    """Complete ones, of the comparison that ``out`` has."""
+    return len(json.loads((out / "ab.json").read_text())["blocks"])
+
+
+def test_one_that_was_killed_in_its_first_run_is_gone_on_with(
+    made: list[RunSpec], called: Program, tmp_path: Path
+) -> None:
+    words = ("ab", "private:sqlite", "mock:", "--scales", "1", "--workload", "select", "--threads", "2", "--quiet")
+    with subprocess.Popen([sys.executable, "-m", "dsbench", *words], cwd=tmp_path, stderr=subprocess.DEVNULL) as killed:
+        assert until(lambda: list((tmp_path / "ab").glob("*/run.json")) or killed.poll() is not None, 120)
+        killed.kill()
+    assert killed.returncode == -signal.SIGKILL
+    begun = json.loads((tmp_path / "ab/ab.json").read_text())
+    assert begun["blocks"] == []
+    done = called(*words, "--resume")
+    assert done.returncode == 3, done.stderr
+    found = json.loads((tmp_path / "ab/ab.json").read_text())
+    assert found["seed"] == begun["seed"]
+    assert (len(found["blocks"]), len(made)) == (3, 12)
 
 
 @pytest.mark.parametrize("kept", ["", "[]", '{"asked": {}, "seed": 1, "blocks": [{"order": "ABBA"}]}', '{"seed": "x"}'])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.metadata
 import json
 import os
@@ -343,6 +344,28 @@ def test_classes_of_sysbench_do_not_run_into_each_other() -> None:
     counts = np.full(60, 100)
     p50_ns = quantile_ns(histogram(bounds[:, 0], bounds[:, 1], counts), 0.5)
     assert p50_ns == pytest.approx(printed[29] * 1e6, rel=0.01), "each class is one of its own"
+
+
+def test_a_program_that_cannot_be_started_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(program: type[Peer]) -> str:
+        peer = peer_of(program, 2)
+        peer.start(_core.now_ns())
+        failure: tuple[str, str, str] = peer.join()["failure"]
+        assert peer.finished()
+        return failure[2]
+
+    def refuse(*_words: Any, **_how: Any) -> Any:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(subprocess, "Popen", refuse)
+        assert ended(Pgbench) == f"pgbench cannot be started: [Errno {errno.ENOMEM}] Cannot allocate memory"
+    monkeypatch.setattr("dsbench.measure.loaders.peers.program", lambda _name: "")
+    assert ended(Sysbench) == "sysbench cannot be started: it is not installed any more"
+    stopped = peer_of(Pgbench, 2)
+    stopped.abandon()
+    stopped.start(_core.now_ns())
+    assert stopped.join()["failure"][2] == "stopped on request"
 
 
 def test_programs_connect_as_the_own_client_would_and_show_no_password() -> None:

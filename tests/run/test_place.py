@@ -14,10 +14,12 @@ from dsbench import servers
 from dsbench.measure import place
 from dsbench.measure.events import Moment, Silent
 from dsbench.measure.journal import RunError
-from dsbench.measure.loaders import TAKEN, CoreError, Target
+from dsbench.measure.loaders import HALF_OPEN, TAKEN, CoreError, Target
+from dsbench.measure.opening import during
 from dsbench.measure.run import execute
 from dsbench.spec import RunSpec, build
 from dsbench.spec import Target as TargetSpec
+from fixtures.relay import Relay
 from fixtures.told import kept
 
 PRODUCTS = ["private:postgresql", "private:mariadb", "private:firebird", "private:sqlite"]
@@ -116,6 +118,76 @@ def test_a_lock_that_was_lost_to_another_run_is_told(holder: tuple[Target, Targe
             ask()
         assert (error.value.kind, error.value.code) == ("setup", TAKEN)
     assert second.state() == ("absent", "")
+
+
+LISTENING = {"private:postgresql": "listen_addresses", "private:mariadb": "bind_address"}
+
+
+@pytest.fixture
+def postgresql_listening() -> Iterator[servers.Server]:
+    listening = TargetSpec(url="private:postgresql", settings={"listen_addresses": "127.0.0.1"})
+    with servers.start(listening, 20) as running:
+        yield running
+
+
+@pytest.fixture(params=LISTENING, scope="module")
+def networked(request: pytest.FixtureRequest) -> Iterator[servers.Server]:
+    with servers.start(TargetSpec(url=request.param, settings={LISTENING[request.param]: "127.0.0.1"}), 20) as running:
+        yield running
+
+
+def test_what_the_server_has_of_a_lost_session_is_ended(networked: servers.Server) -> None:
+    with Relay(networked.url) as relay, closing(Target(relay.url)) as first, closing(Target(networked.url)) as second:
+        place.lock(first)
+        number = first.fetch(OWN_SESSION[first.dialect.name])[0]["id"]
+        with pytest.raises(RunError, match=rf"is using this target: session {number} from 127\.0\.0\.1:\d+$"):
+            place.lock(second)
+        for _ in range(2):
+            assert relay.cut() >= 1
+            first.hold()
+            first.check_claim()
+        assert first.fetch(OWN_SESSION[first.dialect.name])[0]["id"] != number
+        with pytest.raises(RunError, match="another run of dsbench is using this target"):
+            place.lock(second)
+
+
+def test_a_run_goes_on_whose_sessions_are_lost_on_its_side_only(networked: servers.Server, tmp_path: Path) -> None:
+    with Relay(networked.url) as relay:
+
+        class Cuts(Silent):
+            cut = 0
+
+            def moment(self, moment: Moment) -> None:
+                if moment.phase == "cycle" and moment.done and not self.cut:
+                    self.cut = relay.cut()
+
+        observer = Cuts()
+        outcome = execute(_spec(relay.url), tmp_path, observer)
+    assert observer.cut > 1
+    assert (outcome.error, outcome.status, outcome.void_scales) == (None, "complete", ())
+
+
+def test_a_lost_session_that_may_not_be_ended_is_named(postgresql_listening: servers.Server) -> None:
+    """To the run that had it and to the next one."""
+    with closing(Target(postgresql_listening.url)) as super_user:
+        super_user.fetch("CREATE ROLE plain LOGIN PASSWORD 'plain'")
+        super_user.fetch("REVOKE EXECUTE ON FUNCTION pg_terminate_backend FROM PUBLIC")
+    address = postgresql_listening.url.partition("@")[2]
+    plain = f"postgresql://plain:plain@{address}"
+    with Relay(plain) as relay, closing(Target(relay.url)) as first, closing(Target(plain)) as second:
+        place.lock(first)
+        number = first.fetch(OWN_SESSION["postgres"])[0]["id"]
+        relay.cut()
+        where = rf"session {number} from 127\.0\.0\.1:\d+"
+        with pytest.raises(CoreError, match=f"was lost, and still holds it, as the server has not noticed: {where}") as lost:
+            first.hold()
+        assert lost.value.code == HALF_OPEN
+        with pytest.raises(RunError, match=where) as refused:
+            place.lock(second)
+        assert "end its session at the server" in refused.value.remedy
+        with pytest.raises(RunError, match=r"cycle 1: lock: .* still holds it") as ended, during("cycle 1", first):
+            first.check_claim()
+        assert ended.value.remedy.startswith("end that session at the server")
 
 
 def test_a_run_whose_target_was_taken_ends(postgresql: servers.Server, tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import stat
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import pytest
 from dsbench import servers, spec
 from dsbench.servers.postgresql import binaries
 from dsbench.servers.postgresql.instance import SharedMemory
+from dsbench.servers.templates import VARIABLE
 from fixtures.private import check_no_superuser, check_refused, working_in
 
 Make = Callable[..., spec.Target]
@@ -36,6 +39,19 @@ def test_it_answers_and_leaves_nothing(target: Make, base: Path, psql: Ask) -> N
     assert not any(psutil.pid_exists(pid) for pid in pids)
     assert server.pids() == []
     server.stop()
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mount") is None, reason="mounting a small disk needs root")
+def test_a_folder_without_space_asks_for_space(target: Make, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m,mode=755", "tmpfs", str(base)], check=True)
+    try:
+        with pytest.raises(servers.ServerError, match=r"initdb .* failed") as refused:
+            servers.start(target(), 16)
+        assert refused.value.remedy == "free space there, or name another: directory = …"
+        assert list(base.iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(base)], check=True)
 
 
 def test_settings_are_applied_and_quoted(target: Make, psql: Ask) -> None:

@@ -9,24 +9,31 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::locking::lock;
 use dsbench_core::value::Table;
 
+use crate::claim::{Attempt, Claim, Holder};
+
 /// Administration and monitors do not need dsbench's place.
 const SESSION: Session = Session { isolation: Isolation::ReadCommitted, in_place: false };
 
-/// Native code of the error when another session has what this one had claimed.
+/// Native codes of the errors when another session has what this one had claimed, and when the session of this one that was
+/// lost still has it.
 const TAKEN: &[u8] = b"TAKEN";
+const HALF_OPEN: &[u8] = b"HALF_OPEN";
 
 /// How long a claim may still be held by the session that was lost: the server may not have noticed yet.
 const LINGERING: Nanos = 5_000_000_000;
 /// Pause between two tries.
 const PAUSE: Nanos = 100_000_000;
 
+/// Takes the claim in the session that it is given.
+type Attempting<'a> = &'a mut dyn FnMut(&mut dyn Connection) -> Result<Attempt>;
+
 /// A session that is opened, or opened again, on demand.
 pub struct Admin {
     engine: Arc<dyn Engine>,
     /// Held for as long as a query waits for the server, which may be for ever.
     session: Mutex<Option<Box<dyn Connection>>>,
-    /// The query by which every session takes a lock that ends with it.
-    claim: Mutex<Option<String>>,
+    /// The lock that every session takes and that ends with it, and the name of the session that has it.
+    claim: Mutex<Option<(Claim, String)>>,
     /// What holds the claim where sessions change from one transaction to the next: one that stays open.
     apart: Mutex<Option<Box<dyn Connection>>>,
     /// Why the claim is lost for good.
@@ -50,27 +57,32 @@ impl Admin {
         }
     }
 
-    /// Takes a lock of the server's that ends with the session, by a query whose only cell is "t" where it was
-    /// free; false when it was not. From now on every session that must be opened again takes it first.
-    pub fn claim(&self, sql: &str) -> Result<bool> {
+    /// Takes a lock of the server's that ends with the session; who has it where it is not free. From now on every session
+    /// that must be opened again takes it first.
+    pub fn claim(&self, claim: Claim) -> Result<Option<Holder>> {
         // What sessions are is known once there is one.
         self.fetch("SELECT 1")?;
-        let free = match self.engine.pooled() {
-            Some(Pooled::Transactions) => self.claim_apart(sql)?,
-            _ => says_yes(&self.fetch(sql)?),
+        let attempt = match self.engine.pooled() {
+            Some(Pooled::Transactions) => self.claim_apart(&mut |connection| claim.attempt(connection))?,
+            _ => self.within(|connection| claim.attempt(connection))?,
         };
-        if free {
-            *lock(&self.claim) = Some(sql.to_owned());
-        }
-        Ok(free)
+        Ok(match attempt {
+            Attempt::Taken(name) => {
+                *lock(&self.claim) = Some((claim, name));
+                None
+            }
+            Attempt::Held(holder) => Some(holder),
+        })
     }
 
     /// Makes sure that what was claimed is still this session's, or is again.
     pub fn hold(&self) -> Result<()> {
-        let Some(claim) = lock(&self.claim).clone() else { return Ok(()) };
+        if lock(&self.claim).is_none() {
+            return Ok(());
+        }
         let apart = lock(&self.apart).as_mut().map(|connection| connection.fetch("SELECT 1"));
         if apart.is_some_and(|asked| asked.is_err()) {
-            self.until_free(|| self.claim_apart(&claim))?;
+            self.until_free(|attempt| self.claim_apart(attempt))?;
         }
         // A session that was lost is noticed by the first query, and opened again by the second. Engines whose
         // locks end with sessions know a query without a table.
@@ -85,60 +97,82 @@ impl Admin {
         lock(&self.taken).clone().map_or(Ok(()), Err)
     }
 
-    fn give_up(&self) -> Error {
-        let words = "the session that held this target was lost, and another session holds the target now";
-        let error = Error::with(ErrorKind::Setup, "lock", words).code(TAKEN);
+    fn give_up(&self, holder: &Holder, own: &str) -> Error {
+        let (words, code) = match holder.is(own) {
+            true => ("still holds it, as the server has not noticed", HALF_OPEN),
+            false => ("another session holds the target now", TAKEN),
+        };
+        let words = format!("the session that held this target was lost, and {words}: {}", holder.words());
+        let error = Error::with(ErrorKind::Setup, "lock", words).code(code);
         lock(&self.taken).get_or_insert(error).clone()
     }
 
     /// Takes the claim again in a session that was opened in place of a lost one.
     fn claim_again(&self, connection: &mut dyn Connection) -> Result<()> {
-        let Some(claim) = lock(&self.claim).clone() else { return Ok(()) };
-        if self.engine.pooled() == Some(Pooled::Transactions) {
+        if lock(&self.claim).is_none() || self.engine.pooled() == Some(Pooled::Transactions) {
             return Ok(());
         }
-        self.until_free(|| Ok(says_yes(&connection.fetch(&claim)?)))
+        self.until_free(|attempt| attempt(connection))
     }
 
-    /// Takes the claim in a transaction that stays open, as a lock stays with its session only so long. True when it
-    /// was free.
-    fn claim_apart(&self, claim: &str) -> Result<bool> {
+    /// Takes the claim by `attempt` in a transaction that stays open, as a lock stays with its session only so long.
+    fn claim_apart(&self, attempt: Attempting<'_>) -> Result<Attempt> {
         let mut apart = lock(&self.apart);
         *apart = None;
         let mut connection = self.engine.connect(SESSION)?;
         connection.begin()?;
-        let free = says_yes(&connection.fetch(claim)?);
-        if free {
+        let found = attempt(connection.as_mut())?;
+        if matches!(found, Attempt::Taken(_)) {
             *apart = Some(connection);
         }
-        Ok(free)
+        Ok(found)
     }
 
-    /// Tries until a claim is free that a lost session may still hold.
-    fn until_free(&self, mut claim: impl FnMut() -> Result<bool>) -> Result<()> {
+    /// Tries, `within` a session, until a claim is free that a lost session may still hold. Where only the server's half of
+    /// that one is left, which may stay for hours, it is ended.
+    fn until_free(&self, mut within: impl FnMut(Attempting<'_>) -> Result<Attempt>) -> Result<()> {
+        let Some((claim, own)) = lock(&self.claim).clone() else { return Ok(()) };
         let over = Monotonic.now() + LINGERING;
-        while !claim()? {
-            if Monotonic.now() >= over {
-                return Err(self.give_up());
+        loop {
+            let found = within(&mut |connection| {
+                let found = claim.attempt(connection)?;
+                if let Attempt::Held(holder) = &found {
+                    if holder.is(&own) {
+                        claim.end(holder, connection);
+                    }
+                }
+                Ok(found)
+            })?;
+            match found {
+                Attempt::Taken(name) => {
+                    *lock(&self.claim) = Some((claim, name));
+                    return Ok(());
+                }
+                Attempt::Held(holder) if Monotonic.now() >= over => return Err(self.give_up(&holder, &own)),
+                Attempt::Held(_) => {}
             }
             Monotonic.sleep_until(Monotonic.now() + PAUSE, &self.closed);
             self.go_on()?;
         }
-        Ok(())
     }
 
     /// Runs one query. Error `Setup` once the session was closed, or another one has what it had claimed.
     pub fn fetch(&self, sql: &str) -> Result<Table> {
+        self.within(|connection| connection.fetch(sql))
+    }
+
+    /// Does `work` in the session, which is opened where there is none.
+    fn within<T>(&self, work: impl FnOnce(&mut dyn Connection) -> Result<T>) -> Result<T> {
         let mut session = lock(&self.session);
         let connection = match session.as_mut() {
             Some(connection) => connection,
             None => session.insert(self.open()?),
         };
-        let table = connection.fetch(sql);
-        if table.as_ref().is_err_and(is_lost) || self.closed.load(Ordering::SeqCst) {
+        let found = work(connection.as_mut());
+        if found.as_ref().is_err_and(is_lost) || self.closed.load(Ordering::SeqCst) {
             self.leave(&mut session);
         }
-        table
+        found
     }
 
     fn open(&self) -> Result<Box<dyn Connection>> {
@@ -187,8 +221,4 @@ impl Admin {
 
 fn is_lost(error: &Error) -> bool {
     matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown)
-}
-
-fn says_yes(table: &Table) -> bool {
-    table.rows.first().and_then(|row| row.first()?.as_deref()) == Some("t")
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use dsbench_core::engine::{Engine, Prepare};
 use dsbench_core::error::Error;
-use dsbench_core::threads::LoadPlan;
+use dsbench_core::threads::{LoadPlan, GIVE_UP_S};
 use dsbench_core::workload::{Answer, ClientId, Expected, Part, Population, Progress, StatementName, Workload};
 use dsbench_workloads::{default_call, find, open, refuse, Call, Options, Settings};
 use pyo3::prelude::*;
@@ -235,6 +235,7 @@ impl Bench {
             seed,
             trace,
             statements: load.statements,
+            give_up_s: GIVE_UP_S,
         };
         let remote = find(&self.name).map_err(raise)?.remote.map(|remote| remote.sum);
         Cycle::spawn(&plan, remote).map_err(raise)

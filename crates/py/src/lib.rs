@@ -4,6 +4,7 @@
 mod admin;
 mod bench;
 mod calibrate;
+mod claim;
 mod conformance;
 mod cycle;
 mod driver;

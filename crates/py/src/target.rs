@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::admin::Admin;
+use crate::claim::Claim;
 use crate::error::raise;
 use crate::hearing::hearing;
 
@@ -149,10 +150,11 @@ impl Target {
         }
     }
 
-    /// Takes a lock that ends with the administrative session, by a query whose only cell is "t" where it was
-    /// free; false when it was not. A session that is opened in place of a lost one takes it first.
-    fn claim(&self, py: Python<'_>, sql: String) -> PyResult<bool> {
-        self.ask(py, move |admin| admin.claim(&sql))
+    /// Takes a lock that ends with the administrative session, by the queries of a `Claim`; number and origin of the
+    /// session that has it where it is not free. A session that is opened in place of a lost one takes it first.
+    fn claim(&self, py: Python<'_>, take: String, holder: String, end: String) -> PyResult<Option<(String, String)>> {
+        let held = self.ask(py, move |admin| admin.claim(Claim { take, holder, end }))?;
+        Ok(held.map(|holder| (holder.number, holder.origin)))
     }
 
     /// Makes sure that what was claimed is still held, or is again.

@@ -16,7 +16,7 @@ use dsbench_core::pacer::ClosedLoop;
 use dsbench_core::placement::Placement;
 use dsbench_core::recorder::Recorder;
 use dsbench_core::seats::Seat;
-use dsbench_core::threads::{Cycle, Group, LoadPlan, Until};
+use dsbench_core::threads::{Cycle, Group, LoadPlan, Until, GIVE_UP_S};
 use dsbench_core::workload::{ClientId, Workload};
 use dsbench_engines::mock::{Action, Mock, Script, When};
 use dsbench_workloads::{open, Call, Options, Settings};
@@ -134,6 +134,7 @@ fn what_64_threads_count_is_what_the_database_holds() {
         seed: 5,
         trace: None,
         statements: false,
+        give_up_s: GIVE_UP_S,
     };
     let cycle = Cycle::spawn(&plan).unwrap();
     while cycle.ready() < 64 {

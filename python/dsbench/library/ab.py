@@ -216,8 +216,8 @@ def versus(
 
     Each has a fresh server and database. They end when the interval of the ratio excludes 1, or leaves no
     ``difference`` (share 0-1) open; after ``blocks`` at the earliest, after ``most_blocks`` anyway. The runs of a block
-    share a seed. Their archives are left in ``out``, and so is ``ab.json`` after each block: ``resume`` goes on after
-    the blocks that it lists.
+    share a seed. Their archives are left in ``out``, and so is ``ab.json``, before the first run and after each block:
+    ``resume`` goes on after the blocks that it lists.
     With ``one_database`` a short run before each block makes the database, and each run of the block starts a server on
     it, as the run before left it: for settings that do not shape data.
     ``choice`` is what is measured; of a run with stages, none of which it names, that is the last one.
@@ -244,6 +244,7 @@ def versus(
     else:
         _refuse_unfinished(out)
     _try_both(specs, choice)
+    store(found, out)
     first = found.blocks[0].archives[0] if found.blocks else None
     with listening(stop) as stop:
         while len(found.blocks) < blocks or (found.ratio.verdict is Verdict.OPEN and len(found.blocks) < most_blocks):

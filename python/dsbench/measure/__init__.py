@@ -12,7 +12,7 @@ What they use:
   that a workload's stages come to; ``interrupts``: the user wants the run to end;
 - ``opening``: the target with its private server around it, and errors as users see them;
 - ``keeping``: the database of a run, made anew or kept, its check and its end; ``place``: its mark, which nothing of
-  others carries;
+  others carries; ``locks``: how other runs see that it is in use;
 - ``surroundings``: what a run notes of server, machine and storage; ``calibration``: the client's own ceiling;
 - ``journal``: ``run.json`` and the log; ``rows``: results as rows of the archive's tables; ``events``: what those hear
   who watch a run, and its words;

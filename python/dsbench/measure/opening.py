@@ -12,8 +12,9 @@ import psutil
 from dsbench import servers
 from dsbench.archive import ArchiveError, OutError
 from dsbench.measure.journal import RunError
-from dsbench.measure.loaders import TAKEN, Bench, CoreError, Target
+from dsbench.measure.loaders import HALF_OPEN, TAKEN, Bench, CoreError, Target
 from dsbench.measure.nodes import ClusterError
+from dsbench.servers.errors import IS_FULL
 from dsbench.servers.storage import volumes
 from dsbench.spec import Limits, RunSpec
 
@@ -39,9 +40,6 @@ _NO_FILE = "see whether TARGET names the right file, sqlite:////absolute/path.db
 """When nothing of dsbench's is missing, but the server or the file of the user."""
 
 _FULL = "free space where the database lies, or name another folder; then: dsbench run --resume ARCHIVE"
-_IS_FULL = re.compile(r"disk is full|no space left|disk full|\bis full\b|could not extend file", re.IGNORECASE)
-"""What engines and systems say of a disk without space."""
-
 _REMEDIES_MEANWHILE = {kind: _REMEDIES[kind] for kind in (WRONG, "setup")}
 _GO_ON = "see the server's log; then: dsbench run --resume ARCHIVE"
 
@@ -53,7 +51,11 @@ NODES = "finished cycles are kept; see whether the nodes are up and not too busy
 
 _MEND = "mend the SQL, and start the run anew"
 
-_TAKEN = "another run may have dropped this one's database; when it has ended: dsbench run --resume ARCHIVE"
+_CLAIM_LOST = {
+    TAKEN: "another run may have dropped this one's database; when it has ended: dsbench run --resume ARCHIVE",
+    HALF_OPEN: "end that session at the server, or wait until the server does; then: dsbench run --resume ARCHIVE",
+}
+"""By code: how a run goes on that has lost its target."""
 
 LOST = "the connection was lost"
 _LOSSES = ("disconnected", "unknown")
@@ -153,14 +155,14 @@ def during(where: str, target: Target) -> Iterator[None]:
     try:
         yield
     except CoreError as error:
-        if error.code == TAKEN:
-            raise RunError(f"{where}: {error}", _TAKEN) from None
+        if error.code in _CLAIM_LOST:
+            raise RunError(f"{where}: {error}", _CLAIM_LOST[error.code]) from None
         if is_of_script(error):
             raise RunError(f"{where}: {error}", _MEND, usage=True) from None
         if is_lost(error, target):
             raise RunError(f"{where}: {name_loss(str(error))}", KEPT) from None
         words, remedy = split_remedy(error)
-        if _IS_FULL.search(words):
+        if IS_FULL.search(words):
             remedy = _FULL
         remedy = remedy or _REMEDIES_MEANWHILE.get(error.kind, _GO_ON)
         raise RunError(f"{where}: {words}", remedy, usage=error.kind == WRONG) from None
@@ -189,7 +191,7 @@ def explain_cycle(where: str, words: str, failures: Iterable[CoreError | None]) 
     if any(is_of_script(failure) for failure in found):
         return RunError(f"{where}: {words}", _MEND, usage=True)
     wrong = any(failure.kind == WRONG for failure in found)
-    full = bool(_IS_FULL.search(words))
+    full = bool(IS_FULL.search(words))
     remedy = _REMEDIES[WRONG] if wrong else _FULL if full else KEPT if found else NODES
     return RunError(f"{where}: {words}", remedy, usage=wrong)
 

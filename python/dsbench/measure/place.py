@@ -16,7 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from dsbench import workloads
 from dsbench.measure.journal import RunError, this_process
-from dsbench.measure.loaders import UNCOUNTED, CoreError, Counted, Target
+from dsbench.measure.loaders import UNCOUNTED, CoreError, Counted, Holder, Target
+from dsbench.measure.locks import CLAIMS, SESSIONS
 from dsbench.spec import RunSpec
 
 DROP = "drop it: dsbench drop TARGET"
@@ -175,28 +176,14 @@ def make_mark(name: str) -> str:
     return json.dumps({"run": name, **this_process()})
 
 
-_LOCKS = {
-    "postgres": "SELECT pg_try_advisory_lock(hashtextextended('dsbench place', 0)) AS locked",
-    "mysql": "SELECT IF(GET_LOCK('dsbench place', 0) = 1, 't', 'f') AS locked",
-}
-"""By dialect: takes a lock that other runs see, whatever host they are on, until the session ends."""
-
 _IN_USE = "another run of dsbench is using this target"
 _WAIT = "wait until it has ended, or name another database in TARGET"
 
+_NAMED = 3
+"""Sessions that an error names."""
+
 _GONE_S = 2.0
 """How long a server may take to notice that the session of a run that has just ended is gone."""
-
-
-_SESSIONS = {
-    "firebird": "SELECT count(*) AS others FROM mon$attachments"
-    " WHERE mon$system_flag = 0 AND mon$attachment_id <> CURRENT_CONNECTION",
-}
-"""By dialect without such a lock, whose places are databases of their own: sessions beside the asking one.
-
-A run has sessions in its place while it works there, from whatever host; a server that is asked to drop a
-database with sessions refuses. A run between two scales has no session and cannot be seen.
-"""
 
 _SEEN_IN_PLACE = ("firebird",)
 """Dialects that know no session without a database."""
@@ -208,15 +195,15 @@ def lock(target: Target) -> None:
     ``RunError`` when another run has it. Engines without such a lock have the mark, and the sessions that
     ``check_free`` looks for.
     """
-    statement = _LOCKS.get(target.dialect.name)
-    if statement is None:
+    claim = CLAIMS.get(target.dialect.name)
+    if claim is None:
         return
     give_up = time.monotonic() + _GONE_S
-    while not target.claim(statement):
+    while (holder := target.claim(claim)) is not None:
         if time.monotonic() < give_up:
             time.sleep(0.1)
             continue
-        raise RunError(_IN_USE, _WAIT)
+        raise RunError(f"{_IN_USE}: {holder}", f"{_WAIT}; where that run is gone, end its session at the server")
 
 
 def check_free(target: Target) -> bool:
@@ -283,14 +270,15 @@ def _check_not_in_use(text: str) -> None:
 
 
 def _check_no_sessions(target: Target) -> None:
-    statement = _SESSIONS.get(target.dialect.name)
+    statement = SESSIONS.get(target.dialect.name)
     if statement is None or target.dialect.embedded:
         return
-    (row,) = target.fetch(statement)
-    others = int(next(iter(row.values())) or 0)
+    others = [Holder(*(cell or "" for cell in row.values())) for row in target.fetch(statement)]
     if others:
+        named = ", ".join(map(str, others[:_NAMED])) + ", …" * (len(others) > _NAMED)
         raise RunError(
-            f"another run of dsbench, or somebody else, is using this target: its database has {others} open sessions",
+            f"another run of dsbench, or somebody else, is using this target: its database has {len(others)} open"
+            f" sessions: {named}",
             "wait until they have ended, or name another database in TARGET",
         )
 

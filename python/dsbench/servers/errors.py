@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from dsbench import devices
 from dsbench.problem import Problem
@@ -11,6 +13,12 @@ from dsbench.problem import Problem
 
 class ServerError(Problem):
     """A private server that cannot be had: ``problem`` says what and where, ``remedy`` what to do."""
+
+
+IS_FULL: Final = re.compile(
+    r"disk is full|no space left|disk full|\bis full\b|could not extend file|disk quota exceeded", re.IGNORECASE
+)
+"""What engines and systems say of a disk without space."""
 
 
 @dataclass(frozen=True)

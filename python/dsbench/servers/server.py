@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from dsbench.servers import limits
-from dsbench.servers.errors import ServerError, storage_notes
+from dsbench.servers.errors import IS_FULL, ServerError, storage_notes
 from dsbench.servers.folder import Folder, above, is_kept
 from dsbench.servers.pages import LetGo, let_go
 from dsbench.servers.process import Log, Process, called, free_port, run, unprivileged
@@ -283,10 +283,13 @@ class OwnProcess(Server):
         done = run(tool, self._user, self._env)
         if done.returncode != 0:
             said = "\n".join(done.stdout.strip().splitlines()[-20:])
+            remedy = f"see that {called(self._user)} may enter every folder above it"
+            if IS_FULL.search(said):
+                remedy = "free space there"
             raise ServerError(
                 f"{Path(tool[0]).name} of {self.version} failed in {self.directory}:\n"
                 + (said.replace(hidden, "***") if hidden else said),
-                f"see that {called(self._user)} may enter every folder above it, or name another: directory = …",
+                f"{remedy}, or name another: directory = …",
             )
 
     def killed(self) -> str:

@@ -302,17 +302,12 @@ impl<'a, C: Clock> Runner<'a, C> {
         }
     }
 
-    /// Counts the starts that were due before the deadline and were not made.
+    /// Counts the starts that were due before the deadline and were not made. A cycle that was stopped is void.
     fn missed<P: Pacer + ?Sized>(&self, begin: Nanos, turn: Turn, pacer: &mut P) -> u64 {
-        let mut missed = 0;
-        let too_late = |due: Nanos| begin.saturating_add(due) < self.deadline;
-        let mut next_turn = Some(turn);
-        // A cycle that was stopped is void: its count is of no use, and it may be long.
-        while next_turn.is_some_and(|turn| turn.due.is_some_and(too_late)) && !self.stop.load(Ordering::Relaxed) {
-            missed += 1;
-            next_turn = pacer.next_turn(None);
+        match self.stop.load(Ordering::Relaxed) {
+            true => 0,
+            false => pacer.missed(turn, self.deadline.saturating_sub(begin)),
         }
-        missed
     }
 
     /// Runs the transaction drawn at `seat`, repeating the same inputs where the run demands it: how it ended,

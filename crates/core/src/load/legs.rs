@@ -11,6 +11,8 @@ use crate::fill::Arrival;
 use crate::pacer::{Ended, Pacer, Turn};
 use crate::random::{mix, Stream};
 
+mod missed;
+
 /// Beyond any load: a client that has no further start sleeps until its end.
 const NEVER: Nanos = Nanos::MAX / 2;
 /// Of a leg that lasts as long as the load does.
@@ -115,30 +117,50 @@ impl Starts {
         Self { legs, arrival, seed: seed ^ 0x7061_6365, members, clients, given }
     }
 
+    /// Clients of all nodes that make the starts of leg `number`, and those of them that share these; `None` where client
+    /// `client` takes no part in it.
+    fn parts(&self, number: usize, client: u64) -> Option<(u64, u64)> {
+        let sessions = self.legs[number].sessions;
+        let part = if sessions == 0 { self.clients } else { sessions.min(self.clients) };
+        (client < part).then(|| (part, self.members.end.min(part) - self.members.start))
+    }
+
     /// Starts of all clients in leg `number` before the next one that nobody has; `None` where client `client` takes no
     /// part in it.
     fn take(&self, number: usize, client: u64) -> Option<f64> {
-        let sessions = self.legs[number].sessions;
-        let part = if sessions == 0 { self.clients } else { sessions.min(self.clients) };
-        if client >= part {
-            return None;
-        }
-        let (first, here) = (self.members.start, self.members.end.min(part) - self.members.start);
+        let parts = self.parts(number, client)?;
         let given = &self.given[number];
         if self.arrival == Arrival::Constant {
-            let turn = given.fetch_add(1, Ordering::Relaxed);
-            return Some((turn / here * part + first + turn % here) as f64);
+            return Some(self.place(parts, given.fetch_add(1, Ordering::Relaxed)));
         }
-        let mean = part as f64 / here as f64;
-        // The gap is a function of where it begins: so it needs no state beside that.
-        let after = |bits: u64| {
-            let gap = Stream::new(mix(self.seed ^ number as u64), first, bits).exponential(mean);
-            // A gap that is too small for a number of this size must not give the same start for ever.
-            (f64::from_bits(bits) + gap).max(f64::from_bits(bits + 1))
-        };
-        let next = |bits| Some(after(bits).to_bits());
+        let next = |bits| Some(self.after(number, parts, bits).to_bits());
         let (Ok(before) | Err(before)) = given.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
-        Some(after(before))
+        Some(self.after(number, parts, before))
+    }
+
+    /// At constant intervals: starts of all clients before number `turn` of these.
+    fn place(&self, (part, here): (u64, u64), turn: u64) -> f64 {
+        (turn / here * part + self.members.start + turn % here) as f64
+    }
+
+    /// At random: the number of starts until the one that follows `bits`.
+    ///
+    /// The gap is a function of where it begins: so it needs no state beside that.
+    fn after(&self, number: usize, (part, here): (u64, u64), bits: u64) -> f64 {
+        let gap = self.stream(number, bits).exponential(part as f64 / here as f64);
+        // A gap that is too small for a number of this size must not give the same start for ever.
+        (f64::from_bits(bits) + gap).max(f64::from_bits(bits + 1))
+    }
+
+    fn stream(&self, number: usize, bits: u64) -> Stream {
+        Stream::new(mix(self.seed ^ number as u64), self.members.start, bits)
+    }
+
+    /// When the start is due that comes after `place` others in leg `number`, which begins at `begins`; `None` beyond
+    /// its end.
+    fn due(&self, number: usize, begins: Nanos, place: f64) -> Option<Nanos> {
+        let leg = &self.legs[number];
+        (place < leg.due(leg.seconds())).then(|| begins + (leg.when(place) * 1e9).round() as Nanos)
     }
 }
 
@@ -162,15 +184,24 @@ impl Course {
 impl Pacer for Course {
     fn next_turn(&mut self, _before: Option<Ended>) -> Option<Turn> {
         while let Some(leg) = self.starts.legs.get(self.leg) {
-            let place = self.starts.take(self.leg, self.client).filter(|place| *place < leg.due(leg.seconds()));
-            if let Some(place) = place {
-                let due = self.begins + (leg.when(place) * 1e9).round() as Nanos;
+            let place = self.starts.take(self.leg, self.client);
+            if let Some(due) = place.and_then(|place| self.starts.due(self.leg, self.begins, place)) {
                 return Some(Turn { seat: 0, due: Some(due) });
             }
             self.begins += leg.duration_ns;
             self.leg += 1;
         }
         Some(Turn { seat: 0, due: Some(NEVER) })
+    }
+
+    fn missed(&mut self, held: Turn, until: Nanos) -> u64 {
+        let mut missed = u64::from(held.due.is_some_and(|due| due < until));
+        while let Some(leg) = self.starts.legs.get(self.leg).filter(|_| self.begins < until) {
+            missed += self.starts.leave(self.leg, self.client, self.begins, until);
+            self.begins += leg.duration_ns;
+            self.leg += 1;
+        }
+        missed
     }
 }
 

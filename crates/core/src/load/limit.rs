@@ -63,6 +63,11 @@ impl Limit {
         self.working.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
+    /// Whether all clients have ended.
+    pub fn over(&self) -> bool {
+        self.working.load(Ordering::Acquire) == 0
+    }
+
     /// The share of one client; even shares of a count that does not divide are one more for those that ask first.
     pub fn quota(&self) -> Quota<'_> {
         let share = match self.until {

@@ -38,6 +38,17 @@ pub trait Pacer: Send {
     fn waits(&self) -> bool {
         true
     }
+
+    /// How many starts, `held` among them, were due before `until` ns and will not be made, as the time is over. This
+    /// draws them one after another: where they may be many, they have to be counted in another way.
+    fn missed(&mut self, held: Turn, until: Nanos) -> u64 {
+        let (mut missed, mut next) = (0, Some(held));
+        while next.is_some_and(|turn| turn.due.is_some_and(|due| due < until)) {
+            missed += 1;
+            next = self.next_turn(None);
+        }
+        missed
+    }
 }
 
 /// The closed loop: a client starts its next transaction when the last one has ended.

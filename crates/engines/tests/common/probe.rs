@@ -9,7 +9,7 @@ use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session, Stat
 use dsbench_core::error::Result;
 use dsbench_core::generator::Conduct;
 use dsbench_core::placement::{cpus, Placement};
-use dsbench_core::threads::{Cycle, Group, LoadPlan, Until};
+use dsbench_core::threads::{Cycle, Group, LoadPlan, Until, GIVE_UP_S};
 use dsbench_core::value::{Rows, Type, Value};
 use dsbench_core::workload::{Client, ClientId, Condition, Drawn, End, Expected, Shape, Workload};
 
@@ -95,6 +95,7 @@ pub fn plan(engine: Box<dyn Engine>, workload: Probe, threads: usize) -> LoadPla
         seed: 7,
         trace: None,
         statements: false,
+        give_up_s: GIVE_UP_S,
     }
 }
 

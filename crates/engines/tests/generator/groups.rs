@@ -9,7 +9,7 @@ use dsbench_core::error::Result;
 use dsbench_core::generator::Conduct;
 use dsbench_core::placement::Placement;
 use dsbench_core::stage::{Counted, Whose};
-use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until, CONNECTING};
+use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until, CONNECTING, GIVE_UP_S};
 use dsbench_core::workload::{Client, ClientId, Condition, Drawn, End, Expected, Shape, Workload};
 use dsbench_engines::mock::{Mock, Script};
 
@@ -67,7 +67,7 @@ impl Workload for Shelf {
     }
 }
 
-fn group(name: &str, role: u8, threads: usize, pacing: Pacing, until: Until) -> Group {
+pub fn group(name: &str, role: u8, threads: usize, pacing: Pacing, until: Until) -> Group {
     let conduct = Conduct {
         session: Session { isolation: Isolation::RepeatableRead, in_place: false },
         prepare: Prepare::Once,
@@ -80,7 +80,7 @@ fn group(name: &str, role: u8, threads: usize, pacing: Pacing, until: Until) -> 
     Group { name: name.into(), role, pacing, ..Group::closed(conduct, threads, until) }
 }
 
-fn plan(groups: Vec<Group>) -> LoadPlan {
+pub fn plan(groups: Vec<Group>) -> LoadPlan {
     let engine: Arc<dyn Engine> = Arc::new(Mock::new(Script { latency_ns: MS / 10, ..Script::default() }));
     LoadPlan {
         engine,
@@ -92,6 +92,7 @@ fn plan(groups: Vec<Group>) -> LoadPlan {
         seed: 7,
         trace: None,
         statements: false,
+        give_up_s: GIVE_UP_S,
     }
 }
 

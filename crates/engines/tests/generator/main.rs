@@ -4,6 +4,7 @@
 
 mod bed;
 mod counting;
+mod ends;
 mod groups;
 mod losses;
 mod pacing;

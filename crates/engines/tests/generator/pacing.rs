@@ -65,6 +65,13 @@ fn starts_that_were_due_and_not_made_are_missed() {
     assert_eq!((tally.committed, tally.in_flight, missed), (33, 1, 66));
 }
 
+#[test]
+fn a_server_that_is_hopelessly_behind_has_its_missed_starts_counted_at_once() {
+    let found = Trial::new(3 * MS, Shape::Single).paced(&mut evenly(1e12), true);
+    // A thousand starts fall to each nanosecond, rounded to the nearest: the last 500 to the end of the 100 ms.
+    assert_eq!(found.outcome.unwrap(), 100_000_000_000 - 500 - 34);
+}
+
 /// Starts at 0, 10 and 20 ms, and never again.
 struct Three(u64);
 

@@ -8,7 +8,7 @@ use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session};
 use dsbench_core::error::Result;
 use dsbench_core::generator::Conduct;
 use dsbench_core::placement::Placement;
-use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until};
+use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until, GIVE_UP_S};
 use dsbench_core::workload::{ClientId, End, Expected, Part, Population, Progress, Shape, Workload};
 use dsbench_workloads::{Call, Options, Settings};
 
@@ -152,6 +152,7 @@ pub fn cycle_of(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>, load: Load
         seed: 7,
         trace: None,
         statements: false,
+        give_up_s: GIVE_UP_S,
     };
     let cycle = Cycle::spawn(&plan).unwrap();
     // The clock is not to run while clients still connect: a login of Firebird's may take longer than the cycle.

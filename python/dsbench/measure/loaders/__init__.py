@@ -19,10 +19,13 @@ from dsbench.measure.loaders.checking import (
     schedules,
 )
 from dsbench.measure.loaders.core import (
+    HALF_OPEN,
     NULL_SERVER,
     TAKEN,
+    Claim,
     CoreError,
     Dialect,
+    Holder,
     Stopped,
     Target,
     build,
@@ -43,9 +46,9 @@ from dsbench.measure.loaders.results import (
 from dsbench.measure.loaders.stages import CycleLoad, Group, Stage
 
 __all__ = [
-    "BUCKET_WORDS", "FORGETFUL", "GRACE_S", "IN_DATABASE", "LEDGER_WRITER", "NOTES_BYTES", "NULL_SERVER",
-    "SECOND_WORDS", "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "Condition", "Conformance", "CoreError",
-    "Counted", "Cycle", "CycleLoad", "CycleResult", "Dialect", "Found", "Group", "Ledger", "PhaseResult", "Second",
-    "Stage", "StatementName", "Stopped", "Target", "UInts", "Watch", "build", "connecting_s", "families", "measuring",
-    "now_ns", "schedules", "schemes",
+    "BUCKET_WORDS", "FORGETFUL", "GRACE_S", "HALF_OPEN", "IN_DATABASE", "LEDGER_WRITER", "NOTES_BYTES", "NULL_SERVER",
+    "SECOND_WORDS", "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "Claim", "Condition", "Conformance",
+    "CoreError", "Counted", "Cycle", "CycleLoad", "CycleResult", "Dialect", "Found", "Group", "Holder", "Ledger",
+    "PhaseResult", "Second", "Stage", "StatementName", "Stopped", "Target", "UInts", "Watch", "build", "connecting_s",
+    "families", "measuring", "now_ns", "schedules", "schemes",
 ]  # fmt: skip

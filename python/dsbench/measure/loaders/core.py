@@ -67,6 +67,33 @@ its standard input ends. It is short because its process should be there at once
 
 TAKEN: Final = "TAKEN"
 """Code of the error that says that another session has what the administrative session had claimed."""
+HALF_OPEN: Final = "HALF_OPEN"
+"""Code of the error that says that the administrative session was lost, and the server still has its half of it."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A lock of a server's that ends with the session that has it, as queries."""
+
+    take: str
+    """A row: "t" where it was free, and what names the asking session among all that the server ever had; NULL where
+    nothing does."""
+    holder: str
+    """A row of who has it: the name of the session, its number, and where its client is; NULL for what is not shown."""
+    end: str
+    """Ends the session that ``{name}`` or ``{number}`` stands for. Only the own one that was lost is ended so."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A session that has the lock; what the server does not show is empty."""
+
+    number: str
+    origin: str
+
+    def __str__(self) -> str:
+        number = f"session {self.number}" if self.number else "a session that is not shown"
+        return f"{number} from {self.origin}" if self.origin else number
 
 
 @dataclass(frozen=True)
@@ -139,14 +166,16 @@ class Target:
         """What a pooler before the server gives: ``sessions``, ``transactions``; empty where none was seen yet."""
         return self._core.pooled()
 
-    def claim(self, sql: str) -> bool:
-        """Takes a lock that ends with the administrative session, by ``sql``, whose only cell is "t" where it was free.
+    def claim(self, claim: Claim) -> Holder | None:
+        """Takes a lock that ends with the administrative session; gives who has it where it is not free.
 
-        A session that is opened in place of a lost one takes it first; where somebody else has it by then, every
-        query fails with the code ``TAKEN``.
+        A session that is opened in place of a lost one takes it first, and ends the server's half of that one. Where
+        somebody else has it by then, every query fails with the code ``TAKEN``; with ``HALF_OPEN`` where its own half
+        could not be ended.
         """
         with errors():
-            return self._core.claim(sql)
+            held = self._core.claim(claim.take, claim.holder, claim.end)
+        return None if held is None else Holder(*held)
 
     def hold(self) -> None:
         """Makes sure that what was claimed is still held, or is again: one query, none where nothing was claimed."""
@@ -154,7 +183,7 @@ class Target:
             self._core.hold()
 
     def check_claim(self) -> None:
-        """Raises ``CoreError`` with the code ``TAKEN`` once somebody else has what was claimed; sends nothing."""
+        """Raises ``CoreError`` with the code ``TAKEN`` or ``HALF_OPEN`` once the claim is lost; sends nothing."""
         with errors():
             self._core.check_claim()
 

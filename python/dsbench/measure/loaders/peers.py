@@ -66,11 +66,22 @@ class Peer(ABC):
         self._process: subprocess.Popen[str] | None = None
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
-        self._said, self._cpu_ns, self._reason = "", (0, 0), ""
+        self._said, self._cpu_ns, self._reason = "", (0, 0), "stopped on request"
+
+    @property
+    def name(self) -> str:
+        """Of the program."""
+        return type(self).__name__.lower()
 
     @abstractmethod
     def _command(self) -> tuple[list[str], dict[str, str]]:
         """Words and environment of the program, which may write into its folder. No password is in the words."""
+
+    def _program(self) -> str:
+        """Path of the program, which was there when the run began."""
+        if found := program(self.name):
+            return found
+        raise FileNotFoundError("it is not installed any more")
 
     @abstractmethod
     def _read(self) -> dict[str, Any]:
@@ -119,13 +130,18 @@ class Peer(ABC):
     def _run(self, at_ns: int) -> None:
         if self._stop.wait(max(0, at_ns - _core.now_ns()) / 1e9):
             return
-        words, env = self._command()
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        # A Ctrl-C is for the run, which ends its programs in order.
-        self._process = subprocess.Popen(
-            [*dying_with_us("KILL"), *words], env=env, cwd=self._folder, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-        )  # fmt: skip
+        try:
+            words, env = self._command()
+            # A Ctrl-C is for the run, which ends its programs in order.
+            self._process = subprocess.Popen(
+                [*dying_with_us("KILL"), *words], env=env, cwd=self._folder, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            self._reason = f"{self.name} cannot be started: {error}"
+            return
         if self._stop.is_set():
             self._process.kill()
         self._said = self._process.communicate()[0]
@@ -139,7 +155,7 @@ class Peer(ABC):
             failure = ("setup", "", self._reason or "stopped on request")
         elif self._process.returncode != 0:
             words = self.target.without_password(self._said.strip()[-_LAST_WORDS:])
-            failure = ("setup", "", f"{type(self).__name__.lower()} ended by {self._process.returncode}: {words}")
+            failure = ("setup", "", f"{self.name} ended by {self._process.returncode}: {words}")
         threads = self.ready()
         found = self._nothing() if failure is not None else self._read()
         counters: Words = found["counters"]
@@ -157,7 +173,7 @@ class Peer(ABC):
             "cpu_ns": self._cpu_ns,
             "failure": failure,
             "untraced": 0,
-            "untold": PEERS[type(self).__name__.lower()].untold,
+            "untold": PEERS[self.name].untold,
         }
 
     def _nothing(self) -> dict[str, Any]:
@@ -176,7 +192,7 @@ class Pgbench(Peer):
         suffix = "-call" if self.call == "procedure" else ""
         jobs = min(spec.carriers or os.cpu_count() or 1, self.threads)
         words = [
-            program("pgbench"), "-n", "-f", script(f"pgbench-{spec.workload}{suffix}.sql"),
+            self._program(), "-n", "-f", script(f"pgbench-{spec.workload}{suffix}.sql"),
             "-D", f"scale={self.scale}", "-M", "prepared" if spec.prepare else "simple",
             "-c", str(self.threads), "-j", str(jobs), "-T", str(round(spec.duration)),
             f"--random-seed={self.seed % 2**31}", f"--max-tries={spec.tries}",
@@ -313,7 +329,7 @@ class Sysbench(Peer):
         level = f"SET SESSION TRANSACTION ISOLATION LEVEL {spec.isolation.replace('-', ' ').upper()}"
         own = [f"--scale={self.scale}", f"--work={spec.workload}", f"--call={call}"]
         own.append(f"--setup={level if driver == 'mysql' else ''}")
-        return [program("sysbench"), f"--config-file={settings}", script("sysbench.lua"), *own, "run"], env
+        return [self._program(), f"--config-file={settings}", script("sysbench.lua"), *own, "run"], env
 
     def _read(self) -> dict[str, Any]:
         said = self._said

@@ -1,6 +1,7 @@
 //! What a thread of the operating system does in a cycle: it runs its clients, each from its connections
 //! to its end.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::ops::Range;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -55,10 +56,10 @@ pub(super) struct Carried {
 pub(super) type Crew = Vec<(usize, Recorder)>;
 
 /// Runs one client on this thread, which it may block. With `cpu` it stays on that one.
-pub(super) fn run_alone(plan: &LoadPlan, shared: &Arc<Shared>, mut client: Crew, cpu: Option<usize>) -> Carried {
+pub(super) fn run_alone(plan: &LoadPlan, shared: &Arc<Shared>, client: Crew, cpu: Option<usize>) -> Carried {
     cpu.map(pin_once);
-    let mut done = Vec::new();
-    plan.engine.on_thread(&mut || done.extend(bodies(plan, shared, std::mem::take(&mut client)).map(|body| body())));
+    let (mut bodies, mut done) = (bodies(plan, shared, client).collect::<Vec<_>>(), Vec::new());
+    plan.engine.on_thread(&mut || done.extend(bodies.drain(..).map(|body| body())));
     tally(done)
 }
 
@@ -97,7 +98,8 @@ fn bodies<'a>(plan: &LoadPlan, shared: &'a Arc<Shared>, crew: Crew) -> impl Iter
             let shared = &ending.0;
             let run = AssertUnwindSafe(|| client_thread(&plan, shared, index, recorder));
             // The other clients of this thread end in order.
-            let outcome = catch_unwind(run).map_err(|panic| defect(panic.as_ref()).map(|error| shared.fail(error)));
+            let outcome =
+                catch_unwind(run).map_err(|panic| said(panic.as_ref()).map(|words| shared.fail(defect(words))));
             outcome.ok().map(|outcome| (index, outcome))
         };
         Box::new(body) as Body
@@ -110,11 +112,18 @@ fn tally(done: Vec<Option<(usize, ClientOutcome)>>) -> Carried {
     Carried { clients, cpu_ns: (to.0.saturating_sub(from.0), to.1.saturating_sub(from.1)) }
 }
 
-/// What a client says that panicked. (One that is unwound because its carrier failed says nothing.)
-fn defect(panic: &(dyn std::any::Any + Send)) -> Option<Error> {
-    let text = panic.downcast_ref::<&str>().copied();
-    let words = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))?;
-    Some(Error::with(ErrorKind::Setup, "client", format!("a client panicked, a defect of dsbench: {words}")))
+/// What a panic says. (A client that is unwound because its carrier failed says nothing.)
+fn said(panic: &(dyn Any + Send)) -> Option<&str> {
+    panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+}
+
+/// The error of a cycle in which a thread of load panicked.
+pub(super) fn defect(words: &str) -> Error {
+    Error::with(ErrorKind::Setup, "client", format!("a thread of load panicked, a defect of dsbench: {words}"))
+}
+
+pub(super) fn defect_of(panic: &(dyn Any + Send)) -> Error {
+    defect(said(panic).unwrap_or("it left no message"))
 }
 
 /// Divides the CPU time of carriers equally among the clients that they ran, as these move between them: each saw

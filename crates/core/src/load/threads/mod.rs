@@ -1,5 +1,6 @@
 //! A cycle: threads with their clients, all connected before the clock starts, one common start.
 
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -20,16 +21,18 @@ use crate::placement::{self, Placed, Placement};
 use crate::recorder::Recorder;
 pub use crate::stage::{Pacing, Until};
 use crate::trace::TraceWriter;
-use clients::{run_alone, share_cpu, share_starts, Carried, Crew};
+use clients::{defect, defect_of, run_alone, share_cpu, share_starts, Carried, Crew};
 #[cfg(target_os = "linux")]
 use clients::{run_carrier, Fleet};
 use plan::Bundles;
 pub use plan::{Group, LoadPlan};
 use seconds::collecting;
+pub use stalls::GIVE_UP_S;
 
 mod clients;
 mod plan;
 mod seconds;
+mod stalls;
 
 /// Stack of a thread of load. Only touched pages take memory; TLS handshakes need some depth.
 const STACK_BYTES: usize = 512 * 1024;
@@ -112,6 +115,7 @@ struct Shared {
     seconds: Mutex<Vec<Second>>,
     /// Of each group.
     limits: Vec<Limit>,
+    given_up: stalls::GivenUp,
     /// Groups that have no client on this node.
     empty: Vec<usize>,
     /// Number of the group that a group follows, where it does.
@@ -182,6 +186,7 @@ impl Shared {
             boards: Boards::of(plan, bundles),
             seconds: Mutex::default(),
             limits: plan.groups.iter().map(|group| Limit::new(group.until, group.threads)).collect(),
+            given_up: stalls::GivenUp::new(),
             empty: empty.map(|(number, _)| number).collect(),
             leaders: plan.groups.iter().map(Group::leader).collect(),
             pairs: plan.groups.iter().map(|group| (0..group.threads).map(|_| Pair::default()).collect()).collect(),
@@ -288,6 +293,8 @@ pub struct Cycle {
     carriers: Vec<OsThread>,
     collector: JoinHandle<Vec<(usize, Second)>>,
     trace: Option<TraceWriter>,
+    /// Names of the groups.
+    groups: Vec<String>,
 }
 
 impl Cycle {
@@ -298,8 +305,8 @@ impl Cycle {
         let trace = plan.trace.as_deref().map(TraceWriter::create).transpose()?;
         let bundles = plan.bundles();
         let shared = Arc::new(Shared::new(plan, &bundles));
-        let collector = collecting(&shared, plan.workload.kinds().len(), plan.last_second());
-        let mut cycle = Self { carriers: Vec::new(), collector, shared, trace };
+        let groups = plan.groups.iter().map(|group| group.name.clone()).collect();
+        let mut cycle = Self { carriers: Vec::new(), collector: collecting(&shared, plan), shared, trace, groups };
         if let Err(error) = cycle.spawn_all(plan, bundles) {
             cycle.shared.fail(error);
             // Clients that have no thread never end.
@@ -356,7 +363,13 @@ impl Cycle {
         let crew: Crew = threads.into_iter().map(|index| (index, self.recorder(plan, index, berth))).collect();
         let (plan, shared) = (plan.clone(), Arc::clone(&self.shared));
         let builder = std::thread::Builder::new().name(format!("client-{first}")).stack_size(STACK_BYTES);
-        let spawned = builder.spawn(move || run(&plan, &shared, crew));
+        let spawned = builder.spawn(move || {
+            let outside = catch_unwind(AssertUnwindSafe(|| run(&plan, &shared, crew)));
+            outside.unwrap_or_else(|panic| {
+                shared.fail(defect_of(panic.as_ref()));
+                Carried::default()
+            })
+        });
         let handle =
             spawned.map_err(|e| Error::with(ErrorKind::Setup, "start thread", format!("client {first}: {e}")))?;
         self.carriers.push(OsThread { handle, clients, together: berth.is_some() });
@@ -431,7 +444,7 @@ impl Cycle {
     pub fn join(self) -> Result<CycleOutcome> {
         let (mut carriers, mut clients) = (Vec::new(), Vec::new());
         for OsThread { handle, together, .. } in self.carriers {
-            let Ok(carried) = handle.join() else { continue };
+            let carried = handle.join().unwrap_or_default();
             if together {
                 carriers.push(carried);
             } else {
@@ -441,13 +454,19 @@ impl Cycle {
         clients.extend(share_cpu(carriers));
         clients.sort_by_key(|(index, _)| *index);
         let mut clients: Vec<_> = clients.into_iter().map(|(_, client)| client).collect();
+        if clients.len() < self.shared.threads {
+            // What the others did is not what the cycle did.
+            let lost = self.shared.threads - clients.len();
+            self.shared.fail(defect(&format!("{lost} of {} clients left nothing", self.shared.threads)));
+        }
         self.shared.end();
-        let mut seconds = self.collector.join().map_err(|_| Error::new(ErrorKind::Setup, "collect seconds"))?;
+        let mut seconds = self.collector.join().map_err(|panic| defect_of(panic.as_ref()))?;
         if let Some(start) = *lock(&self.shared.start) {
             close(&self.shared.limits, start, &mut clients, &mut seconds);
         }
         let untraced = self.trace.map_or(Ok(0), TraceWriter::finish)?;
-        let failure = lock(&self.shared.failure).take();
+        let given_up = self.shared.given_up.get().map(|stall| stalls::error(*stall, &self.groups, &clients));
+        let failure = lock(&self.shared.failure).take().or(given_up);
         let times = self.shared.boards.iter().map(Boards::sum).collect();
         Ok(CycleOutcome { clients, times, seconds, failure, untraced })
     }

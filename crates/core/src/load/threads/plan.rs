@@ -110,6 +110,8 @@ pub struct LoadPlan {
     pub trace: Option<PathBuf>,
     /// Whether the times of statements are kept.
     pub statements: bool,
+    /// Seconds for which a group that ends by count may go on without a transaction that is done, while attempts fail.
+    pub give_up_s: u64,
 }
 
 /// Threads of load by how they share those of the operating system.

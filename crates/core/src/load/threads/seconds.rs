@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::{Shared, SECOND};
+use super::stalls::Stalls;
+use super::{LoadPlan, Shared, SECOND};
 use crate::clock::{Clock, Monotonic, Nanos};
 use crate::course::{collect, Found, Second};
 use crate::load::sleeping::SLICE;
 use crate::locking::lock;
 use crate::workload::KindId;
 
-pub(super) fn collecting(shared: &Arc<Shared>, kinds: usize, last: Option<u64>) -> JoinHandle<Vec<(usize, Second)>> {
+pub(super) fn collecting(shared: &Arc<Shared>, plan: &LoadPlan) -> JoinHandle<Vec<(usize, Second)>> {
+    let (kinds, last, mut stalls) = (plan.workload.kinds().len(), plan.last_second(), Stalls::new(plan));
     let shared = Arc::clone(shared);
     std::thread::spawn(move || {
         let Some(start) = shared.wait_for_start() else { return Vec::new() };
@@ -22,7 +24,9 @@ pub(super) fn collecting(shared: &Arc<Shared>, kinds: usize, last: Option<u64>) 
             wait_for_second(&shared, start, second, last);
             let under_way = last.map_or(shared.running.load(Ordering::Acquire) > 0, |last| second < last);
             if under_way && !shared.stop.load(Ordering::Relaxed) {
-                drain(&shared, kinds, second, &mut seconds);
+                let late = Monotonic.now() >= start + (second + 3) * SECOND;
+                let done = drain(&shared, kinds, second, &mut seconds);
+                stalls.pass(&done, late, &shared);
                 continue;
             }
             // The end: whatever is left, once no client writes any more.
@@ -30,7 +34,9 @@ pub(super) fn collecting(shared: &Arc<Shared>, kinds: usize, last: Option<u64>) 
                 std::thread::sleep(Duration::from_millis(1));
             }
             let last = last.unwrap_or_else(|| Monotonic.now().saturating_sub(start + 1) / SECOND);
-            (second..=last.min(second + 3)).for_each(|rest| drain(&shared, kinds, rest, &mut seconds));
+            for rest in second..=last.min(second + 3) {
+                drain(&shared, kinds, rest, &mut seconds);
+            }
             break;
         }
         seconds
@@ -51,15 +57,20 @@ fn wait_for_second(shared: &Shared, start: Nanos, second: u64, last: Option<u64>
     }
 }
 
-fn drain(shared: &Shared, kinds: usize, second: u64, into: &mut Vec<(usize, Second)>) {
+/// Gives of each group how many transactions were done, and how many attempts failed.
+fn drain(shared: &Shared, kinds: usize, second: u64, into: &mut Vec<(usize, Second)>) -> Vec<(u64, u64)> {
     let mut all = Found::default();
+    let mut groups = vec![(0, 0); shared.boards.len()];
     for (group, boards) in shared.boards.iter().enumerate() {
         for kind in 0..kinds {
             let found = collect(boards.all().map(|board| &board.course), kind as KindId, second as u32);
-            into.push((group, found.second(second as u32, kind as KindId)));
+            let told = found.second(second as u32, kind as KindId);
+            groups[group] = (groups[group].0 + told.count, groups[group].1 + told.failed);
+            into.push((group, told));
             all.add(&found);
         }
     }
     // No client takes this lock: whoever looks at the cycle is told of the seconds by it.
     lock(&shared.seconds).push(all.second(second as u32, 0));
+    groups
 }
