@@ -21,7 +21,7 @@ def test_a_run_that_cannot_have_its_memory_ends_before_it_begins(dsbench: Progra
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
-    done = dsbench("run", "private:sqlite", "--scales", "1", "--out", "out", preexec_fn=limited, timeout=60)
+    done = dsbench("run", "private:sqlite", "--scales", "1", "--out", "out", preexec_fn=limited)
     assert done.returncode == 1, done.stderr
     assert [line.split(": ")[0] for line in done.stderr.splitlines() if not line.startswith("plan")] == ["error", "hint"]
     assert f"ulimit -v is {limit >> 10}" in done.stderr
