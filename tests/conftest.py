@@ -20,6 +20,7 @@ from dsbench.servers.folder import Folder
 from dsbench.spec import Target
 from fixtures.products import mysql_home
 from fixtures.program import Program
+from fixtures.waiting import PATIENCE_S
 
 __all__ = ["mysql_home"]
 
@@ -62,7 +63,7 @@ def postgresql() -> Iterator[servers.Server]:
 def dsbench(tmp_path: Path) -> Program:
     """Runs the program in an empty folder; its archives go to ``tmp_path / "out"``."""
 
-    def run(*arguments: str, timeout: float = 120, **options: Any) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str, timeout: float = PATIENCE_S, **options: Any) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "dsbench", *arguments]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=timeout, **options)
 

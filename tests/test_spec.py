@@ -64,7 +64,7 @@ def test_passwords_are_known_as_written_and_as_meant() -> None:
 
 
 def test_defaults_are_those_of_the_profile_quick() -> None:
-    run = spec.build({})
+    run = spec.build({"target": {"url": "private:postgresql"}})
     assert (run.scales, run.cycles, run.duration, run.threads, run.connections) == ((1, 2, 5), 3, 4.0, 4, 1)
     assert (run.retry, run.prepare, run.reconnect, run.isolation) == (False, False, False, "read-committed")
 
@@ -86,11 +86,29 @@ def test_comparable_figures_are_made_as_the_paper_says(profile: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_named_is_that_of_the_profile_quick(said: dict[str, Any], short: tuple[int, ...]) -> None:
-    found = spec.merged(said)
+    found = spec.merged(said, target="private:postgresql")
     assert (found.spec.scales, found.spec.cycles, found.spec.duration, found.spec.threads) == (short, 3, 4.0, 4)
     assert (found.spec.profile, found.glimpse) == ("quick", True)
     origins = {name: found.origins[name] for name in ("scales", "cycles", "duration", "threads")}
     assert origins == {name: "command line" if name in said else "profile quick" for name in origins}
+
+
+@pytest.mark.parametrize("target", [None, "private:sqlite", "sqlite:///file.db", "private:sqlite3?journal_mode=wal"])
+def test_sqlite_has_one_client_where_nobody_says_how_many(target: str | None) -> None:
+    assert spec.merged({}, target=target).spec.threads == 1
+    assert spec.merged({"cycles": 5}, target=target).origins["threads"] == "profile quick"
+    assert spec.build({"target": {"url": target}} if target else {}).threads == 1
+    assert spec.merged({"threads": 4}, target=target).spec.threads == 4
+    assert spec.merged({"profile": "dsi"}, target=target).spec.threads == 16
+    archived = spec.merged({"threads": 4}, target=target).spec.described()
+    assert spec.RunSpec.model_validate(archived).threads == 4
+
+
+@pytest.mark.parametrize("target", ["private:sqlite", "private:postgresql"])
+def test_a_peak_is_searched_up_to_64_threads_where_nobody_says_how_many(target: str) -> None:
+    found = spec.merged({"peak": True}, target=target).spec
+    assert found.thread_numbers == (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+    assert spec.merged({"peak": True, "threads": 4}, target=target).spec.thread_numbers == (1, 2, 3, 4)
 
 
 @pytest.mark.parametrize("profile", ["dsi", "dsi-fast"])

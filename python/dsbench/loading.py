@@ -7,13 +7,38 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
+
+try:
+    import resource
+except ImportError:  # Windows has no such limits.
+    resource = None  # type: ignore[assignment]
 
 _MEMORY = "leave it more memory: see ulimit -v"
+_ADDRESSES: Final = 72 << 30
+"""Bytes of addresses that the drawing library reserves, few of which it uses: without them it ends the program."""
+UNLIMITED: Final = "ulimit -v unlimited; it uses 0.2 GB of them, which a cgroup may limit"
+"""What to do where addresses lack."""
+
+
+def lacking_addresses() -> str:
+    """Why the drawing library could not be used here, in words; empty where it can."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0] if resource is not None else -1
+    if not 0 <= limit < _ADDRESSES or limit == resource.RLIM_INFINITY:
+        return ""
+    return f"ulimit -v is {limit >> 10}: the library that draws reserves {_ADDRESSES >> 10} kB of addresses"
 
 
 @contextmanager
-def loading() -> Iterator[None]:
-    """Ctrl-C while parts are loaded ends the program without a word; too little memory ends it with one error."""
+def loading(*, drawing: bool = False) -> Iterator[None]:
+    """Ctrl-C while parts are loaded ends the program without a word; too little memory ends it with one error.
+
+    ``drawing``: what is loaded will draw. Where it could not, nothing is loaded: others that lack memory may end
+    the program by a signal.
+    """
+    if drawing and (lacking := lacking_addresses()):
+        print(f"error: {lacking}\nhint: {UNLIMITED}", file=sys.stderr)
+        sys.exit(1)
     waiting = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if waiting:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -25,7 +50,7 @@ def loading() -> Iterator[None]:
     except ModuleNotFoundError:
         raise
     except (ImportError, MemoryError) as error:
-        print(f"error: dsbench cannot be loaded: {error or 'no memory'}", file=sys.stderr)
+        print(f"error: dsbench cannot be loaded: {str(error) or 'no memory'}", file=sys.stderr)
         stale = "dsbench._core" in str(error)
         hint = "its compiled part is older than the rest: make run, or install it again" if stale else _MEMORY
         print(f"hint: {hint}", file=sys.stderr)

@@ -217,7 +217,7 @@ def test_ctrl_c_keeps_what_was_made(tmp_path: Path) -> None:
     words = ("ab", "mock:", "mock:", "--scales", "1", "--cycles", "1", "--duration", "0.3", "--threads", "1", "--workload", "select")
     command = [sys.executable, "-m", "dsbench", *words]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        assert until(lambda: blocks(tmp_path / "ab") > 0 or running.poll() is not None, 120)
+        assert until(lambda: blocks(tmp_path / "ab") > 0 or running.poll() is not None)
         running.send_signal(signal.SIGINT)
         _, said = running.communicate(timeout=120)
     kept = json.loads((tmp_path / "ab/ab.json").read_text())

@@ -10,21 +10,31 @@ from pathlib import Path
 
 import pytest
 
+from dsbench.loading import loading
 from fixtures.program import Program
 
 
-@pytest.mark.parametrize(("limit", "words"), [(150 << 20, "cannot be loaded"), (900_000 << 10, "ulimit -v is 900000")])
-def test_a_run_that_cannot_have_its_memory_ends_before_it_begins(
-    dsbench: Program, tmp_path: Path, limit: int, words: str
-) -> None:
+@pytest.mark.parametrize("limit", [128 << 20, 136 << 20, 140 << 20, 150 << 20, 900_000 << 10])
+def test_a_run_that_cannot_have_its_memory_ends_before_it_begins(dsbench: Program, tmp_path: Path, limit: int) -> None:
+    """With parts of it some libraries end the program by a signal."""
+
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
-    done = dsbench("run", "private:sqlite", "--scales", "1", "--out", "out", preexec_fn=limited, timeout=60)
+    done = dsbench("run", "private:sqlite", "--scales", "1", "--out", "out", preexec_fn=limited)
     assert done.returncode == 1, done.stderr
     assert [line.split(": ")[0] for line in done.stderr.splitlines() if not line.startswith("plan")] == ["error", "hint"]
-    assert words in done.stderr
+    assert f"ulimit -v is {limit >> 10}" in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("error", [MemoryError(), ImportError("x.so: failed to map segment from shared object")])
+def test_a_part_that_cannot_be_loaded_is_one_error(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit), loading():
+        raise error
+    assert capsys.readouterr().err == (
+        f"error: dsbench cannot be loaded: {str(error) or 'no memory'}\nhint: leave it more memory: see ulimit -v\n"
+    )
 
 
 THREADS = """

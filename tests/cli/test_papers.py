@@ -101,7 +101,7 @@ def test_ctrl_c_lets_the_command_end_and_says_how_to_go_on(tmp_path: Path) -> No
         "papers._make(item, 'small', Path('here'))"
     )
     with subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as making:
-        assert until(lambda: list(tmp_path.glob("here/runs/*/run.json")) or making.poll() is not None, 600)
+        assert until(lambda: list(tmp_path.glob("here/runs/*/run.json")) or making.poll() is not None)
         making.send_signal(signal.SIGINT)
         _, said = making.communicate(timeout=600)
     assert making.returncode == 130, said

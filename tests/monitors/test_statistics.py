@@ -10,7 +10,7 @@ import pytest
 from dsbench import servers
 from dsbench.archive import Archive
 from dsbench.measure.events import Silent
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import IN_DATABASE, Target
 from dsbench.measure.monitors import statistics_of
 from dsbench.measure.monitors.firebird import parse_gstat
 from dsbench.measure.monitors.monitor import figures
@@ -96,10 +96,18 @@ def test_a_run_on_firebird_has_gstat_before_and_after(tmp_path: Path) -> None:
     spec = build({"target": {"url": "private:firebird", "settings": {"forced_writes": "off"}}, "scales": (1,), "cycles": 1,
                   "duration": 0.3, "threads": 1, "seed": 3})  # fmt: skip
     outcome = execute(spec, tmp_path, Silent())
-    changes = {(one.of, one.name): one for one in evaluate(Archive.open(outcome.archive)).changes[1]}
+    archive = Archive.open(outcome.archive)
+    changes = {(one.of, one.name): one for one in evaluate(archive).changes[1]}
     committed = changes["HISTORY", "records"]
     assert (committed.before, committed.after > 0) == (0, True)
     assert changes["ACCOUNT", "records"].after == 100_000
+    # Of the whole database, not of one of its tables: each transaction updates three and inserts into a fourth.
+    work = sum(archive.table("cycles").column(name).to_pylist()[0] for name in IN_DATABASE)
+    rows = [row for row in archive.table("statistics").to_pylist() if row["object"] == "" and row["metric"] == "inserted_rows"]
+    assert len(rows) == 2, "one before and one after"
+    updated, inserted = changes["", "updated_rows"], changes["", "inserted_rows"]
+    assert 3 * work <= updated.after - updated.before
+    assert work <= inserted.after - inserted.before <= work + 100
     assert changes["ACCOUNT.ACCOUNT_KEY", "depth"].after >= 2
     assert 0 < changes["ACCOUNT.ACCOUNT_KEY", "fill"].before <= 100
 

@@ -92,7 +92,7 @@ def test_workers_of_an_existing_dask_make_the_load_and_stay(dask: Dask) -> None:
 @pytest.mark.parametrize("dask", ["tcp"], indirect=True)
 def test_a_killed_worker_of_an_existing_dask_voids_no_finished_cycle(dask: Dask) -> None:
     run = dask.run("--cycles", "3", "--duration", "4")
-    assert until(lambda: "cycle 1:" in log(dask), 120)
+    assert until(lambda: "cycle 1:" in log(dask))
     psutil.Process(described(only_archive(dask.folder / "archives"))["nodes"][0]["pid"]).kill()
     ended(run)
     archive = dask.archive()

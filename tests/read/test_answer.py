@@ -44,6 +44,8 @@ def with_rates(*rates: float) -> Evaluation:
         ((1000.0, 1100.0, 1200.0), "does 1,200 transactions per second, and about as many at every size from 16 MB to 1.6 GB."),
         ((1000.0, 900.0, 300.0), "does 1,000 transactions per second, and loses 70% of them by 1.6 GB, most of it between "
          "160 MB and 1.6 GB."),
+        ((25239.0, 10907.0, 4500.0, 1610.0), "and loses 94% of them by 16 GB, most of it between 16 MB and 160 MB."),
+        ((1000.0, 700.0, 420.0, 180.0), "and loses 82% of them by 16 GB, most steeply between 1.6 GB and 16 GB."),
         ((1000.0, 300.0), "does 1,000 transactions per second, and loses 70% of them by 160 MB."),
         ((200.0, 900.0, 1000.0), "does 1,000 transactions per second at 1.6 GB, 5 times as many as at 16 MB."),
         ((1000.0, 850.0), "does 1,000 transactions per second, and about as many at every size from 16 MB to 160 MB."),

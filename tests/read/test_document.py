@@ -25,6 +25,7 @@ from dsbench.read.stats.values import Collision, Doubt, Interval
 from dsbench.spec import RunSpec
 from fixtures import sample
 from fixtures.sample import replace
+from fixtures.waiting import PATIENCE_S
 from fixtures.web import Seen, browsed
 
 
@@ -244,7 +245,7 @@ def _in_browser(tmp_path: Path, content: str, at: str = "", *, drawn: int) -> tu
         shown = browser.new_page(viewport={"width": 1200, "height": 12_000})
         seen = Seen(shown)
         shown.goto(file.as_uri() + at)
-        shown.locator("svg.marks").nth(drawn - 1).wait_for(state="attached", timeout=60_000)
+        shown.locator("svg.marks").nth(drawn - 1).wait_for(state="attached", timeout=PATIENCE_S * 1000)
         return shown.content(), seen.errors
 
 

@@ -10,6 +10,7 @@ import pytest
 from dsbench.archive import Archive
 from dsbench.read import page as document
 from dsbench.read.evaluation import evaluate
+from fixtures.waiting import PATIENCE_S
 from fixtures.web import browsed
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +55,7 @@ def test_each_figure_is_one_click_away_at_most(report: str, size: tuple[int, int
     found: dict[str, bool] = {}
     with browsed() as browser:
         shown = browser.new_page(viewport={"width": size[0], "height": size[1]})
-        shown.set_default_timeout(120_000)
+        shown.set_default_timeout(PATIENCE_S * 1000)
         for clicked in dict.fromkeys(clicked for clicked, _ in FIGURES.values()):
             shown.goto("about:blank")
             shown.goto(report)

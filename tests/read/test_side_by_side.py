@@ -178,6 +178,35 @@ def test_runs_that_differ_in_their_threads_are_a_line_over_threads(tmp_path: Pat
     assert sorted(row["threads"] for row in rows) == [1, 1, 4, 4, 64, 64]
 
 
+def test_a_stage_has_one_rate_in_its_diagram_and_in_its_table() -> None:
+    """That of the measured clients, without what runs beside them."""
+    kept = Path(__file__).parent.parent / "data/archives/insert.zip"
+    found = read([kept, kept])
+    section = found.sections[-1]
+    assert section.heading == "stage qp100"
+    drawn = {row["scale"]: row["rate"] for row in specs(found)["rate"]["datasets"]["rates"]}
+    table = {x: found.stages.rate(0, found.stages.names.index(f"qp100, scale {x}")) for x in (1, 2)}
+    assert drawn == section.compared[0].medians == table
+    whole = section.evaluations[0][0].cycle_rates
+    assert all(float(whole[x][0]) > table[x] for x in table), "inserts and deletes ran beside"
+
+
+def test_stages_are_no_numbers_of_threads(tmp_path: Path) -> None:
+    """A run of one client has more clients in stages with work in the background: that is no line over threads."""
+    kept = Path(__file__).parent.parent / "data/archives/insert.zip"
+    assert "threads" not in specs(read([kept, kept]))
+
+    def staged(threads: int) -> Path:
+        stages = [{"name": name, "work": "load", "repeated": True} for name in ("first", "second")]
+        rows = [cycle_row(1, n, [MS] * threads * 10 * n, stage=stage["name"], threads=threads) for n, stage in enumerate(stages, 1)]
+        asked = {"scales": [1], "cycles": 1, "duration": 1.0, "threads": threads}
+        return write(tmp_path, run_json(asked, name=f"t{threads}", stages=stages), {"cycles": rows}).path
+
+    rows = specs(read([staged(1), staged(4)]))["threads"]["datasets"]["threads"]
+    points = {(row["archive"].rpartition(", ")[2], row["threads"], row["rate"]) for row in rows}
+    assert points == {("first", 1, 10), ("first", 4, 40), ("second", 1, 20), ("second", 4, 80)}
+
+
 def test_new_orders_per_minute_are_what_is_compared_of_tpcc() -> None:
     kept = Path(__file__).parent.parent / "data/archives/mock-tpcc.zip"
     (section,) = read([kept, kept]).sections

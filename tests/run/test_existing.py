@@ -6,7 +6,7 @@ import re
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -15,6 +15,8 @@ import pytest
 import dsbench
 from dsbench import servers
 from dsbench.measure.loaders import IN_DATABASE, CoreError, Target
+from dsbench.read.subjects import find_subject
+from dsbench.read.text import render_text
 from dsbench.servers.firebird import binaries
 from dsbench.spec import SpecError, merged
 from dsbench.spec import Target as TargetSpec
@@ -113,6 +115,30 @@ def test_a_foreign_database_is_as_before_but_for_the_scripts(product: str, tmp_p
     assert "unchecked" not in {doubt.code for doubt in archive.evaluate().doubts}
     if product == "sqlite":
         assert [path.name for path in tmp_path.glob("shop*")] == ["shop.db"]
+
+
+def test_a_run_on_tables_of_somebody_tries_nothing_and_tells_all_that_it_wrote(
+    postgresql: servers.Server, tmp_path: Path
+) -> None:
+    script = tmp_path / "orders.sql"
+    script.write_text("INSERT INTO public.of_user (item) VALUES (1);\n")
+    with closing(Target(postgresql.url, existing=True)) as user:
+        user.fetch("CREATE TABLE public.of_user (item INTEGER)")
+        try:
+            archive = dsbench.run(
+                postgresql.url, script=str(script), existing=True, threads=2, duration=2, cycles=1, ramp_up=0.5, out=tmp_path / "out"
+            )
+            (row,) = user.fetch("SELECT count(*) AS n FROM public.of_user")
+        finally:
+            user.fetch("DROP TABLE public.of_user")
+    described = archive.run.described()
+    assert described["spec"]["placement"] == "free"
+    assert described["placement_tried"]["why"] == "the tables are somebody else's, and turns would write to them"
+    counted, early, late = (sum(archive.table("cycles")[name].to_pylist()) for name in IN_DATABASE)
+    assert int(row["n"] or 0) == counted + early + late, "nothing else wrote to them"
+    told = render_text(find_subject("rate").tell(archive.evaluate()))
+    assert early
+    assert f"{int(row['n'] or 0):,} transactions of the cycles are in the tables, {counted:,} of them count" in " ".join(told.split())
 
 
 LEFT_OPEN = {

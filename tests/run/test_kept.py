@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import platform
+import sqlite3
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -22,6 +24,7 @@ from dsbench.measure.journal import RunError
 from dsbench.measure.keeping import check_target, drop_target
 from dsbench.measure.loaders import Target
 from dsbench.measure.run import Outcome, execute, resume
+from dsbench.servers.firebird import binaries
 from dsbench.spec import SpecError, build
 from dsbench.spec import Target as TargetSpec
 from fixtures.program import Program
@@ -31,6 +34,8 @@ UNFLUSHED = {
     "postgresql": {"fsync": "off"}, "mariadb": {"innodb_flush_log_at_trx_commit": "0"}, "firebird": {"forced_writes": "off"},
 }  # fmt: skip
 LITTLE = {"scales": (1,), "cycles": 1, "duration": 0.3, "threads": 2}
+ENOUGH = {"duration": 0.1, "precision": 50, "most_cycles": 10_000}
+"""As many cycles as it takes until transactions have ended: one may have none where the machine has other work."""
 WORKLOADS: dict[str, dict[str, Any]] = {
     "tpcb": {},
     "select": {},
@@ -49,6 +54,13 @@ def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         yield running.url
 
 
+@pytest.fixture
+def emptied(url: str) -> Iterator[str]:
+    """The same, in which a test leaves nothing behind however it ends."""
+    yield url
+    drop_target(TargetSpec(url=url), lambda _words: True)
+
+
 def run(url: str, out: Path, observer: Observer | None = None, **more: Any) -> Outcome:
     target = more.pop("target", {"url": url})
     spec = build({**LITTLE, "target": target, **more})
@@ -56,8 +68,8 @@ def run(url: str, out: Path, observer: Observer | None = None, **more: Any) -> O
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
-def test_a_kept_database_is_run_on_and_dropped(url: str, workload: str, tmp_path: Path) -> None:
-    more = {"workload": workload, **WORKLOADS[workload]}
+def test_a_kept_database_is_run_on_and_dropped(emptied: str, workload: str, tmp_path: Path) -> None:
+    url, more = emptied, {"workload": workload, **ENOUGH, **WORKLOADS[workload]}
     first = Archive.open(run(url, tmp_path, keep=True, **more).archive).run
     assert (first.status, first.broken, first.kept and first.kept.runs) == ("complete", {}, 1)
     with pytest.raises(RunError, match="a database is kept on this target") as error:
@@ -82,11 +94,62 @@ def test_a_kept_database_is_run_on_and_dropped(url: str, workload: str, tmp_path
         assert target.state() == ("absent", "")
 
 
+def as_user(url: str, *statements: str) -> None:
+    """Runs statements in the database in which dsbench has its place, as somebody else would."""
+    scheme = TargetSpec(url=url).scheme
+    if scheme == "sqlite":
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as session:
+            session.executescript(";".join(statements))
+        return
+    if scheme == "firebird":
+        target = TargetSpec(url=url)
+        login = [f"{target.host}/{target.port}:{target.database}", "-user", target.user, "-password", target.password]
+        text = ";\nCOMMIT;\n".join([*statements, ""])
+        done = subprocess.run([str(binaries.servers()[0].isql), "-q", "-b", *login], input=text, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return
+    with closing(Target(url, existing=True)) as target:
+        for statement in statements:
+            target.fetch(statement)
+
+
+def test_a_kept_database_is_not_dropped_with_what_the_user_put_there(emptied: str, called: Program, tmp_path: Path) -> None:
+    run(emptied, tmp_path, keep=True, workload="tpcc", **WORKLOADS["tpcc"])
+    places = {"postgresql": ("dsbench.", "public.v"), "mariadb": ("dsbench.", "dsbench.v")}
+    place, elsewhere = places.get(TargetSpec(url=emptied).scheme, ("", "v"))
+    as_user(emptied, f"CREATE TABLE {place}mine (a INTEGER)", f"INSERT INTO {place}mine VALUES (7)",
+            f"CREATE VIEW {elsewhere} AS SELECT w_id FROM {place}warehouse")  # fmt: skip
+    assert run(emptied, tmp_path, reuse=True, workload="tpcc", **WORKLOADS["tpcc"]).status == "complete", "nothing is in its way"
+    refused = called("drop", emptied, "--yes")
+    assert refused.returncode == 2
+    told = refused.stderr.lower()
+    assert "without what it did not make: " in told
+    assert f"table {place}mine, view {elsewhere}\n" in told
+    assert "move that or drop it yourself" in told
+    with closing(Target(emptied)) as target:
+        left = place_of_died(target)
+    with pytest.raises(RunError, match=r"(?i)without what it did not make: .*mine"):
+        run(emptied, tmp_path)
+    with closing(Target(emptied)) as target:
+        assert (target.state(), len(target.strangers())) == (("marked", left), 2)
+    as_user(emptied, f"DROP VIEW {elsewhere}", f"DROP TABLE {place}mine")
+    assert run(emptied, tmp_path).status == "complete", "what a run left that died is dropped"
+    with closing(Target(emptied)) as target:
+        assert target.state() == ("absent", "")
+
+
+def place_of_died(target: Target) -> str:
+    """Gives the place the mark of a run that died on it."""
+    mark = json.dumps({"run": "died", "host": platform.node(), "pid": 2**22 + 1, "process_started": 1.0})
+    target.remark(mark)
+    return mark
+
+
 def test_a_database_that_was_only_read_can_be_written_to_next_and_not_the_other_way_round(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/file.db"
-    read = Archive.open(run(url, tmp_path, keep=True, workload="select").archive).run
+    read = Archive.open(run(url, tmp_path, keep=True, workload="select", **ENOUGH).archive).run
     assert read.kept is not None
-    written = Archive.open(run(url, tmp_path, reuse=True, workload="tpcb").archive).run
+    written = Archive.open(run(url, tmp_path, reuse=True, workload="tpcb", **ENOUGH).archive).run
     assert (written.status, written.broken) == ("complete", {})
     assert f"aged by 1 run, {read.kept.transactions} transactions" in written.warnings[0].message
     assert written.kept is not None

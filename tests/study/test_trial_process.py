@@ -156,7 +156,7 @@ def begun(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], psutil.Proc
                 found[:] = [*trials, *(one for trial in trials for one in trial.children() if one.name() == "postgres")]
             return bool(running) and len(found) == 2
 
-        assert until(loads, 60), (tmp_path / "stderr").read_text()
+        assert until(loads), (tmp_path / "stderr").read_text()
         yield study, found[0], found[1]
     finally:
         if study.poll() is None:
@@ -184,6 +184,6 @@ def test_a_kill_of_the_study_ends_trial_and_server(
     study, trial, server = begun
     study.kill()
     study.wait()
-    assert until(lambda: not trial.is_running() or trial.status() == psutil.STATUS_ZOMBIE, 30)
-    assert until(lambda: not server.is_running() or server.status() == psutil.STATUS_ZOMBIE, 30)
+    assert until(lambda: not trial.is_running() or trial.status() == psutil.STATUS_ZOMBIE)
+    assert until(lambda: not server.is_running() or server.status() == psutil.STATUS_ZOMBIE)
     assert [one.status for one in load(tmp_path / "s").trials] == ["running", "planned"]

@@ -31,6 +31,7 @@ from dsbench.spec import build
 from dsbench.study import shown
 from dsbench.web.pages import PAGES as menu
 from fixtures.archives import MS, copy_stored, cycle_row, run_json, write
+from fixtures.waiting import PATIENCE_S
 from fixtures.web import Seen, browsed, served
 
 STORED = Path(__file__).parents[1] / "data" / "archives"
@@ -102,7 +103,7 @@ def address(archives: Path) -> Iterator[str]:
 def context(address: str) -> Iterator[Any]:
     with browsed() as browser:
         found = browser.new_context(viewport={"width": 1280, "height": 900})
-        found.set_default_timeout(60_000)
+        found.set_default_timeout(PATIENCE_S * 1000)
         page = found.new_page()
         page.goto(address)
         page.wait_for_selector("h1")
@@ -514,7 +515,7 @@ def test_a_check_tells_what_a_server_without_flushes_loses(page: Any, base: str)
     page.wait_for_function("document.getElementById('command').textContent.includes('--storage forgetful')")
     page.get_by_role("button", name="Start the check").click()
     page.wait_for_url("**/check?run=*")
-    page.get_by_text("DOES NOT KEEP", exact=False).wait_for(timeout=180_000)
+    page.get_by_text("DOES NOT KEEP", exact=False).wait_for()
     assert page.get_by_role("status").text_content() == "complete"
     option, file = shlex.split(page.locator("#result").text_content())
     assert option == "--checked"

@@ -71,6 +71,14 @@ impl Place for Existing {
         never(REMARK)
     }
 
+    fn take_stock(&self) -> Result<()> {
+        never(CREATE)
+    }
+
+    fn strangers(&self) -> Result<Vec<String>> {
+        never(DROP)
+    }
+
     fn drop(&self) -> Result<()> {
         never(DROP)
     }

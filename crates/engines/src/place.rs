@@ -1,5 +1,7 @@
 //! What the places of all engines have in common.
 
+use std::collections::HashSet;
+
 use dsbench_core::engine::{Isolation, PlaceState, Session};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::Table;
@@ -39,6 +41,39 @@ pub(crate) fn ours(state: PlaceState) -> Result<bool> {
             Err(refuse(DROP, format!("{what}; dsbench drops only what it has made: drop it by hand")))
         }
     }
+}
+
+/// The table in which the stock is noted. What begins with `dsbench_` is dsbench's whenever it came.
+pub(crate) const MADE: &str = "dsbench_made";
+/// Names of strangers that an error tells.
+const TOLD: usize = 10;
+
+/// What of `there` is not of the stock that was taken. A stock has a line at least: its own table.
+pub(crate) fn strange(there: Table, made: Table) -> Vec<String> {
+    let made: HashSet<String> = first_cells(made).collect();
+    match made.is_empty() {
+        true => Vec::new(),
+        false => first_cells(there).filter(|name| !made.contains(name)).collect(),
+    }
+}
+
+/// The first cell of each row that has one.
+pub(crate) fn first_cells(table: Table) -> impl Iterator<Item = String> {
+    table.rows.into_iter().filter_map(|row| row.into_iter().next().flatten())
+}
+
+/// Makes sure that only what dsbench has made goes with the place.
+pub(crate) fn alone(place: impl std::fmt::Display, strangers: &[String]) -> Result<()> {
+    if strangers.is_empty() {
+        return Ok(());
+    }
+    let more = match strangers.len().saturating_sub(TOLD) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let names = strangers[..strangers.len().min(TOLD)].join(", ");
+    let what = format!("{place} cannot be dropped without what dsbench did not make: {names}{more}");
+    Err(refuse(DROP, format!("{what}; move it or drop it yourself, and repeat")))
 }
 
 /// Makes sure that the place carries a mark in whose place another one may come.

@@ -104,6 +104,14 @@ impl Place for Faulty {
         self.0.place().remark(mark)
     }
 
+    fn take_stock(&self) -> Result<()> {
+        self.0.place().take_stock()
+    }
+
+    fn strangers(&self) -> Result<Vec<String>> {
+        self.0.place().strangers()
+    }
+
     fn drop(&self) -> Result<()> {
         if self.1 == Fault::Careless && matches!(self.state()?, PlaceState::Foreign(_)) {
             return Ok(());

@@ -103,7 +103,17 @@ impl Target {
         self.place(py, move |engine| engine.place().remark(&mark))
     }
 
-    /// Drops the place, if it carries the mark.
+    /// Notes what is in the place now as dsbench's.
+    fn take_stock(&self, py: Python<'_>) -> PyResult<()> {
+        self.place(py, |engine| engine.place().take_stock())
+    }
+
+    /// Names what is not dsbench's and would go with the place.
+    fn strangers(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.place(py, |engine| engine.place().strangers())
+    }
+
+    /// Drops the place, if it carries the mark and nothing of somebody else's goes with it.
     fn drop(&self, py: Python<'_>) -> PyResult<()> {
         self.place(py, |engine| engine.place().drop())
     }

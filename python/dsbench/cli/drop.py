@@ -21,7 +21,10 @@ def command(
     target: Annotated[str, typer.Argument(help="Where a run has left its database, as dsbench run names it.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Remove the database that a run has left or kept. Nothing else is touched, and none that a run works on."""
+    """Remove the database that a run has left or kept, and none that a run works on.
+
+    What is not dsbench's and would go with it, such as a table that you put there, is named; then nothing is removed.
+    """
     refused = False
 
     def agreed(words: str) -> bool:

@@ -131,7 +131,7 @@ def _load_report() -> None:
     except ModuleNotFoundError:
         raise
     except (ImportError, MemoryError) as error:
-        words = f"what writes the report cannot be loaded: {error or 'no memory'}"
+        words = f"what writes the report cannot be loaded: {str(error) or 'no memory'}"
         raise RunError(words, "leave it more memory: see ulimit -v") from None
     render.try_memory()
 

@@ -98,6 +98,8 @@ class Base:
         self.mark = ""
         """Of the run, while it works."""
         self._standing = 0
+        self._shared = False
+        """Whether somebody else had put something beside a kept database before."""
         self._journal: Journal | None = None
 
     @property
@@ -121,6 +123,7 @@ class Base:
             return
         self.mark = self._found.marked({"by": name, **this_process()})
         self.target.remark(self.mark)
+        self._shared = bool(self.target.strangers())
         journal.note(reused=_age(self._found))
         words = f"the database was kept by {self._found.run} and is aged by {self._found.age}"
         journal.warn("aged", words, "for a fresh one leave --reuse out, after: dsbench drop TARGET")
@@ -131,7 +134,13 @@ class Base:
 
     def remove(self) -> None:
         """Drops the place of a scale."""
+        self._count_in()
         self._tell(place.remove(self.target, self.mark))
+
+    def _count_in(self) -> None:
+        """What SQL of the user made in the place while it ran is the run's as well, where nothing else could come."""
+        if not self._shared and _bench(self._spec, self.target).rehearses and place.is_own(self.target, self.mark):
+            self.target.take_stock()
 
     def _tell(self, words: str) -> None:
         """What was set back on the server."""
@@ -165,6 +174,7 @@ class Base:
         """Leaves the database to later runs, after all that was ``counted`` on it."""
         before = self._found or place.describe_wanted(self._spec, self.target, scale, journal.record.name)
         left = before.after(counted, len(counted[0]))
+        self._count_in()
         place.hand_over(self.target, self.mark, left.marked({}))
         self._left = left
         if self.server is not None:
@@ -262,6 +272,7 @@ def drop_target(target: TargetSpec, agreed: Callable[[str], bool]) -> str:
         text = place.take_unused(found)
         if text is None:
             return ""
+        place.check_alone(found)
         words = f"{target.redacted}: {_described(text)}, {found.size_bytes() / 1e9:.3f} GB"
         if not agreed(words):
             return ""

@@ -113,6 +113,8 @@ class Kept:
 
 
 _MARK = TypeAdapter(Kept)
+_TOLD: Final = 10
+"""Names that an error tells."""
 _LONGEST: Final = 1000
 """Letters of a setting in the mark, which has 4,000 on some products: of longer files it has name and digest."""
 
@@ -215,7 +217,20 @@ def check_free(target: Target) -> bool:
             f"run on it: --reuse --workload {found.workload} --scales {found.scale}; or {DROP}",
             usage=True,
         )
+    if text is not None:
+        check_alone(target)
     return text is not None
+
+
+def check_alone(target: Target) -> None:
+    """``RunError`` that names what dsbench did not make and a drop of the place would take or break."""
+    if names := target.strangers():
+        more = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
+        raise RunError(
+            f"what dsbench left here cannot be dropped without what it did not make: {', '.join(names[:_TOLD])}{more}",
+            "move that or drop it yourself, and repeat; or name another database in TARGET",
+            usage=True,
+        )
 
 
 def take_unused(target: Target) -> str | None:

@@ -62,6 +62,7 @@ def _find_obstacle(setting: Setting, cycle: Planned) -> str:
     spec = setting.spec
     reasons = {
         "the clients are on other machines": spec.nodes > 0,
+        "the tables are somebody else's, and turns would write to them": spec.existing,
         "another program makes the load": spec.client != OWN,
         "starts at set times are left alone": bool(spec.rate or spec.objective or spec.load) or spec.pace != "none",
         "each transaction has a connection of its own": spec.reconnect,

@@ -95,6 +95,7 @@ class Scale:
         with setting.during("create"):
             made = _timed(self._base.make)
             tables = setting.bench.phase("create", setting.watch("create"))
+            setting.target.take_stock()
         self._phase(stage, "create", PhaseResult(made.duration_ns + tables.duration_ns))
 
     def _reset(self, stage: Stage) -> None:

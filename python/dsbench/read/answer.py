@@ -189,13 +189,23 @@ def _grow(top: Highest, evaluation: Evaluation) -> str:
     if slower and not _are_apart(best_row, slower[0], top.part):
         return f"; from {_size(rows[0])} to {_size(rows[-1])} its cycles differ more than the sizes"
     if rates[-1] < _LOST * peak:
-        before, after = min(pairwise(rows), key=lambda two: two[1].rate_median_tps / two[0].rate_median_tps)
         lost = 1 - rates[-1] / peak
-        where = f"most of it between {_size(before)} and {_size(after)}"
-        return f", and loses {lost:.0%} of them by {_size(rows[-1])}" + (f", {where}" if len(rows) > 2 else "")
+        where = f", {_most(rows, peak - rates[-1])}" if len(rows) > 2 else ""
+        return f", and loses {lost:.0%} of them by {_size(rows[-1])}{where}"
     if rates[0] < _LOST * peak:
         return f" at {_size(best_row)}, {peak / rates[0]:.2g} times as many as at {_size(rows[0])}"
     return ""
+
+
+def _most(rows: Sequence[ScaleResult], lost_tps: float) -> str:
+    """Between which sizes most of the rate is lost, or where it falls most steeply if no step is most of it."""
+    rate = {row.scale: row.rate_median_tps for row in rows}
+    before, after = max(pairwise(rows), key=lambda two: rate[two[0].scale] - rate[two[1].scale])
+    words = "most of it"
+    if rate[before.scale] - rate[after.scale] <= lost_tps / 2:
+        before, after = min(pairwise(rows), key=lambda two: rate[two[1].scale] / rate[two[0].scale])
+        words = "most steeply"
+    return f"{words} between {_size(before)} and {_size(after)}"
 
 
 def _are_apart(fast: ScaleResult, slow: ScaleResult, part: Evaluation) -> bool:

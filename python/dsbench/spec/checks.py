@@ -17,7 +17,7 @@ from dsbench.spec.limits import Limits
 from dsbench.spec.objective import objectives
 from dsbench.spec.price import read_price
 from dsbench.spec.storage import Storage
-from dsbench.spec.target import setting_text
+from dsbench.spec.target import is_sqlite, setting_text
 
 if TYPE_CHECKING:
     from dsbench.spec.run import RunSpec
@@ -87,6 +87,19 @@ def defaults_of_the_workload(cls: type[RunSpec], values: object) -> object:
     asked = values.get("objective") or values.get("graduated")
     settles = {"ramp_up": 0.2 * duration} if asked and isinstance(duration, int | float) else {}
     return {"retry": retries, **isolation, **scales, **settles, **values}
+
+
+def threads_of(target: object) -> dict[str, int]:
+    """Clients where nobody says how many: one on SQLite, where the others would wait for the one that writes. Empty
+    where it is the default of all."""
+    return {"threads": 1} if is_sqlite(target) else {}
+
+
+def defaults_of_the_target(values: object) -> object:
+    """Threads are the target's where nothing else is said, unless their best number is searched."""
+    if not isinstance(values, dict) or values.get("peak") is True:
+        return values
+    return {**threads_of(values.get("target")), **values}
 
 
 def several_threads_rise(value: tuple[int, ...]) -> tuple[int, ...]:

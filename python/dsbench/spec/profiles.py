@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dsbench import control_groups, workloads
+from dsbench.spec.checks import threads_of
 from dsbench.spec.limits import Limits
 from dsbench.spec.options import OPTIONS
 from dsbench.spec.run import DSI_SCALES, RunSpec
@@ -52,15 +53,19 @@ _MIB: Final = 1 << 20
 
 
 def profiled(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a profile for a run of ``values``; the scales of the quick one are the workload's. Those of an
-    unknown one are none."""
+    """The values of a profile for a run of ``values``; the scales of the quick one are the workload's, its threads the
+    target's, or those among which a peak is searched. Those of an unknown one are none."""
     if profile in SIZED:
         return sized(profile, values)
-    named, workload = PROFILES.get(profile, {}), values.get("workload")
+    named, workload = dict(PROFILES.get(profile, {})), values.get("workload")
+    if profile == "quick":
+        named |= threads_of(values.get("target"))
+        if isinstance(workload, str) and workload in workloads.names():
+            named["scales"] = workloads.find(workload).quick_scales
+        if values.get("peak") is True:
+            del named["threads"]
     if values.get("existing"):
-        return {name: value for name, value in named.items() if name != "scales"}
-    if profile == "quick" and isinstance(workload, str) and workload in workloads.names():
-        return {**named, "scales": workloads.find(workload).quick_scales}
+        named.pop("scales", None)
     return named
 
 

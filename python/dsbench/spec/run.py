@@ -183,7 +183,10 @@ class RunSpec(Frozen):
     """D."""
     threads: Annotated[
         Threads,
-        About("Simulated clients; several, such as 10,20,40, run the cycles at each", CLIENTS, "load", several=True),
+        About(
+            "Simulated clients; several, such as 10,20,40, run the cycles at each",
+            CLIENTS, "load", default="4; SQLite, where one writes at a time: 1", several=True,
+        ),
     ] = 4
     """J, per node. Given as several, it is the largest; all of them are ``several_threads``."""
     peak: Annotated[
@@ -435,6 +438,7 @@ class RunSpec(Frozen):
     _scales_rise = field_validator("scales")(checks.scales_rise)
     _threads_as_a_list = model_validator(mode="before")(checks.threads_as_a_list)
     _defaults_of_the_workload = model_validator(mode="before")(checks.defaults_of_the_workload)
+    _defaults_of_the_target = model_validator(mode="before")(checks.defaults_of_the_target)
     _several_threads_rise = field_validator("several_threads")(checks.several_threads_rise)
     _workload_settings_as_text = field_validator("workload_settings", mode="before")(checks.workload_settings_as_text)
     _limits_in_one_way = field_validator("limits", mode="before")(checks.limits_in_one_way)

@@ -215,6 +215,13 @@ class Target(Frozen):
         return {str(k): setting_text(v) for k, v in value.items()}
 
 
+def is_sqlite(target: object) -> bool:
+    """Whether ``target``, as a run is asked for it and perhaps still wrong, is a database of SQLite."""
+    target = Target() if target is None else target
+    url = target.get("url", Target().url) if isinstance(target, Mapping) else getattr(target, "url", target)
+    return re.match(r"(private:)?sqlite3?\b", str(url)) is not None
+
+
 def setting_text(value: object) -> str:
     """A value of a configuration file as servers and workloads take it."""
     if isinstance(value, bool):

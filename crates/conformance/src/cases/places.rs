@@ -21,6 +21,7 @@ pub fn cases() -> Vec<Case> {
         case("a mark is changed where one is", remarked),
         case("what carries the mark is not made twice", twice),
         case("what does not carry the mark is neither dropped nor made anew", foreign),
+        case("it is not dropped with what came after its stock was taken", strangers),
         case("its size is told", size),
         Case { needs_tables: false, ..Case::new("place", "a session of load where nothing is", "", entered) },
     ]
@@ -110,6 +111,29 @@ fn untouched(bed: &Bed) -> Result<(), Doubt> {
         ensure(error.to_string().contains(&what), || format!("{how}: the error does not name {what:?}: {error}"))?;
     }
     Ok(())
+}
+
+fn strangers(bed: &Bed) -> Result<(), Doubt> {
+    let place = bed.engine.place();
+    bed.furnish()?;
+    place.take_stock()?;
+    let found = place.strangers()?;
+    ensure(found.is_empty(), || format!("of its own it says {found:?}"))?;
+    let mut session = bed.session(Isolation::ReadCommitted)?;
+    session.script(&bed.all("witness"))?;
+    let found = place.strangers()?;
+    let told = |words: &str| words.to_lowercase().contains("witness");
+    ensure(found.len() == 1 && told(&found[0]), || format!("{found:?}"))?;
+    let error = refused("dropping it", place.drop(), ErrorKind::Setup)?;
+    ensure(told(&error.to_string()), || format!("the error does not name it: {error}"))?;
+    let there = bed.cell(&mut *session, "witnesses")?;
+    ensure(there == "1", || format!("a row of somebody's is gone: {there}"))?;
+    session.fetch("SELECT v FROM t")?;
+    session.script(&["DROP TABLE witness"])?;
+    drop(session);
+    place.drop()?;
+    let state = place.state()?;
+    ensure(state == PlaceState::Absent, || format!("dropped, but {state:?}"))
 }
 
 fn size(bed: &Bed) -> Result<(), Doubt> {

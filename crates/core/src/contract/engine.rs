@@ -211,7 +211,14 @@ pub trait Place: Send + Sync {
     /// Puts `mark` in place of the mark that is there, at once or not at all. Error `Setup` unless it carries one.
     fn remark(&self, mark: &str) -> Result<()>;
 
-    /// Drops the place and all in it. Error `Setup`, naming it, unless it carries the mark;
+    /// Notes what is in the place now as dsbench's: what comes later is somebody else's. Before, all of it is dsbench's.
+    fn take_stock(&self) -> Result<()>;
+
+    /// Names what is not dsbench's and would go with the place: what came after the stock was taken, and what depends
+    /// on the place elsewhere.
+    fn strangers(&self) -> Result<Vec<String>>;
+
+    /// Drops the place and all in it. Error `Setup`, naming it, unless it carries the mark and has no strangers;
     /// nothing happens when it is absent.
     fn drop(&self) -> Result<()>;
 

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use dsbench_core::engine::{Place, PlaceState};
 use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::value::Table;
 
 use super::attachment::Attachment;
 use super::status::Status;
 use super::{blocks, codes, text, Firebird};
-use crate::place::{self, marked, ours, set_up, vacant};
+use crate::place::{self, alone, marked, ours, set_up, strange, vacant, MADE};
 
 /// How the comment on a database of dsbench's starts.
 const MARK: &str = "dsbench: ";
@@ -19,6 +20,25 @@ const NO_SUCH_FILE: isize = 2;
 
 /// How long a drop waits for sessions that are just being closed.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// All that lies in the database by itself, with its kind.
+const THERE: &str = "SELECT told FROM (SELECT rdb$relation_name AS name, \
+        TRIM(CASE WHEN rdb$relation_type = 1 THEN 'view' ELSE 'table' END) || ' ' || TRIM(rdb$relation_name) AS told \
+        FROM rdb$relations WHERE COALESCE(rdb$system_flag, 0) = 0 \
+    UNION ALL SELECT rdb$procedure_name, 'procedure ' || TRIM(rdb$procedure_name) FROM rdb$procedures \
+        WHERE COALESCE(rdb$system_flag, 0) = 0 AND rdb$package_name IS NULL \
+    UNION ALL SELECT rdb$function_name, 'function ' || TRIM(rdb$function_name) FROM rdb$functions \
+        WHERE COALESCE(rdb$system_flag, 0) = 0 AND rdb$package_name IS NULL \
+    UNION ALL SELECT rdb$package_name, 'package ' || TRIM(rdb$package_name) FROM rdb$packages \
+        WHERE COALESCE(rdb$system_flag, 0) = 0 \
+    UNION ALL SELECT rdb$generator_name, 'sequence ' || TRIM(rdb$generator_name) FROM rdb$generators \
+        WHERE COALESCE(rdb$system_flag, 0) = 0 \
+    UNION ALL SELECT rdb$exception_name, 'exception ' || TRIM(rdb$exception_name) FROM rdb$exceptions \
+        WHERE COALESCE(rdb$system_flag, 0) = 0)";
+/// Of this, what may be somebody else's.
+const OF_OTHERS: &str = "WHERE name NOT STARTING WITH 'DSBENCH_' ORDER BY 1";
+
+const STOCK_TAKEN: &str = "SELECT 1 FROM rdb$relations WHERE rdb$relation_name = 'DSBENCH_MADE'";
 
 impl Firebird {
     /// Who owns the database, and a session with it when dsbench does.
@@ -64,19 +84,30 @@ fn change(at: &mut Attachment, statements: &[&str]) -> Result<()> {
     Ok(())
 }
 
+fn ask(at: &mut Attachment, sql: &str) -> Result<Table> {
+    at.within(&blocks::reading(), |at, transaction| text::fetch(at, transaction, sql))
+}
+
+fn strangers(at: &mut Attachment) -> Result<Vec<String>> {
+    let made = match ask(at, STOCK_TAKEN)?.rows.is_empty() {
+        true => Table::default(),
+        false => ask(at, &format!("SELECT name FROM {MADE}"))?,
+    };
+    Ok(strange(ask(at, &format!("{THERE} {OF_OTHERS}"))?, made))
+}
+
 fn wanted(firebird: &Firebird) -> u32 {
     firebird.target.page_size.unwrap_or_default()
 }
 
 /// The text of the mark, when both its parts are there.
 fn mark(at: &mut Attachment) -> Result<Option<String>> {
-    let mut ask = |sql: &str| at.within(&blocks::reading(), |at, transaction| text::fetch(at, transaction, sql));
-    let first = |table: dsbench_core::value::Table| table.rows.into_iter().flatten().flatten().next();
-    let comment = first(ask("SELECT CAST(rdb$description AS VARCHAR(4100)) FROM rdb$database")?);
+    let first = |table: Table| table.rows.into_iter().flatten().flatten().next();
+    let comment = first(ask(at, "SELECT CAST(rdb$description AS VARCHAR(4100)) FROM rdb$database")?);
     if !comment.is_some_and(|comment| comment.starts_with(MARK)) {
         return Ok(None);
     }
-    match ask("SELECT mark FROM dsbench_mark") {
+    match ask(at, "SELECT mark FROM dsbench_mark") {
         Ok(table) => Ok(first(table)),
         Err(error) if error.kind == ErrorKind::Syntax => Ok(None),
         Err(error) => Err(error),
@@ -120,6 +151,21 @@ impl Place for Firebird {
         change(&mut at, &[&row, &comment]).map_err(set_up)
     }
 
+    fn take_stock(&self) -> Result<()> {
+        let (state, at) = self.look()?;
+        marked(state)?;
+        let mut at = at.expect("a mark is only seen in a session");
+        if ask(&mut at, STOCK_TAKEN)?.rows.is_empty() {
+            change(&mut at, &[&format!("CREATE TABLE {MADE} (name VARCHAR(200) NOT NULL)")]).map_err(set_up)?;
+        }
+        // Between the two there is no stock, and all of it is dsbench's.
+        change(&mut at, &[&format!("DELETE FROM {MADE}"), &format!("INSERT INTO {MADE} {THERE}")]).map_err(set_up)
+    }
+
+    fn strangers(&self) -> Result<Vec<String>> {
+        self.look()?.1.map_or(Ok(Vec::new()), |mut at| strangers(&mut at))
+    }
+
     fn drop(&self) -> Result<()> {
         self.close_administration();
         let end = Instant::now() + PATIENCE;
@@ -128,7 +174,8 @@ impl Place for Firebird {
             if !ours(state)? {
                 return Ok(());
             }
-            let at = at.expect("a mark is only seen in a session");
+            let mut at = at.expect("a mark is only seen in a session");
+            alone(&self.target.database, &strangers(&mut at)?)?;
             let Err(at) = at.drop_database() else {
                 self.forget_mark();
                 return Ok(());

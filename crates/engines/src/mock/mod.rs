@@ -166,6 +166,15 @@ impl Place for Mock {
             .ok_or_else(|| setup("mark the place anew", "nothing is there"))
     }
 
+    /// Nothing: a mock keeps no tables.
+    fn take_stock(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn strangers(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
     fn drop(&self) -> Result<()> {
         *lock(&self.0.mark) = None;
         Ok(())

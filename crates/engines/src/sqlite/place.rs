@@ -6,6 +6,7 @@ use std::io::{ErrorKind as Io, Read};
 
 use dsbench_core::engine::{Place, PlaceState};
 use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::value::Table;
 
 use super::claim::Claim;
 use super::codes::During;
@@ -13,10 +14,16 @@ use super::connection::{fetch, script};
 use super::raw::Db;
 use super::target::Target;
 use super::waiting::Waiting;
-use crate::place::{self, marked, ours, refuse, vacant};
+use crate::place::{self, alone, marked, ours, refuse, strange, vacant, MADE};
 
 /// "DSB1", at offset 68 of the file.
 const APPLICATION_ID: u32 = 0x4453_4231;
+
+/// All that lies in the file by itself, with its kind.
+const THERE: &str = "SELECT type || ' ' || name FROM sqlite_master WHERE type IN ('table', 'view') \
+    AND substr(name, 1, 7) <> 'sqlite_'";
+/// Of this, what may be somebody else's.
+const OF_OTHERS: &str = "AND substr(name, 1, 8) <> 'dsbench_' ORDER BY 1";
 
 /// The files that SQLite may put beside a database.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
@@ -130,6 +137,14 @@ impl FilePlace {
     }
 }
 
+fn strangers(db: &Db) -> Result<Vec<String>> {
+    let made = match fetch(db, &format!("SELECT name FROM {MADE}")) {
+        Err(error) if error.kind == ErrorKind::Syntax => Table::default(),
+        made => made.map_err(set_up)?,
+    };
+    Ok(strange(fetch(db, &format!("{THERE} {OF_OTHERS}")).map_err(set_up)?, made))
+}
+
 /// What a statement finds wrong with the file while a place or a session is set up is of kind `Setup`.
 pub(super) fn set_up(error: Error) -> Error {
     match error.kind {
@@ -178,10 +193,30 @@ impl Place for FilePlace {
         script(&db, &format!("UPDATE dsbench_mark SET text = '{text}'"), During::Connect).map_err(set_up)
     }
 
+    fn take_stock(&self) -> Result<()> {
+        let (state, db) = self.look()?;
+        marked(state)?;
+        let db = db.expect("a mark is only seen in an open file");
+        let note = format!(
+            "BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS {MADE} (name TEXT NOT NULL); DELETE FROM {MADE};
+             INSERT INTO {MADE} {THERE}; COMMIT"
+        );
+        script(&db, &note, During::Connect).map_err(set_up)
+    }
+
+    fn strangers(&self) -> Result<Vec<String>> {
+        match self.look()?.1 {
+            Some(db) => strangers(&db),
+            None => Ok(Vec::new()),
+        }
+    }
+
     fn drop(&self) -> Result<()> {
-        if !ours(self.state()?)? {
+        let (state, db) = self.look()?;
+        if !ours(state)? {
             return Ok(());
         }
+        alone(self.name(), &db.map_or(Ok(Vec::new()), |db| strangers(&db))?)?;
         if !self.take()? {
             return Err(refuse(place::DROP, format!("{}: another process works with it", self.name())));
         }

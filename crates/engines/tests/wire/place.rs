@@ -9,6 +9,7 @@ use crate::{cell, Wire};
 for_both!(
     a_place_is_made_marked_measured_and_dropped,
     what_others_made_is_never_touched,
+    a_place_on_which_others_depend_is_not_dropped,
     a_user_without_rights_is_told_what_to_do,
 );
 
@@ -122,6 +123,77 @@ fn what_others_made_is_never_touched(wire: Wire) {
             ("DROP SCHEMA dsbench", "CREATE SCHEMA DSBENCH"),
         );
         connection.script(&[drop, other, "CREATE SCHEMA dsbench2"]).unwrap();
+        assert_eq!(place.state().unwrap(), PlaceState::Absent);
+    }
+}
+
+/// Whoever made views, keys and routines on the place from elsewhere has them afterwards; of the place nothing is gone.
+fn a_place_on_which_others_depend_is_not_dropped(wire: Wire) {
+    for server in wire.servers(&[]) {
+        let engine = server.engine();
+        let place = engine.place();
+        place.create("m").unwrap();
+        let mut connection = engine.connect(IN_PLACE).unwrap();
+        connection.script(&["CREATE TABLE t (a int PRIMARY KEY)", "INSERT INTO t VALUES (1)"]).unwrap();
+        let made = wire.either(
+            &[
+                "CREATE TYPE kind AS ENUM ('a', 'b')",
+                "CREATE DOMAIN part AS int",
+                "CREATE TABLE parts (a part, k kind, s serial, i int GENERATED ALWAYS AS IDENTITY) PARTITION BY RANGE (a)",
+                "CREATE TABLE part_0 PARTITION OF parts FOR VALUES FROM (0) TO (10)",
+                "CREATE FUNCTION f(t) RETURNS int LANGUAGE sql AS 'SELECT $1.a'",
+                "CREATE FUNCTION g() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+                "CREATE TABLE needs_g (a int DEFAULT g(), b int REFERENCES t)",
+                "CREATE VIEW v AS SELECT f(t) FROM t",
+                "CREATE MATERIALIZED VIEW m AS SELECT * FROM v",
+                "CREATE STATISTICS st ON a, b FROM needs_g",
+            ][..],
+            &[
+                "CREATE FUNCTION f() RETURNS int DETERMINISTIC RETURN 1",
+                "CREATE VIEW v AS SELECT a FROM t",
+                "CREATE TABLE child (a int, FOREIGN KEY (a) REFERENCES t (a))",
+            ],
+        );
+        connection.script(made).unwrap();
+        place.take_stock().unwrap();
+        assert_eq!(place.strangers().unwrap(), [""; 0]);
+        let of_user = wire.either(
+            &[
+                "CREATE TABLE public.child (a int REFERENCES dsbench.t)",
+                "CREATE VIEW public.v AS SELECT * FROM dsbench.t",
+                "CREATE TABLE dsbench.\"my own\" (a int)",
+                "CREATE FUNCTION dsbench.mine(int) RETURNS int LANGUAGE sql AS 'SELECT 1'",
+            ][..],
+            &[
+                "CREATE DATABASE other",
+                "CREATE TABLE other.child (a int, FOREIGN KEY (a) REFERENCES dsbench.t (a))",
+                "CREATE VIEW other.v AS SELECT * FROM dsbench.t",
+                "CREATE TABLE dsbench.`my own` (a int)",
+                "CREATE FUNCTION dsbench.mine() RETURNS int DETERMINISTIC RETURN 1",
+            ],
+        );
+        let mut user = server.connect();
+        user.script(of_user).unwrap();
+        let told = wire.either(
+            ["function dsbench.mine(integer)", "table dsbench.\"my own\"", "table public.child", "view public.v"],
+            ["function dsbench.mine", "table dsbench.my own", "table other.child", "view other.v"],
+        );
+        assert_eq!(place.strangers().unwrap(), told);
+        let error = place.drop().unwrap_err();
+        let words = format!("{}; move it or drop it yourself", told.join(", "));
+        assert!(error.kind == ErrorKind::Setup && error.to_string().contains(&words), "{error}");
+        for view in wire.either(["public.v", "dsbench.v"], ["other.v", "dsbench.v"]) {
+            assert_eq!(cell(&mut *user, &format!("SELECT * FROM {view}")), "1");
+        }
+        let away = wire.either(
+            ["DROP VIEW public.v", "DROP TABLE public.child", "DROP FUNCTION dsbench.mine"],
+            ["DROP VIEW other.v", "DROP TABLE other.child", "DROP FUNCTION dsbench.mine"],
+        );
+        user.script(&away).unwrap();
+        let mine = wire.either("dsbench.\"my own\"", "dsbench.`my own`");
+        user.script(&[&format!("DROP TABLE {mine}")]).unwrap();
+        drop(connection);
+        place.drop().unwrap();
         assert_eq!(place.state().unwrap(), PlaceState::Absent);
     }
 }

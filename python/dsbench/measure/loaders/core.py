@@ -133,8 +133,20 @@ class Target:
         with errors():
             self._core.remark(mark)
 
+    def take_stock(self) -> None:
+        """Notes what is in the place now as dsbench's: what comes later is somebody else's. Before, all of it is
+        dsbench's."""
+        with errors():
+            self._core.take_stock()
+
+    def strangers(self) -> list[str]:
+        """Names of what is not dsbench's and would go with the place: what came after the stock was taken, and what
+        depends on the place elsewhere."""
+        with errors():
+            return self._core.strangers()
+
     def drop(self) -> None:
-        """Drops the place; refused unless it carries the mark."""
+        """Drops the place; refused unless it carries the mark and has no strangers."""
         with errors():
             self._core.drop()
 

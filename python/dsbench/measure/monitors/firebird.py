@@ -77,10 +77,10 @@ _HEADER_UNITS = {
     "page_size": "bytes", "page_buffers": "pages", "pages": "pages",
 }  # fmt: skip
 
-# Group 0 is the whole database.
+# The tables stand beside the database with records of their own: the group of statistics does not tell them apart.
 _PAGES_QUERY = (
     'select mon$page_reads as "page_reads", mon$page_writes as "page_writes", mon$page_fetches as "page_fetches",'
-    ' mon$page_marks as "page_marks" from mon$io_stats where mon$stat_group = 0'
+    ' mon$page_marks as "page_marks" from mon$database d join mon$io_stats i on i.mon$stat_id = d.mon$stat_id'
 )
 _RECORDS_QUERY = (
     'select mon$record_seq_reads as "sequential_reads", mon$record_idx_reads as "index_reads",'
@@ -88,7 +88,8 @@ _RECORDS_QUERY = (
     ' mon$record_deletes as "deleted_rows", mon$record_backouts as "backed_out_rows",'
     ' mon$record_purges as "purged_rows", mon$record_expunges as "expunged_rows",'
     ' mon$backversion_reads as "old_version_reads", mon$record_waits as "row_waits",'
-    ' mon$record_conflicts as "row_conflicts" from mon$record_stats where mon$stat_group = 0'
+    ' mon$record_conflicts as "row_conflicts"'
+    " from mon$database d join mon$record_stats r on r.mon$stat_id = d.mon$stat_id"
 )
 _PAGE_UNITS = dict.fromkeys(("page_reads", "page_writes", "page_fetches", "page_marks"), "pages")
 _RECORD_UNITS = dict.fromkeys(

@@ -157,7 +157,8 @@ def _value(metric: _Metric, values: Mapping[str, float]) -> float:
 _TABLES = (
     "select table_name as object, data_length as table_size, index_length as index_size, data_free as free_size,"
     " table_rows as estimated_rows from information_schema.tables"
-    " where binary table_schema = 'dsbench' and table_type = 'BASE TABLE' order by table_name"
+    " where binary table_schema = 'dsbench' and table_type = 'BASE TABLE' and left(table_name, 8) <> 'dsbench_'"
+    " order by table_name"
 )
 _TABLE_UNITS = {"table_size": "bytes", "index_size": "bytes", "free_size": "bytes", "estimated_rows": "rows"}
 

@@ -125,7 +125,8 @@ _TABLES = (
     " n_tup_upd as updated_rows, n_tup_hot_upd as updated_in_page_rows, n_tup_del as deleted_rows,"
     " seq_scan as sequential_scans, idx_scan as index_scans, vacuum_count as vacuums, autovacuum_count as autovacuums,"
     " pg_catalog.pg_table_size(relid) as table_size, pg_catalog.pg_indexes_size(relid) as index_size"
-    " from pg_catalog.pg_stat_user_tables where schemaname = 'dsbench' order by relname"
+    " from pg_catalog.pg_stat_user_tables where schemaname = 'dsbench' and left(relname, 8) <> 'dsbench_'"
+    " order by relname"
 )
 _TABLE_UNITS = {
     "live_rows": "rows", "dead_rows": "rows", "inserted_rows": "rows", "updated_rows": "rows",
@@ -141,7 +142,8 @@ _BLOAT = (
     " join pg_catalog.pg_namespace n on n.oid = c.relnamespace"
     " join (select tablename, sum((1 - null_frac) * avg_width) as width from pg_catalog.pg_stats"
     " where schemaname = 'dsbench' group by tablename) s on s.tablename = c.relname"
-    " where n.nspname = 'dsbench' and c.relkind = 'r' and c.reltuples > 0 order by c.relname"
+    " where n.nspname = 'dsbench' and c.relkind = 'r' and c.reltuples > 0 and left(c.relname, 8) <> 'dsbench_'"
+    " order by c.relname"
 )
 _BLOAT_UNITS = {"bloat": "ratio"}
 _WAL_QUERY = "select wal_records, wal_fpi as wal_full_pages, wal_bytes, wal_buffers_full from pg_catalog.pg_stat_wal"

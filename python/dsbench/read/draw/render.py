@@ -15,20 +15,13 @@ import vl_convert
 
 from dsbench import caches
 from dsbench.archive import ArchiveError, RunRecord
+from dsbench.loading import UNLIMITED, lacking_addresses
 from dsbench.read.draw import specs
 from dsbench.read.draw.axes import Form
 from dsbench.read.draw.theme import Spec
 from dsbench.read.evaluation import Evaluation
 
-try:
-    import resource
-except ImportError:  # Windows has no such limits.
-    resource = None  # type: ignore[assignment]
-
 _SUFFIX: Final = ".vl.json"
-
-_ADDRESSES: Final = 72 << 30
-"""Bytes of addresses that the drawing library reserves, few of which it uses: without them it ends the program."""
 
 
 class DiagramError(ArchiveError):
@@ -37,10 +30,8 @@ class DiagramError(ArchiveError):
 
 def try_memory() -> None:
     """``ArchiveError`` where the drawing library could not have its addresses, and would end the program at last."""
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0] if resource is not None else -1
-    if 0 <= limit < _ADDRESSES and limit != resource.RLIM_INFINITY:
-        words = f"ulimit -v is {limit >> 10}: the library that draws reserves {_ADDRESSES >> 10} kB of addresses"
-        raise ArchiveError(words, "ulimit -v unlimited; it uses 0.2 GB of them, which a cgroup may limit")
+    if lacking := lacking_addresses():
+        raise ArchiveError(lacking, UNLIMITED)
 
 
 def diagrams(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> dict[str, bytes]:

@@ -113,12 +113,13 @@ def frequencies(comparison: Comparison, section: Section) -> Spec | None:
 
     These are the smallest and the largest that all sides have. Of several runs of one side the first is shown.
     """
-    having = [set(runs[0].frequency) if runs else set() for runs in section.evaluations]
+    sides = [[one.own for one in runs] for runs in section.evaluations]
+    having = [set(runs[0].frequency) if runs else set() for runs in sides]
     common = sorted(set.intersection(*having)) if having else []
     chosen = sorted({*common[:1], *common[-1:]})
-    waits = all(runs and runs[0].response for runs in section.evaluations)
+    waits = all(runs and runs[0].response for runs in sides)
     rows: list[Row] = []
-    for label, runs in zip(comparison.labels, section.evaluations, strict=True):
+    for label, runs in zip(comparison.labels, sides, strict=True):
         for x in chosen:
             found = (runs[0].response if waits else runs[0].frequency)[x]
             if drawable(found):
@@ -153,7 +154,7 @@ def frequencies(comparison: Comparison, section: Section) -> Spec | None:
 def over_threads(comparison: Comparison) -> Spec | None:
     """Rates over the number of threads at the largest scale that all have (the paper, figure 33).
 
-    A line is a run with several numbers of threads, or runs that differ in that number only.
+    A line is a run with several numbers of threads, or runs that differ in that number only; each stage has its own.
     """
     if any(one.queries for side in comparison.sides for one in side.evaluations):
         return None  # Streams, each with queries of its own, and no clients that share them.
@@ -194,6 +195,7 @@ def over_threads(comparison: Comparison) -> Spec | None:
 
 def _by_threads(comparison: Comparison) -> dict[str, dict[int, Mapping[int, Span]]]:
     """Label of a line to threads to scale to median, lowest and highest rate."""
+    stages = {one.stage for section in comparison.sections for side in section.evaluations for one in side}
     curves: dict[str, dict[int, Mapping[int, Span]]] = {}
     others = [name for name in comparison.differences if name != "spec.threads"]
     named: dict[tuple[str, ...], str] = {}
@@ -204,7 +206,8 @@ def _by_threads(comparison: Comparison) -> dict[str, dict[int, Mapping[int, Span
             for one in section.evaluations[number][:1]:
                 rates_of = {x: _cycles(one, section, x) for x in section.compared[number].medians}
                 spans = {x: (section.compared[number].medians[x], *_ends([r])) for x, r in rates_of.items()}
-                curves.setdefault(line, {})[one.threads] = spans
+                name = f"{line}, {one.stage}" if len(stages) > 1 else line
+                curves.setdefault(name, {})[one.threads] = spans
     return curves
 
 
@@ -216,7 +219,7 @@ def _cycles(one: Evaluation, section: Section, scale: int) -> Sequence[float]:
         return [end if 0 < end < math.inf else found.rate for end in (found.low, found.high)] if found else ()
     if section.measure != "tps":
         return one.nopm[scale].by_cycle if scale in one.nopm else ()
-    rates_tps: Sequence[float] = one.cycle_rates.get(scale, np.empty(0)).tolist()
+    rates_tps: Sequence[float] = one.own.cycle_rates.get(scale, np.empty(0)).tolist()
     return rates_tps
 
 
@@ -232,7 +235,7 @@ def _within(factor: Interval) -> Span:
 
 
 def _dsi(runs: Sequence[Evaluation]) -> str:
-    found = [one.index.dsi.value for one in runs if one.index.dsi is not None]
+    found = [dsi.value for one in runs if (dsi := one.own.index.dsi) is not None]
     return f"{sum(found) / len(found):.2f}" if found else ""
 
 

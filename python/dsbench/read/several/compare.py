@@ -62,7 +62,8 @@ class Section:
     measure: str
     """What the rates count: ``tps``, or the headline where all sides have it."""
     evaluations: tuple[tuple[Evaluation, ...], ...]
-    """Of each side those runs that have cycles there."""
+    """Of each side those runs that have cycles there, with all their clients. Rates, times and failures that are
+    compared are those of the measured ones, ``own``."""
     compared: tuple[Compared, ...]
     bases: tuple[int, ...]
     """Of each side the number of the one that it is divided by."""
@@ -99,7 +100,7 @@ class Section:
         """Of runs that were repeated with the interval out of their spread, of a single one out of its cycles."""
         runs = self.evaluations[side]
         if len(runs) == 1:
-            return runs[0].index.dsi
+            return runs[0].own.index.dsi
         return dsi_of_runs([_sound(one, counted=False) for one in runs])
 
     def dsi_parts(self, side: int) -> dict[int, float]:
@@ -115,10 +116,11 @@ class Section:
     def time_ms(self, side: int, scale: int, quantile: float) -> float:
         """Quantile of the times, in the median over the runs of ``side``; nan where there is none. 1 is the longest of
         all, those in flight included."""
+        every = [one.own for one in self.evaluations[side]]
         if quantile == 1:
-            longest = [longest_ns(one, scale) for one in self.evaluations[side]]
+            longest = [longest_ns(one, scale) for one in every]
             return _median([one / 1e6 for one in longest if one is not None])
-        curves = (one.response.get(scale) or one.frequency.get(scale) for one in self.evaluations[side])
+        curves = (one.response.get(scale) or one.frequency.get(scale) for one in every)
         return _median([curve.quantiles_ns[quantile] / 1e6 for curve in curves if curve is not None])
 
     def time_interval(self, side: int, scale: int, quantile: float) -> Interval:
@@ -143,12 +145,12 @@ class Section:
 
     def _curve(self, side: int, scale: int) -> Frequency | None:
         """The times of a side of one run."""
-        runs = self.evaluations[side]
+        runs = [one.own for one in self.evaluations[side]]
         return (runs[0].response.get(scale) or runs[0].frequency.get(scale)) if len(runs) == 1 else None
 
     def failed_share(self, side: int, scale: int) -> float:
         """Failed attempts of all, in the median over the runs of ``side``; nan without attempts."""
-        found = (one.success_share.get(scale) for one in self.evaluations[side])
+        found = (one.own.success_share.get(scale) for one in self.evaluations[side])
         return _median([1 - share for share in found if share is not None])
 
 
@@ -370,9 +372,10 @@ def _known(one: Evaluation) -> Known:
 
 
 def _sound(one: Evaluation, *, counted: bool) -> Run:
-    """Rates of the cycles by scale, of the headline where it is ``counted``, without scales whose check failed."""
+    """Rates of the cycles by scale, of the headline where it is ``counted``, without scales whose check failed. In
+    stages they are those of the measured clients, as in the table of the stages."""
     found: dict[int, Floats] = {}
-    for scale, rates in one.cycle_rates.items():
+    for scale, rates in one.own.cycle_rates.items():
         if scale not in one.void_scales:
             found[scale] = np.array(one.nopm[scale].by_cycle) if counted else rates
     return found

@@ -13,7 +13,7 @@ import pyarrow as pa
 from dsbench.archive import Asked
 from dsbench.read.blocks import Block, Column, Listed, Sentence, Table
 from dsbench.read.format import NONE, format_number
-from dsbench.read.groups import placement_of
+from dsbench.read.groups import placement_of, whole
 from dsbench.read.measured import Measured
 from dsbench.read.naming import index_scales
 from dsbench.read.series import each_series, label_series
@@ -281,6 +281,8 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     else:
         for heading, part in each_series(evaluation):
             yield from tell_scales(part, heading)
+    if evaluation.rows.run.spec.existing:
+        yield from _tell_left(evaluation.rows.whole.tables["cycles"])
     if any(part.definitions for _, part in each_series(evaluation)):
         yield Sentence(DEFINITIONS, "note")
     if not evaluation.staged and any(part.index.dsi for part in evaluation.by_threads.values()):
@@ -290,6 +292,15 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         yield Listed(peak_lines(evaluation))
     else:
         yield Listed([*describe_indexes(evaluation), *peak_lines(evaluation)])
+
+
+def _tell_left(cycles: pa.Table) -> Iterator[Block]:
+    """What the tables of somebody else hold of the run, where that is more than its rates count."""
+    names = ("committed", "early_commits", "late_commits")
+    counted, early, late = (int(whole(cycles, name).sum()) for name in names)
+    if early or late:
+        ran = f"{counted + early + late:,} transactions of the cycles are in the tables, {counted:,} of them count"
+        yield Sentence(f"{ran}: {early:,} ran in ramp-ups, {late:,} ended after the time of their cycle.", "note")
 
 
 def _together(heads: Sequence[Column], told: Sequence[tuple[Sequence[str], Sequence[Block]]]) -> Iterator[Block]:
