@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dsbench.archive import ArchiveError
 from dsbench.spec import SpecError
-from dsbench.spec.trust import refuse
+from dsbench.spec.trust import refuse, risks
 from dsbench.study import StudySpec, is_study, load
 
 
@@ -32,7 +32,7 @@ def beside(archives: Path) -> Path:
 def refuse_commands(spec: StudySpec, folder: Path, *, trust: bool = False) -> None:
     """``SpecError`` for a study that begins commands: it may come from a stranger, as may the one in its ``folder``.
 
-    ``Untrusted`` for what else would be executed and was not confirmed by ``trust``.
+    ``Untrusted`` for what else it asks for beside tuning, and was not confirmed by ``trust``.
     """
     if spec.nodes:
         remedy = "leave nodes out, or use dsbench study run"
@@ -40,7 +40,7 @@ def refuse_commands(spec: StudySpec, folder: Path, *, trust: bool = False) -> No
     if not trust:
         stored = load(folder).factors if is_study(folder) else ()
         values = [spec.model_dump(mode="json"), *(factor.model_dump(mode="json") for factor in stored)]
-        refuse(values, "the study", "settings")
+        refuse(risks(values), "the study", "settings")
 
 
 def folder(archives: Path, name: str) -> Path:
