@@ -214,7 +214,7 @@ def test_a_workload_file_takes_in_what_lies_below_it(shop: Path, tmp_path: Path)
         assert "SELECT name FROM customer" in merged({"workload": str(path)}).spec.workload_settings["file"]
     (tmp_path / "look.sql").unlink()
     (tmp_path / "look.sql").symlink_to("look.sql")
-    with pytest.raises(SpecError, match="look.sql: "):
+    with pytest.raises(SpecError, match=r"look\.sql: "):
         merged({"workload": str(shop)})
 
 
