@@ -16,6 +16,7 @@ from dsbench.measure.journal import RunError
 from dsbench.measure.nodes.remote import Joining
 from dsbench.measure.run import Outcome, execute
 from dsbench.measure.run import resume as go_on
+from dsbench.redaction import HIDDEN
 from dsbench.spec import OPTIONS, RunSpec, SpecError, Target, merged, refuse_unused
 from dsbench.spec.trust import refuse, risks
 
@@ -122,7 +123,8 @@ def going_on(
         again = None
         if target is not None:
             asked = Archive.open(path).spec
-            again = Target(**{**asked.target.model_dump(), "url": target})
+            kept = {name: value for name, value in asked.target.settings.items() if HIDDEN not in value}
+            again = Target(**{**asked.target.model_dump(), "settings": kept, "url": target})
             refuse_unused(again, asked.workload)
         return _finished(go_on(path, again, _Writing(observer), joining, stop))
 

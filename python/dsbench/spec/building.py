@@ -13,7 +13,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from dsbench import workloads
-from dsbench.redaction import redact
+from dsbench.redaction import HIDDEN, redact
 from dsbench.spec.files import SCRIPTS, examples, with_scripts
 from dsbench.spec.legs import Leg, legs
 from dsbench.spec.options import OPTIONS
@@ -78,6 +78,9 @@ def merged(
     wanted["target"] = _target(wanted.get("target", {}), target, settings or {})
     glimpse = not wanted.get("profile") and any(name not in wanted for name in PROFILES["quick"])
     spec = build(wanted, profile="quick" if glimpse else None)
+    if lost := [name for name, value in spec.target.settings.items() if HIDDEN in value]:
+        problem = f"{lost[0]} had a password, and an archive keeps none"
+        raise SpecError("--set", problem, f"give it again: --set {lost[0]}=VALUE")
     if not trust:  # What no run can have was refused before, by its name.
         refuse(risks(_left(filed, values, target)), str(config), "--config")
     said |= {"target"} if settings else set()
