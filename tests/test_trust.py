@@ -302,6 +302,21 @@ def test_the_browser_asks_again_before_it_goes_on_with_a_study(tmp_path: Path, m
     studies.refuse_commands(spec, tmp_path, trust=True)
 
 
+def test_a_study_on_the_command_line_is_trusted_first(called: Program, tmp_path: Path) -> None:
+    file, dry = tmp_path / "theirs.toml", ("--dry-run", "--out", str(tmp_path / "s"))
+    file.write_text(STUDY.format("", '"target.settings.init_file"', '["x", "y"]').replace("mock:", "private:mysql"))
+    for words in ((), ("--set", "run.cycles=2")):
+        done = called("study", "run", str(file), *words, *dry)
+        assert (done.returncode, "init_file = 'x': files" in done.stderr, "--trust" in done.stderr) == (2, True, True), done.stderr
+    file.write_text(STUDY.format("", '"threads"', "[1, 2]"))
+    assert called("study", "run", str(file), *dry).returncode == 0
+    said = called("study", "run", str(file), "--set", f"run.target=sqlite:///{tmp_path}/x.db", *dry)
+    assert said.returncode == 0, said.stderr
+    file.write_text(STUDY.format("", '"threads"', "[1, 2]").replace("mock:", f"sqlite:///{tmp_path}/x.db"))
+    assert called("study", "run", str(file), *dry).returncode == 2
+    assert called("study", "run", str(file), "--trust", *dry).returncode == 0
+
+
 def test_levels_that_only_the_stored_study_has_are_seen_too(tmp_path: Path) -> None:
     spec = study.of_text(STUDY.format("", '"threads"', "[1, 2]").encode(), "test")
     made, _ = study.begin(spec, tmp_path)

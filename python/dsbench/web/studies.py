@@ -6,8 +6,8 @@ from pathlib import Path
 
 from dsbench.archive import ArchiveError
 from dsbench.spec import SpecError
-from dsbench.spec.trust import refuse, risks
-from dsbench.study import StudySpec, is_study, load
+from dsbench.spec.trust import refuse
+from dsbench.study import StudySpec, is_study, risks_of
 
 
 def folders(archives: Path) -> dict[str, Path]:
@@ -38,9 +38,7 @@ def refuse_commands(spec: StudySpec, folder: Path, *, trust: bool = False) -> No
         remedy = "leave nodes out, or use dsbench study run"
         raise SpecError("nodes", "a browser begins no commands for other machines", remedy)
     if not trust:
-        stored = load(folder).factors if is_study(folder) else ()
-        values = [spec.model_dump(mode="json"), *(factor.model_dump(mode="json") for factor in stored)]
-        refuse(risks(values), "the study", "settings")
+        refuse(risks_of(spec, folder), "the study", "settings")
 
 
 def folder(archives: Path, name: str) -> Path:
