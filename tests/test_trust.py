@@ -21,7 +21,7 @@ from dsbench.servers import sqlite
 from dsbench.servers.firebird import instance as firebird
 from dsbench.servers.mysql import instance as mysql
 from dsbench.spec import OPTIONS, RunSpec, SpecError, examples, merged
-from dsbench.spec.trust import PLAIN, Untrusted, risks
+from dsbench.spec.trust import Untrusted, risks
 from dsbench.spec.tuning import TUNING, tunes
 from dsbench.web import form, studies
 from fixtures.archives import STORED, run_json
@@ -152,8 +152,13 @@ def test_no_setting_that_tunes_one_product_is_forged_of_another() -> None:
 def test_tuning_is_what_servers_and_options_know() -> None:
     assert set(TUNING["sqlite"]) == set(sqlite.SETTINGS)
     assert set(firebird.OF_THE_DATABASE) - {"wire_crypt"} <= TUNING["firebird"]
-    special = {"target", "workload", "workload_settings", "storage", "client", "load", "checked", "power", "nodes"}
-    assert set(OPTIONS) - PLAIN == special
+
+
+@pytest.mark.parametrize("name", sorted(OPTIONS))
+def test_an_option_that_takes_any_text_is_asked_for_unless_it_is_for_people(name: str) -> None:
+    plain = {"limits", "profile", "label", "objective", "price", "probes", "storage"}  # Of a storage only parts are more.
+    takes_text = OPTIONS[name].kind in ("string", "object") and not OPTIONS[name].choices
+    assert bool(risks({name: "/x $(y)"})) is (name == "nodes" or (takes_text and name not in plain))
 
 
 @pytest.mark.parametrize("url", PLAIN_URLS)

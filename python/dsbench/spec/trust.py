@@ -14,20 +14,18 @@ from dsbench import workloads
 from dsbench.redaction import HIDDEN, redact, redact_words
 from dsbench.spec.clients import NAMES as CLIENTS
 from dsbench.spec.files import SCRIPTS, examples, said
+from dsbench.spec.options import OPTIONS
 from dsbench.spec.storage import NAMES as OF_STORAGE
 from dsbench.spec.storage import values_of
 from dsbench.spec.target import parameters_in, setting_text
 from dsbench.spec.tuning import TUNING, normal, tunes
 from dsbench.spec.words import SpecError
 
-_PLAIN: Final = """
-limits profile label scales cycles precision precision_of most_cycles shortest refine grow duration threads
-several_threads peak carriers placement connections lease isolation call population retry max_tries exit_on_abort
-prepare reconnect rate objective graduated arrival pace terminals ramp_up find_ramp_up trace per_statement levels
-probes samples perf seed keep reuse existing price history host
-"""
-PLAIN: Final = frozenset(_PLAIN.split())
-"""Options of a run, and paths of a study, that hold numbers, words of a list, or text for people."""
+_PLAIN: Final = frozenset(
+    ["limits", "profile", "label", "objective", "price", "probes", "several_threads", "history", "host"]
+)
+"""Options of a run, and paths of a study, with words that are checked elsewhere, or with text for people. Those with
+numbers, switches and words of a list need not be named."""
 _OF_STORAGE: Final = frozenset(OF_STORAGE) - {"device", "mount", "mkfs"}
 _TEXT: Final = re.compile(r"[\w\s=:;,.%+-]*")
 """Of a setting of a workload: no path can be in it."""
@@ -157,8 +155,13 @@ def _of(asked: _Asked, products: list[str]) -> Iterator[str]:
         tunes_only, words = _WORDS[first]
         if text and not tunes_only(text):
             yield f"{_shown(first, text)}: {words}"
-    elif first not in PLAIN:
+    elif not _is_plain(first):
         yield f"{_shown(asked.path, text)}: {_about(first, text)}"
+
+
+def _is_plain(name: str) -> bool:
+    option = OPTIONS.get(name)
+    return name in _PLAIN or (option is not None and (option.kind not in ("string", "object") or option.choices != ()))
 
 
 def _of_target(name: str, text: str, products: list[str]) -> Iterator[str]:
