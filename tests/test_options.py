@@ -74,7 +74,7 @@ def words_of(line: str) -> list[str]:
 def parsed(words: list[str], config: Path | None) -> RunSpec:
     """What the command line makes of ``words``."""
     run = typer.main.get_command(app).commands["run"]  # type: ignore[attr-defined]
-    return specification(run.make_context("run", words).params, config).spec
+    return specification(run.make_context("run", [*words, "--trust"]).params, config).spec
 
 
 def every(**more: Any) -> Any:

@@ -7,39 +7,52 @@ too much is hidden rather than a part of it shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import unquote, unquote_plus
 
 HIDDEN: Final = "***"
-_NAMED: Final = re.compile(r"(^|[^a-z])(pass|psw)\d*$|(passw(or)?d|passphrase|pwd|pswd|secret)\d*$", re.IGNORECASE)
+_NAMED: Final = re.compile(
+    r"(^|[^a-z])(pass|psw|token)\d*$|(passw(or)?d|passphrase|pwd|pswd|secret|api[._-]?key|sst[._-]auth)\d*$",
+    re.IGNORECASE,
+)
 """``password``, ``sslpassword``, ``PGPASSWORD``, ``bind_root_pwd``; no ``password_encryption`` and no ``passfile``."""
+_KEY: Final = re.compile(r"(hex|text)?key", re.IGNORECASE)
+"""Of a parameter or a setting; a text has it for columns as well."""
 _PAIR: Final = re.compile(
     r"""(?P<name>[\w.%+-]+)(?P<equals>\s*=\s*|["']\s*[:=]\s*)(?P<value>'(?:[^'\\]|\\.|'')*'?|"(?:[^"\\]|\\.)*"?|[^\s&;,'"]*)"""
 )
 """``name=value``, also as in a connection string (``password = 'a b'``) and in JSON (``"password": "a b"``)."""
-_URL: Final = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>`]+")
+_URL: Final = re.compile(r"(?<![A-Za-z0-9+.-])(?:[A-Za-z][A-Za-z0-9+.-]*://|private:)[^\s\"'<>`]+")
 _AFTER: Final = ".,:;)]}"
 """What ends a sentence and no URL."""
+_LAYERS: Final = 3
+"""Of percent-encoding: %2570 is %70 once decoded, and p twice."""
 
 
 def is_secret(name: str) -> bool:
     """Whether what is called so is a password."""
-    for _ in range(3):  # %2570 is %70 once decoded, and p twice.
+    for _ in range(_LAYERS):
         if _NAMED.search(name.strip()):
             return True
         name = unquote_plus(name)
     return False
 
 
+def _is_secret_setting(name: str) -> bool:
+    return is_secret(name) or _KEY.fullmatch(unquote(name).strip()) is not None
+
+
 def redact(url: str) -> str:
     """A target, URL or connection string, with every password replaced; the rest comes back letter by letter."""
     scheme, _, rest = url.partition("://")
     if not re.match("[A-Za-z0-9]+://", url):
-        shown = url if url.startswith(("private:", "sqlite:")) else _without_login(url)
-        return _hide_pairs(shown)
+        head, mark, query = _hide_pairs(url).partition("?")
+        if url.startswith(("private:", "sqlite:")):
+            return head + mark + _hide_values(query)
+        return _hide_pairs(_without_login(url))
     address, mark, query = rest.partition("?")
-    rest = address + mark + "&".join(_hide_value(pair) for pair in query.split("&"))
+    rest = address + mark + _hide_values(query)
     authority = re.split("[/?]", rest, maxsplit=1)[0]
     after = rest[len(authority) :]
     if scheme != "sqlite" and "@" in after and (authority or ":" in after.rpartition("@")[0]):
@@ -51,7 +64,10 @@ def redact(url: str) -> str:
     elif not at and re.search(r":(?!\d*$)[^]]*$", host):
         # No port: a password whose host was forgotten.
         host = host.partition(":")[0] + f":{HIDDEN}"
-    return f"{scheme}://{user}{at}{host}{after}"
+    # A parameter may stand behind a & where there should be a question mark.
+    path, mark, query = f"{host}{after}".partition("?")
+    path, also, others = path.partition("&")
+    return f"{scheme}://{user}{at}{path}{also}{_hide_pairs(others)}{mark}{query}"
 
 
 def _without_login(text: str) -> str:
@@ -60,22 +76,47 @@ def _without_login(text: str) -> str:
     return f"{login.partition(':')[0]}:{HIDDEN}@{rest}" if ":" in login else text
 
 
+def _decoded(text: str) -> list[str]:
+    """``text`` as it is after one decoding and more."""
+    found = [unquote(text)]
+    while len(found) < _LAYERS:
+        found.append(unquote(found[-1]))
+    return found
+
+
+def _hide_values(query: str) -> str:
+    return "&".join(_hide_value(pair) for pair in query.split("&"))
+
+
 def _hide_value(pair: str) -> str:
-    name, equals, value = pair.partition("=")
-    if not is_secret(name):
-        return name + equals + _hide_pairs(value)
-    return f"{name}={HIDDEN}"
+    name, equals, _value = pair.partition("=")
+    return f"{name}={HIDDEN}" if equals and _is_secret_setting(name) else _hide_pairs(pair)
 
 
-def _hide_pairs(text: str) -> str:
-    def hidden(found: re.Match[str]) -> str:
-        name, equals, value = found.group("name", "equals", "value")
-        if not is_secret(name) or value.rstrip(_AFTER) in ("", HIDDEN):
-            return found.group()
-        around = value[0] if value[0] in "'\"" else ""
-        return f"{name}{equals}{around}{HIDDEN}{around}"
+def _hide_pairs(text: str, *, decoded: bool = False) -> str:
+    """``text`` without the values of names that are passwords, be they within the value of another one, or encoded."""
+    shown, at = [], 0
+    for begin, end in _secret_values(text, decoded=decoded):
+        around = text[begin] if text[begin] in "'\"" else ""
+        shown += [text[at:begin], around, HIDDEN, around]
+        at = end
+    return "".join([*shown, text[at:]]) if shown else text
 
-    return _PAIR.sub(hidden, text) if "=" in text or '":' in text or "':" in text else text
+
+def _secret_values(text: str, *, decoded: bool = False) -> Iterator[tuple[int, int]]:
+    """Where in ``text`` values stand that are hidden: of passwords, and, where it is not ``decoded``, what holds such a
+    pair once it is."""
+    found = _PAIR.search(text) if "=" in text or '":' in text or "':" in text else None
+    while found is not None:
+        begin, end = found.span("value")
+        value = found["value"]
+        secret = is_secret(found["name"])
+        if "%" in value and not decoded and not secret:
+            secret = any(_hide_pairs(plain, decoded=True) != plain for plain in _decoded(value))
+        if secret and value.strip("'\"").rstrip(_AFTER) not in ("", HIDDEN):
+            yield begin, end
+        # What is in the value of another name is looked at as well.
+        found = _PAIR.search(text, end if secret else max(begin, found.start() + 1))
 
 
 def redact_words(text: str, secrets: Iterable[str] = ()) -> str:
@@ -87,24 +128,36 @@ def redact_words(text: str, secrets: Iterable[str] = ()) -> str:
         url = found.group().rstrip(_AFTER)
         return redact(url) + found.group()[len(url) :]
 
-    return _hide_pairs(_URL.sub(hidden, text) if "://" in text else text)
+    return _hide_pairs(_URL.sub(hidden, text) if "://" in text or "private:" in text else text)
 
 
-def redact_values(value: Any) -> Any:
-    """JSON values without the passwords that they hold by their names, and in URLs."""
+def redact_values(value: Any, *, settings: bool = False) -> Any:
+    """JSON values without the passwords that they hold by their names, and in URLs; within ``settings`` of a server
+    also without those in the words of a value. Texts of scripts stay as they are."""
     if isinstance(value, str):
-        return redact(value) if re.match("[A-Za-z0-9]+://|private:", value) else value
+        if re.match("[A-Za-z0-9]+://|private:", value):
+            return redact(value)
+        return _hide_pairs(value) if settings else value
     if isinstance(value, Mapping):
-        return {str(name): _redacted(str(name), part) for name, part in value.items()}
-    return [redact_values(part) for part in value] if isinstance(value, list | tuple) else value
+        of_server = settings or str(value.get("path", "")).startswith(_SETTINGS)
+        return {str(name): _redacted(str(name), part, settings=of_server) for name, part in value.items()}
+    return [redact_values(part, settings=settings) for part in value] if isinstance(value, list | tuple) else value
 
 
-def _redacted(name: str, value: Any) -> Any:
+_SETTINGS: Final = "target.settings"
+"""The path of a server's settings in a study."""
+
+
+def _redacted(name: str, value: Any, *, settings: bool) -> Any:
+    settings = settings or name == "settings" or name.startswith(_SETTINGS)
     if isinstance(value, Mapping | list | tuple) or value is None or value == "":
-        return redact_values(value)
-    if is_secret(name):
+        return redact_values(value, settings=settings)
+    plain = name.removeprefix(f"{_SETTINGS}.")
+    if _is_secret_setting(plain) if settings else is_secret(plain):
         return HIDDEN
-    return redact(value) if name in ("url", "target") and isinstance(value, str) else redact_values(value)
+    if name in ("url", "target") and isinstance(value, str):
+        return redact(value)
+    return redact_values(value, settings=settings)
 
 
 def without_hidden(value: Any) -> Any:
@@ -122,9 +175,12 @@ def secrets_of(url: str, settings: Mapping[str, str] | None = None) -> list[str]
     _scheme, _separator, rest = url.partition("://")
     address, _mark, query = (rest or url).partition("?")
     written = [address.rpartition("@")[0].partition(":")[2]]
-    written += [value for name, _, value in (pair.partition("=") for pair in query.split("&")) if is_secret(name)]
-    if not rest:
-        written = [found["value"].strip("'\"") for found in _PAIR.finditer(url) if is_secret(found["name"])]
-    written += [value for name, value in (settings or {}).items() if is_secret(name)]
+    named = [*((name, value) for name, _, value in (pair.partition("=") for pair in query.split("&"))),
+             *(settings or {}).items()]  # fmt: skip
+    written += [value for name, value in named if _is_secret_setting(name)]
+    written += [value.partition(":")[2] for name, value in named if name.endswith("_auth")]
+    for text in (address.partition("&")[2] if rest else url, *(value for _, value in named)):
+        for plain in (text, *_decoded(text)):
+            written += [plain[begin:end].strip("'\"") for begin, end in _secret_values(plain)]
     spelled = {text for value in written for text in (value, unquote(value), unquote_plus(value))}
     return sorted(spelled - {"", HIDDEN}, key=lambda text: (-len(text), text))

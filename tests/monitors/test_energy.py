@@ -201,7 +201,7 @@ def test_a_meter_that_is_not_here_is_refused(called: Program, tmp_path: Path) ->
 
 def test_the_command_of_a_stranger_is_not_run(tmp_path: Path) -> None:
     spec = RunSpec(power="touch evil").described()
-    assert risks(spec) == ("the command 'touch evil'",)
+    assert risks(spec) == ("power = 'touch evil': a command",)
     assert risks({"run": {"power": "touch evil"}})
     assert risks({"factor": [{"name": "x", "path": "power", "levels": ["touch evil"]}]})
     assert risks(RunSpec().described()) == ()

@@ -186,7 +186,7 @@ def _study(url: str, options: dict[str, Any], folder: Path) -> list[Path]:
     lines = ['name = "honest"', "[run]", *(f"{key} = {_toml(value)}" for key, value in run.items())]
     lines += ["[[factor]]", *(f"{key} = {_toml(value)}" for key, value in factor.items())]
     (folder / "study.toml").write_text("\n".join([*lines, "[trials]", "repeat = 2", ""]))
-    _called("study", "run", "study.toml", "--quiet", "--out", "study", within=folder)
+    _called("study", "run", "study.toml", "--quiet", "--out", "study", "--trust", within=folder)
     return sorted((folder / "study").rglob("*.zip"))
 
 

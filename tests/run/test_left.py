@@ -54,7 +54,7 @@ def test_a_run_killed_before_its_check_makes_it_on_the_database_that_is_there(tm
         with sqlite3.connect(database) as session:
             session.execute("DELETE FROM history WHERE rowid IN (SELECT max(rowid) FROM history)")
         session.close()
-    again = dsbench.resume(archive)
+    again = dsbench.resume(archive, trust=True)
     (checked,) = again.run.checks.values()
     assert all(condition.holds for condition in checked) is not damaged
     assert (again.run.status, rows(archive), again.sealed) == ("complete", before, True)
@@ -80,12 +80,12 @@ def test_what_a_load_that_is_not_counted_left_is_no_database_to_check(tmp_path: 
     database.unlink()
     for beside in tmp_path.glob("run.db-*"):
         beside.unlink()
-    script = DIES.replace('dsbench.run(sys.argv[1], observer=Dies(), out="out"', "dsbench.resume(sys.argv[1], observer=Dies()")
+    script = DIES.replace('dsbench.run(sys.argv[1], observer=Dies(), out="out"', "dsbench.resume(sys.argv[1], trust=True, observer=Dies()")
     script = script.split(", scales=")[0] + ")"
     command = [sys.executable, "-c", script, str(archive), "cycle", "2"]
     assert subprocess.run(command, capture_output=True, timeout=60, check=False).returncode == -signal.SIGKILL
     assert database.exists()
-    again = dsbench.resume(archive)
+    again = dsbench.resume(archive, trust=True)
     assert (again.run.status, again.run.broken, finished(archive)) == ("complete", {}, [1, 2])
 
 

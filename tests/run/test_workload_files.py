@@ -192,6 +192,32 @@ def test_what_is_wrong_is_told_with_its_place(shop: Path, was: str, written: str
     assert not re.search(r"[\"']\)|\\\\", str(caught.value)), "no Python in it"
 
 
+@pytest.mark.parametrize("named", ["../secret.sql", "{}/secret.sql", "link.sql", "inner/secret.sql", "inner/../../secret.sql"])
+def test_a_workload_file_takes_nothing_in_from_outside_of_its_folder(shop: Path, tmp_path: Path, named: str) -> None:
+    (tmp_path / "secret.sql").write_text("SELECT 1;\n")
+    (own := tmp_path / "own").mkdir()
+    (own / "link.sql").symlink_to("../secret.sql")
+    (own / "inner").symlink_to(tmp_path)
+    shop.rename(own / "shop.toml")
+    (tmp_path / "city.csv").rename(own / "city.csv")
+    (own / "shop.toml").write_text(SHOP.replace("look.sql", named.replace("{}", str(tmp_path))))
+    with pytest.raises(SpecError, match=r"shop\.toml:42:16: \S*\.sql lies outside of the folder of"):
+        merged({"workload": str(own / "shop.toml")})
+
+
+def test_a_workload_file_takes_in_what_lies_below_it(shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "sql").mkdir()
+    (tmp_path / "look.sql").rename(tmp_path / "sql/real.sql")
+    (tmp_path / "look.sql").symlink_to("sql/real.sql")
+    (beside := tmp_path / "beside").symlink_to(tmp_path)
+    for path in (shop, beside / "shop.toml"):
+        assert "SELECT name FROM customer" in merged({"workload": str(path)}).spec.workload_settings["file"]
+    (tmp_path / "look.sql").unlink()
+    (tmp_path / "look.sql").symlink_to("look.sql")
+    with pytest.raises(SpecError, match=r"look\.sql: "):
+        merged({"workload": str(shop)})
+
+
 def test_what_would_take_all_memory_is_refused_at_once(shop: Path) -> None:
     words = ['w0 = "ha"', *(f'w{n} = "{{w{n - 1}}} {{w{n - 1}}}"' for n in range(1, 40))]
     laughs = "\n".join(words)

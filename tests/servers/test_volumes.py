@@ -145,7 +145,7 @@ def test_a_study_that_was_killed_leaves_nothing_with_the_next_start_and_goes_on(
         '[[factor]]\nname = "threads"\npath = "threads"\nlevels = [1, 2]\n[trials]\nrepeat = 1\n'
     )
     (tmp_path / "x.toml").write_text(values)
-    command = [sys.executable, "-m", "dsbench", "study", "run", "-q", "x.toml", "--out", "s"]
+    command = [sys.executable, "-m", "dsbench", "study", "run", "-q", "x.toml", "--out", "s", "--trust"]
     first = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
 
     def stands_with_a_file_system() -> bool:

@@ -87,10 +87,9 @@ def _of_a_stranger(source: Path, target: Path) -> None:
                 values["host"] = values["server_version"] = values["spec"]["label"] = BAD
                 data = json.dumps(values).encode()
             new.writestr(name, data)
-        inside = "try { parent.hacked = 1 } catch (error) {} document.title = 'cookie ' + (() => { try { return " \
-            "document.cookie } catch (error) { return 'none' } })()"  # fmt: skip
+        calls = "new RTCPeerConnection({iceServers: [{urls: 'stun:127.0.0.1:9'}]}); location.href = 'http://127.0.0.1:9/'"
         head = old.namelist()[0].partition("/")[0]
-        new.writestr(f"{head}/report.html", f"<!doctype html><title>x</title><h1>theirs</h1><script>{inside}</script>")
+        new.writestr(f"{head}/report.html", f"<!doctype html><title>x</title><h1>theirs</h1><script>{calls}</script>")
 
 
 @pytest.fixture(scope="module")
@@ -570,9 +569,9 @@ def test_texts_of_others_are_no_scripts(page: Any, base: str, archives: Path) ->
     assert BAD in page.get_by_role("log").text_content()
     page.goto(f"{base}/archive?name={NAMED}")
     theirs = page.frame_locator("iframe.report")
-    theirs.get_by_role("heading", name="theirs").wait_for()
+    theirs.get_by_text(BAD).first.wait_for(state="attached")
     frame = next(one for one in page.frames if "/report" in one.url)
-    assert frame.title() in ("cookie none", "cookie ")
+    assert "theirs" not in frame.locator("h1").all_text_contents()
     assert seen.well()
 
 

@@ -8,8 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import urlopen
+from urllib.request import HTTPCookieProcessor, build_opener, urlopen
+from zipfile import ZipFile
 
+from fixtures.archives import copy_stored
 from fixtures.web import served
 
 
@@ -34,6 +36,22 @@ def test_who_connects_and_says_nothing_shuts_nobody_out(tmp_path: Path) -> None:
         assert all(_ended(one) for one in crowd)
         for one in crowd:
             one.close()
+
+
+def test_the_page_that_an_archive_holds_is_never_served(tmp_path: Path) -> None:
+    copy_stored("pg", tmp_path)
+    with ZipFile(tmp_path / "pg.zip") as old, ZipFile(tmp_path / "theirs.zip", "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+        new.writestr(old.namelist()[0].partition("/")[0] + "/report.html", "<h1>theirs</h1>")
+    with served(tmp_path) as address:
+        browser = build_opener(HTTPCookieProcessor())
+        browser.open(address, timeout=60).close()
+        where = address.partition("?")[0]
+        pages = [browser.open(f"{where}report?name={name}", timeout=60).read().decode() for name in ("pg", "theirs", "theirs")]
+    assert "<h1>theirs</h1>" not in pages[1]
+    assert "<header>" in pages[1]
+    assert [page.replace("theirs", "pg") for page in pages] == [pages[0]] * 3
 
 
 BUSY = """

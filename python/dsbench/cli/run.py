@@ -88,8 +88,8 @@ def command(
         bool,
         Option(
             "--trust",
-            help="Take over from an archive, by --config or --resume, what a server or this machine would execute, "
-            "load or write, too: docs/security.md.",
+            help="Take over from the file of --config, or from the archive of --resume, what does more than tune, too: "
+            "docs/security.md.",
             rich_help_panel=words.WORK,
         ),
     ] = False,

@@ -20,7 +20,8 @@ from dsbench.cli.progress import Progress
 from dsbench.cli.usage import Grouped
 from dsbench.measure.events import Moment, Observer, format_time
 from dsbench.measure.interrupts import Stop
-from dsbench.spec import RunSpec, SpecError
+from dsbench.spec import RunSpec, SpecError, parsed_toml
+from dsbench.spec.trust import refuse, risks
 
 if TYPE_CHECKING:
     from dsbench.study import Estimate, Study, Trial
@@ -57,6 +58,9 @@ def run(
     erase: Annotated[
         str, typer.Option(metavar="DEVICE", help="The device of its storage once more: all that it holds may be lost.")
     ] = "",
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Take over from the file what does more than tune, too: docs/security.md.")
+    ] = False,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -65,7 +69,7 @@ def run(
     from dsbench.library.studies import conduct, tried
     from dsbench.study.estimate import ahead_of
 
-    study, ahead = _begun(file, out, changes or [], again)
+    study, ahead = _begun(file, out, changes or [], again, trust)
     study = tried(study, (lambda _words: None) if quiet else _say, again=again)
     expected = room.estimate(study, ahead, again=again)
     if dry_run:
@@ -78,7 +82,8 @@ def run(
     study = conduct(study, _Watch(expected, quiet=quiet), stop, again=again, erase=erase)
     if stop.signal is not None:
         left = len(study.counted("planned"))
-        errors.tell(f"stopped, {left} trials are left", f"go on with: dsbench study run {study.folder}")
+        trusted = " --trust" if trust else ""
+        errors.tell(f"stopped, {left} trials are left", f"go on with: dsbench study run {study.folder}{trusted}")
         sys.exit(128 + stop.signal)
     _shown(study, study.folder, as_json)
     if not study.counted("done"):
@@ -89,16 +94,25 @@ def _say(words: str) -> None:
     print(words, file=sys.stderr, flush=True)
 
 
-def _begun(file: Path, out: Path | None, changes: list[str], again: bool) -> tuple[Study, dict[Any, Any]]:
+def _begun(
+    file: Path, out: Path | None, changes: list[str], again: bool, trust: bool
+) -> tuple[Study, dict[Any, Any]]:
     from dsbench import study as room  # Late: as above.
 
     if not file.is_dir():
         spec = room.read(file, changes)
-        return room.begin(spec, out or Path("studies", spec.folder_name), again=again)
+        folder = out or Path("studies", spec.folder_name)
+        if not trust and file.exists():
+            by_set = set(risks(spec.model_dump(mode="json"))).difference(risks(parsed_toml(file.read_text("utf-8"))))
+            refuse((one for one in room.risks_of(spec, folder) if one not in by_set), str(file), "FILE")
+        return room.begin(spec, folder, again=again)
     if out is not None or changes:
         option = "--out" if out is not None else "--set"
         raise SpecError(option, f"{file} is the folder of a study already", f"leave {option} out")
-    return room.begin(room.again(file), file, again=again)
+    spec = room.again(file)
+    if not trust:
+        refuse(room.risks_of(spec, file), str(file), "FILE")
+    return room.begin(spec, file, again=again)
 
 
 @_command(epilog="Examples: dsbench study show studies/threads --out page | dsbench study show studies/threads "

@@ -16,8 +16,9 @@ from dsbench.measure.journal import RunError
 from dsbench.measure.nodes.remote import Joining
 from dsbench.measure.run import Outcome, execute
 from dsbench.measure.run import resume as go_on
+from dsbench.redaction import HIDDEN
 from dsbench.spec import OPTIONS, RunSpec, SpecError, Target, merged, refuse_unused
-from dsbench.spec.trust import refuse
+from dsbench.spec.trust import refuse, risks
 
 if TYPE_CHECKING:
     from dsbench.read.finish import Shown
@@ -42,7 +43,7 @@ def specify(
     repeat (folder, zip or run.json), over which ``options`` win; ``settings`` are those of the workload or of a private
     server by name, as ``--set`` has them. ``options`` have the names of ``dsbench run --help`` with ``_`` for ``-``:
     ``scales=(1, 10)``, ``duration=20`` (s), ``profile="dsi"``. Where no profile is named, quick says
-    what is left open. ``trust`` takes over from an archive what a server, or this machine, would execute, too.
+    what is left open. ``trust`` takes over from ``config`` what does more than tune, too.
     Raises ``SpecError``, whose ``option`` is what is wrong and whose ``remedy`` says what to do.
     """  # fmt: skip
     path = None if config is None else Path(config)
@@ -115,11 +116,15 @@ def going_on(
     _load_report()
     with listening(stop) as stop, claimed(path):  # Before anything is read that another one may be writing.
         if not trust:
-            refuse(Archive.open(path).run.spec.described(), str(path), "--resume")
+            described = Archive.open(path).run.spec.described()
+            if target is not None:
+                described["target"]["url"] = "private:" + (Target(url=described["target"]["url"]).private or "")
+            refuse(risks(described), str(path), "--resume")
         again = None
         if target is not None:
             asked = Archive.open(path).spec
-            again = Target(**{**asked.target.model_dump(), "url": target})
+            kept = {name: value for name, value in asked.target.settings.items() if HIDDEN not in value}
+            again = Target(**{**asked.target.model_dump(), "settings": kept, "url": target})
             refuse_unused(again, asked.workload)
         return _finished(go_on(path, again, _Writing(observer), joining, stop))
 
@@ -141,7 +146,10 @@ def _finished(outcome: Outcome) -> Finished:
 
     if (error := outcome.error) is not None:
         error.archive = outcome.archive
-        error.remedy = error.remedy.replace("ARCHIVE", str(outcome.archive))
+        described = Archive.open(outcome.archive).run.spec.described()
+        trust = " --trust" if "--resume ARCHIVE" in error.remedy and risks(described) else ""
+        remedy = error.remedy.replace("--resume ARCHIVE", f"--resume ARCHIVE{trust}")
+        error.remedy = remedy.replace("ARCHIVE", str(outcome.archive))
     return Finished(outcome, finish.write(outcome.archive))
 
 

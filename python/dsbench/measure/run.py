@@ -40,7 +40,7 @@ from dsbench.measure.plans import ask_plans, has_plans
 from dsbench.measure.scale import Counts, Scale
 from dsbench.measure.stopping import Enough, choose_scale
 from dsbench.measure.surroundings import Probes, Snapshots
-from dsbench.redaction import redact_words, secrets_of
+from dsbench.redaction import HIDDEN, redact_words, secrets_of
 from dsbench.spec import RunSpec, SpecError
 from dsbench.spec import Target as TargetSpec
 from dsbench.spec.clients import OWN
@@ -116,7 +116,7 @@ def resume(
         return Outcome(path, "complete", None, tuple(begun.broken))
     if target is not None:
         spec = spec.model_copy(update={"target": target})
-    elif "***" in spec.target.url:
+    elif any(HIDDEN in text for text in (spec.target.url, *spec.target.settings.values())):
         remedy = "name TARGET again: dsbench run TARGET --resume ARCHIVE"
         raise RunError("an archive keeps no password", remedy, usage=True)
     done = count_finished(path)

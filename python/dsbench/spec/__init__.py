@@ -5,7 +5,8 @@ Every setting has one name: in TOML, on the command line, in ``run.json`` and in
 - ``run``: the settings, each a field with what there is to say of it (``about``); ``checks`` of several together;
 - ``options``: the table of them that the command line, the browser and the docs are made from;
 - ``target``: the database and its URL; ``clients``, ``storage``, ``limits``: what their options say;
-- ``files``: workload files and scripts; ``profiles``: sets of values; ``trust``: what a stranger's file would execute;
+- ``files``: workload files and scripts; ``profiles``: sets of values; ``trust``: what a stranger's file may
+  ask for; ``tuning``: the settings of servers that it may;
 - ``building``: from what was said to a specification; ``words``: errors in plain words.
 """
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from dsbench import workloads
-from dsbench.redaction import redact
+from dsbench.redaction import HIDDEN, redact
 from dsbench.spec.files import SCRIPTS, examples, with_scripts
 from dsbench.spec.legs import Leg, legs
 from dsbench.spec.options import OPTIONS
@@ -21,7 +21,7 @@ from dsbench.spec.profiles import PROFILE_NAMES, PROFILES, SIZED, caches, defaul
 from dsbench.spec.run import RunSpec
 from dsbench.spec.storage import values_of
 from dsbench.spec.target import Target
-from dsbench.spec.trust import refuse
+from dsbench.spec.trust import refuse, risks
 from dsbench.spec.words import SpecError, parsed_toml, plain, seconds
 
 _LONGEST: Final = 100_000
@@ -49,14 +49,12 @@ def merged(
 
     ``target`` is the database; ``settings`` are those of the workload, by the names that it knows, and all others
     those of a private server. ``earlier`` is what ``config`` says where it is no TOML file but an earlier run: its
-    server's settings are none of another target's, and what it would have executed is refused without ``trust``.
+    server's settings are none of another target's. What a file asks for beside tuning is refused without ``trust``.
     Raises ``SpecError``.
     """  # fmt: skip
     filed = dict(earlier) if earlier is not None else load_toml(config) if config is not None else {}
     if earlier is not None and target is not None:
         filed.pop("target", None)
-    if earlier is not None and not trust:
-        refuse({name: value for name, value in filed.items() if name not in values}, str(config), "--config")
     wanted = with_scripts({**with_scripts(filed), **values})
     if isinstance(said_limits := values.get("limits"), Mapping) and isinstance(of_file := filed.get("limits"), Mapping):
         wanted["limits"] = {**of_file, **said_limits}
@@ -80,6 +78,11 @@ def merged(
     wanted["target"] = _target(wanted.get("target", {}), target, settings or {})
     glimpse = not wanted.get("profile") and any(name not in wanted for name in PROFILES["quick"])
     spec = build(wanted, profile="quick" if glimpse else None)
+    if lost := [name for name, value in spec.target.settings.items() if HIDDEN in value]:
+        problem = f"{lost[0]} had a password, and an archive keeps none"
+        raise SpecError("--set", problem, f"give it again: --set {lost[0]}=VALUE")
+    if not trust:  # What no run can have was refused before, by its name.
+        refuse(risks(_left(filed, values, target)), str(config), "--config")
     said |= {"target"} if settings else set()
     sized = {*SIZED[spec.profile], "scales"} if spec.profile in SIZED else set()
     named = {*PROFILES.get(spec.profile, {}), *sized}
@@ -91,6 +94,16 @@ def merged(
         for name in OPTIONS
     }  # fmt: skip
     return Merged(spec, glimpse, origins)
+
+
+def _left(filed: Mapping[str, Any], values: Mapping[str, Any], target: str | Target | None) -> dict[str, Any]:
+    """What of a file counts beside ``values`` and ``target``, which were said."""
+    left = {name: value for name, value in filed.items() if name not in values}
+    if target is None or "target" not in left:
+        return left
+    url = target.url if isinstance(target, Target) else target
+    inner = left["target"] if isinstance(left["target"], Mapping) else {}
+    return {**left, "target": {**inner, "url": url.partition("?")[0] if url.startswith("private:") else "mock:"}}
 
 
 def _refuse_duration(wanted: Mapping[str, Any], named: Collection[str]) -> None:

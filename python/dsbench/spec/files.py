@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -67,7 +68,11 @@ def named_as(brief: str) -> str:
 
 
 def _bundle(path: Path) -> Iterator[str]:
-    """The file, then those that it names, each as the workload takes it: the length of its text, its name, its text."""
+    """The file, then those that it names, each as the workload takes it: the length of its text, its name, its text.
+
+    ``SpecError`` for one that lies outside of its folder, also by a link: archives would carry it to others.
+    """
+    folder = path.parent.resolve()
     found: dict[str, Path] = {}
     waiting = [(path.name, path, "")]
     while waiting:
@@ -78,12 +83,21 @@ def _bundle(path: Path) -> Iterator[str]:
             continue
         for other in _named(_parsed(file, text)):
             beside = file.parent / other
+            if not _lies_in(folder, beside):
+                problem = f"{_place(file, text, other)}{other} lies outside of the folder of {path}"
+                raise SpecError("--workload", problem, "put it into that folder, and name it from there")
             if other not in found:
                 found[other] = beside
                 waiting.append((other, beside, _place(file, text, other)))
             elif found[other] != beside:
                 problem = f"{file} names {other}, which is another file elsewhere"
                 raise SpecError("--workload", problem, "give one of them another name")
+
+
+def _lies_in(folder: Path, path: Path) -> bool:
+    with suppress(OSError, ValueError, RuntimeError):  # What is no path, or a link to itself, is told when it is read.
+        return path.resolve().is_relative_to(folder)
+    return True
 
 
 def _named(value: Any, depth: int = 0, within: str = "") -> Iterator[str]:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from dsbench.redaction import redact, redact_words, secrets_of
 
-_OTHERWISE: Final = {"postgres": "postgresql", "pg": "postgresql", "sqlite3": "sqlite"}
+OTHERWISE: Final = {"postgres": "postgresql", "pg": "postgresql", "sqlite3": "sqlite"}
 """Private products by what they are called as well."""
 _POSTGRESQL: Final = ("postgresql", "postgres")
 """Schemes whose parameters override what stands before the question mark, as libpq has it."""
@@ -99,7 +99,7 @@ class Target(Frozen):
         head, _, query = str(value["url"]).partition("?")
         url, at, version = head.partition("@")
         product = url.removeprefix("private:")
-        url = f"private:{_OTHERWISE.get(product, product)}"
+        url = f"private:{OTHERWISE.get(product, product)}"
         settings = dict(parameters_in(query))
         if at and value.get("version") not in (None, version):
             raise ValueError(f"{value['url']} names one version, the setting version another: leave one of them out")

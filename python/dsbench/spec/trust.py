@@ -1,59 +1,95 @@
-"""What a file of somebody else may have run here: it is named, and done only when it is asked for again.
+"""What a file of somebody else may ask for: to tune. Whatever is more is named, and done once it is asked for again.
 
-A private server is a program of this machine. Some of its settings name other programs, libraries and files that it
-loads, executes or writes, and its superuser's statements can do the same.
+A private server is a program of this machine. Settings of it can name other programs, libraries, files and addresses,
+its superuser's statements can do what the server can, and a database that is there is somebody's.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
-from dsbench.redaction import redact_words
-from dsbench.spec.files import examples, said
-from dsbench.spec.target import parameters_in
+from dsbench import workloads
+from dsbench.redaction import HIDDEN, redact, redact_words
+from dsbench.spec.clients import NAMES as CLIENTS
+from dsbench.spec.files import SCRIPTS, examples, said
+from dsbench.spec.options import OPTIONS
+from dsbench.spec.storage import NAMES as OF_STORAGE
+from dsbench.spec.storage import values_of
+from dsbench.spec.target import parameters_in, setting_text
+from dsbench.spec.tuning import TUNING, normal, tunes
 from dsbench.spec.words import SpecError
 
-_NAMES: Final = re.compile(
-    # PostgreSQL
-    r".*_command|.*_librar(y|ies)|jit_provider|dynamic_library_path|extension_(destdir|control_path)|log_destination|"
-    r"logging_collector|primary_conninfo|event_source|.*[._](on_\w*init|start_proc)|"
-    # all: files and folders
-    r"(.*_)?(file|filename|dir)|\w*(keyfile|directory|directories)|(base|data|bin)dir|(.*_)?tmpdir|include\w*|"
-    # MySQL and MariaDB, whose options may be abbreviated
-    r"plug\w*|early\w*|init\w*|wsrep\w*|keyring\w*|component[\w.]*|authentication_\w*|\w*audit\w*|file_key_management\w*|"
-    r"secure_file\w*|local_infile|language|log_bin\w*|relay_log\w*|log_error\w*|log_basename|log_tc|log_isam|chroot|debug|"
-    r"pid_file|socket|skip_grant\w*|feedback\w*|malloc_lib|ledir|\w*_provider|defaults\w*|master_\w*|innodb_directories|"
-    # Firebird
-    r"providers|\w*plugin|authserver|authclient|usermanager|\w*access|securitydatabase|redirection|guardianoption|client_library|"
-    # what sessions say to PostgreSQL
-    r"options"
+_PLAIN: Final = frozenset(
+    ["limits", "profile", "label", "objective", "price", "probes", "several_threads", "history", "host"]
 )
-"""Settings of servers, in lower case with ``_``."""
-_OF_A_CLIENT: Final = ("client_library", "options")
-"""The same in the URL of a database that is there; files that its client reads are no programs."""
-_WORD: Final = re.compile(r"(on|off|true|false|yes|no|\d+(\.\d+)?)?", re.IGNORECASE)
-"""Values that name nothing."""
-_PATH: Final = re.compile(r"""(^|[\s;:,=|'"(])(~|\.{0,2})/|\\""")
+"""Options of a run, and paths of a study, with words that are checked elsewhere, or with text for people. Those with
+numbers, switches and words of a list need not be named."""
+_OF_STORAGE: Final = frozenset(OF_STORAGE) - {"device", "mount", "mkfs"}
+_TEXT: Final = re.compile(r"[\w\s=:;,.%+-]*")
+"""Of a setting of a workload: no path can be in it."""
+_LEGS: Final = re.compile(r"\s*\d+(\.\d+)?\s*[a-z]{0,3}\s*:.*", re.DOTALL)
+_MOCK: Final = re.compile(r"mock:(\?[\w=&.,-]*)?", re.ASCII)
+_PATH: Final = re.compile(r"""(^|[\s;:,=|'"(])(~|\.{0,2})/|\\|\$\(""")
 _LONGEST: Final = 100
 
 
+def _never(_text: str) -> bool:
+    return False
+
+
+_WORDS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
+    "workload": (lambda text: text in workloads.names() or text in examples(), "a file"),
+    "client": (lambda text: text in CLIENTS, "code that is loaded"),
+    "load": (_LEGS.fullmatch, "a file"),
+    "nodes": (str.isdecimal, "a command"),
+    "power": (_never, "a command"), "checked": (_never, "a file"), "address": (_never, "an address"),
+}  # fmt: skip
+"""Other options: what tells a value that tunes, and what any other one is."""
+_KINDS: Final = tuple(
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r".*(address(es)?|_host|host_?name|conninfo)|.*_url|remote_?pipe.*|redirection", "an address"),
+        (r"(.*_)?port|remote\w*(port|name)", "a port"),
+        (r".*(plug|librar|provider|component|malloc_lib|udf|client_library).*", "code that is loaded"),
+        (r".*(_command|_cmd|start_proc|on_\w*init|init_connect|init_(slave|replica)|wsrep\w*|guardianoption|debug\w*)",
+         "a program or statements that are run"),
+        (r".*(grant|auth|user|password|passwd|secret|privilege|role|ssl|tls|krb|securitydatabase|hba|ident_|networking).*",
+         "who may reach the server"),
+        (r".*(dir|dirs|directory|directories|path|paths|file|filename|files|access|socket|basename|_priv|include\w*)",
+         "files"),
+        (r"(general_|slow_)?(query_)?log.*|.*(audit|trace).*|relay_log.*", "a log"),
+    )
+)  # fmt: skip
+"""What a setting that does more than tune is about, by its name; the first that fits."""
+
+
 class Untrusted(SpecError):
-    """Something would be executed that nobody here has asked for."""
+    """A file asks for more than tuning, which nobody here has asked for."""
+
+
+class _Asked(NamedTuple):
+    """One value of a run, or of the runs of a study."""
+
+    path: str
+    """``threads``, ``target.settings.fsync``."""
+    text: str
 
 
 def risks(values: Any) -> tuple[str, ...]:
-    """What ``values``, the settings of a run or a study as JSON, would have executed, loaded or written; in words."""
-    return tuple(dict.fromkeys(_within("", values)))
+    """What ``values``, the settings of a run or a study as JSON, ask for beside tuning; in words."""
+    asked = list(_asked(values))
+    products = _products(asked)
+    found = (risk for one in asked for risk in _of(one, products))
+    return tuple(dict.fromkeys(redact_words(one) for one in found))
 
 
-def refuse(values: Any, whence: str, option: str) -> None:
-    """``SpecError`` that names ``option`` where ``values``, which come from ``whence``, have such risks."""
-    if found := risks(values):
-        more = f"; and {len(found) - 5} more" if found[5:] else ""
-        shown = "; ".join(redact_words(one) for one in found[:5]) + more
-        problem = f"{whence} has what this machine, or a server, would run, load or write: {shown}"
+def refuse(found: Iterable[str], whence: str, option: str) -> None:
+    """``Untrusted`` that names ``option`` where ``whence`` has the risks ``found``."""
+    if named := list(found):
+        more = f"; and {len(named) - 5} more" if named[5:] else ""
+        problem = f"{whence} asks for more than tuning: {'; '.join(named[:5])}{more}"
         raise Untrusted(option, problem, "look at it; if you trust where it comes from, add --trust")
 
 
@@ -62,51 +98,115 @@ def loads_library(url: str) -> bool:
     return any(name == "client_library" for name, _ in parameters_in(url.partition("?")[2]))
 
 
-def _within(name: str, value: Any, *, settings: bool = False) -> Iterator[str]:
+def _asked(values: Any) -> Iterator[_Asked]:
+    """The values of a run, of a study, of one of its factors, or of several of these."""
+    if isinstance(values, list | tuple):
+        for one in values:
+            yield from _asked(one)
+    elif isinstance(values, Mapping) and ("factor" in values or "run" in values):
+        yield from _flat("", values.get("run", {}))
+        yield from _asked(values.get("factor", ()))
+        for name in ("nodes", "address"):
+            yield from _flat(name, values.get(name, ()))
+    elif isinstance(values, Mapping) and {"name", "levels"} <= values.keys():
+        for level in values["levels"]:
+            if not isinstance(level, Mapping) or "name" not in level:
+                yield from _flat(str(values.get("path", "")), level)
+                continue
+            for key in set(level) - {"name", "rules", "number"}:
+                yield from _flat("", level[key])
+    elif isinstance(values, Mapping):
+        yield from _flat("", values)
+
+
+def _flat(path: str, value: Any) -> Iterator[_Asked]:
     if isinstance(value, Mapping):
         if "workload_settings" in value:
             value = said(value)  # What ships is no file of others.
-        if isinstance(path := value.get("path"), str):
-            yield from _levels(path, value.get("levels"))
-        inside = settings or name == "settings"
         for key, part in value.items():
-            yield from _within(_last(str(key)), part, settings=inside or str(key).startswith("target.settings."))
+            yield from _flat(f"{path}.{key}" if path else str(key), part)
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from _within(name, part, settings=settings)
+            yield from _flat(path, part)
     elif value is not None:
-        yield from _named(name, str(value), settings=settings)
+        first, dot, rest = path.partition(".")
+        yield _Asked(f"{first.replace('-', '_')}{dot}{rest}", setting_text(value))
 
 
-def _levels(path: str, levels: Any) -> Iterator[str]:
-    """Of a factor of a study, whose ``path`` names the setting that its levels are of."""
-    for level in levels if isinstance(levels, list | tuple) else ():
-        yield from _within(_last(path), level, settings=path.startswith("target.settings."))
+def _products(asked: Iterable[_Asked]) -> list[str]:
+    """Those that the settings may belong to."""
+    named = [f"private:{one.text}" if one.path == "target.product" else one.text
+             for one in asked if one.path in ("target", "target.url", "target.product")]  # fmt: skip
+    return [found[1] for text in named if (found := re.match(r"private:(\w+)", text))] or list(TUNING)
 
 
-def _last(path: str) -> str:
-    """What ``path``, of a factor or within a level of a study, sets."""
-    return path.removeprefix("target.").removeprefix("settings.")
+def _of(asked: _Asked, products: list[str]) -> Iterator[str]:
+    """The risks of one value."""
+    (first, _, rest), text = asked.path.partition("."), asked.text
+    if first == "target":
+        yield from _of_target(rest, text, products)
+    elif first == "storage":
+        pairs = {rest.replace("_", "-"): text} if rest else values_of(text)
+        yield from (f"{_shown(f'storage {name}', value)}: a device, or options of a program"
+                    for name, value in pairs.items() if name not in _OF_STORAGE)  # fmt: skip
+    elif first == "workload_settings" or first in SCRIPTS:
+        yield from _of_workload(rest or first, text)
+    elif first in _WORDS:
+        tunes_only, words = _WORDS[first]
+        if text and not tunes_only(text):
+            yield f"{_shown(first, text)}: {words}"
+    elif not _is_plain(first):
+        yield f"{_shown(asked.path, text)}: {_about(first, text)}"
 
 
-def _named(name: str, text: str, *, settings: bool) -> Iterator[str]:
-    text = f"private:{text}" if name == "product" else text
-    shown = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
-    plain = re.sub(r"^(loose|maximum)_", "", name.strip().lower().replace("-", "_"))
-    if name in ("script", "scripts") and text:
-        yield "statements of a script"
-    elif name == "file" and "\n" in text:
-        yield "statements of a workload file"
-    elif name == "workload" and text.endswith((".toml", ".sql")) and text not in examples():
-        yield f"the file {shown}"
-    elif (name == "nodes" and not text.isdecimal()) or (name == "power" and text):
-        yield f"the command {shown!r}"
-    elif name != "directory" and not _WORD.fullmatch(text) and (
-        _NAMES.fullmatch(plain) or (settings and (_PATH.search(text) or not text.isprintable()))
-    ):  # fmt: skip
-        yield f"{name} = {shown!r}"
-    if "?" in text and re.match(r"[A-Za-z0-9]+:", text):
-        private = text.startswith("private:")
-        for key, part in parameters_in(text.partition("?")[2]):
-            if private or key in _OF_A_CLIENT:
-                yield from _named(key, part, settings=private)
+def _is_plain(name: str) -> bool:
+    option = OPTIONS.get(name)
+    return name in _PLAIN or (option is not None and (option.kind not in ("string", "object") or option.choices != ()))
+
+
+def _of_target(name: str, text: str, products: list[str]) -> Iterator[str]:
+    if name in ("", "url", "product"):
+        yield from _of_url(f"private:{text}" if name == "product" else text)
+    elif name.startswith("settings."):
+        yield from _of_setting(name.removeprefix("settings."), text, products)
+    elif name in ("version", "block_size"):
+        if not re.fullmatch(r"[\w.+-]*", text):
+            yield f"{_shown(name, text)}: {_about(name, text)}"
+    elif text:
+        yield f"{_shown(name, text)}: {_about(name, text)}"
+
+
+def _of_url(url: str) -> Iterator[str]:
+    head, _, query = url.partition("?")
+    if found := re.fullmatch(r"private:(\w+)(@[\w.+-]*)?", head):
+        for name, value in parameters_in(query):
+            yield from _of_setting(name, value, [found[1]])
+    elif not _MOCK.fullmatch(url):
+        # With its password or without, it is the same one.
+        yield f"{_shown('target', redact(url).replace(f':{HIDDEN}@', '@'))}: a database that is there, or an address"
+
+
+def _of_setting(name: str, value: str, products: list[str]) -> Iterator[str]:
+    if not any(tunes(product, name, value) for product in products):
+        known = {normal(product, name) for product in products} | {name.lower()}
+        yield f"{_shown(name, value)}: {_about(min(known, key=len), value)}"
+
+
+def _of_workload(name: str, text: str) -> Iterator[str]:
+    if name in ("script", "scripts", "file"):
+        if text:
+            yield "statements of a workload file" if name == "file" else "statements of a script"
+    elif not _TEXT.fullmatch(text):
+        yield f"{_shown(name, text)}: {_about(name, text)}"
+
+
+def _about(name: str, value: str) -> str:
+    """What a setting that does more than tune is about."""
+    if _PATH.search(value):
+        return "files"
+    plain = name.lower().replace("-", "_")
+    return next((words for pattern, words in _KINDS if pattern.fullmatch(plain)), "not known to tune and do no more")
+
+
+def _shown(name: str, text: str) -> str:
+    return f"{name} = {text if len(text) <= _LONGEST else text[:_LONGEST] + '…'!r}"

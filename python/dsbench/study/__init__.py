@@ -11,12 +11,25 @@ from dsbench.study.estimate import Estimate, estimate
 from dsbench.study.making import Make, Watch
 from dsbench.study.merging import merge
 from dsbench.study.plan import Trial, combination
-from dsbench.study.record import FAILED, Study, again, begin, extend, is_study, load, sort_archives, store, tried
+from dsbench.study.record import (
+    FAILED,
+    Study,
+    again,
+    begin,
+    extend,
+    is_study,
+    load,
+    risks_of,
+    sort_archives,
+    store,
+    tried,
+)
 from dsbench.study.results import Made, Outcomes, Point, mean, outcomes
 from dsbench.study.spec import Factor, StudySpec, of_text, read, template, templates, value_of
 
 __all__ = [
     "FAILED", "Estimate", "Factor", "Made", "Make", "Outcomes", "Point", "Study", "StudySpec", "Trial", "Watch",
     "again", "begin", "best", "combination", "conduct", "estimate", "extend", "is_study", "joined", "load", "mean",
-    "merge", "of_text", "outcomes", "read", "sort_archives", "store", "template", "templates", "tried", "value_of",
+    "merge", "of_text", "outcomes", "read", "risks_of", "sort_archives", "store", "template", "templates", "tried",
+    "value_of",
 ]  # fmt: skip

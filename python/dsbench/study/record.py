@@ -18,6 +18,7 @@ from dsbench.measure.ahead import Ahead
 from dsbench.measure.run import try_target
 from dsbench.redaction import redact_values
 from dsbench.spec import RunSpec, SpecError
+from dsbench.spec.trust import risks
 from dsbench.study.plan import Combination, Status, Trial, blocks, checked, combination, combinations
 from dsbench.study.plan import tried as try_all
 from dsbench.study.spec import Factor, StudySpec, level_name, parse, refuse_too_many
@@ -215,6 +216,12 @@ def again(folder: Path) -> StudySpec:
         problem, remedy = "study.json keeps no password", f"name its file: dsbench study run FILE --out {folder}"
         raise SpecError("FILE", problem, remedy)
     return spec
+
+
+def risks_of(spec: StudySpec, folder: Path) -> tuple[str, ...]:
+    """What ``spec``, and the study in ``folder`` where one is there, ask for beside tuning, in words."""
+    stored = load(folder).factors if is_study(folder) else ()
+    return risks([one.model_dump(mode="json") for one in (spec, *stored)])
 
 
 def make_folder(study: Study) -> None:

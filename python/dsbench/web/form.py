@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import quote
@@ -15,7 +15,7 @@ from dsbench.measure.ahead import Ahead, look_ahead
 from dsbench.redaction import redact, redact_values, redact_words, secrets_of
 from dsbench.spec import OPTIONS, PROFILES, Merged, Option, SpecError, Target, merged
 from dsbench.spec.files import said
-from dsbench.spec.trust import refuse
+from dsbench.spec.trust import refuse, risks
 
 PASSWORD: Final = "password"
 """Name of the field that is no option."""
@@ -26,17 +26,17 @@ Texts = Mapping[str, str]
 """By name of an option, what stands in its field; empty fields say nothing."""
 
 
-def asked(texts: Texts, *, trust: bool = False) -> tuple[Merged, Ahead]:
+def asked(texts: Texts, *, theirs: Collection[str] = (), trust: bool = False) -> tuple[Merged, Ahead]:
     """The run of a form, and what it will do. Raises ``SpecError`` or ``RunError``; see ``without_secrets``.
 
-    ``Untrusted`` for what would be executed and was not confirmed by ``trust``: the form may repeat the run of a
-    stranger.
+    ``theirs`` are the ``risks`` of the run that the form repeats, which may be a stranger's: ``Untrusted`` where one is
+    still among those of the form, and was not confirmed by ``trust``.
     """
     values = _values(texts)
     target, settings = values.pop("target", None), values.pop("workload_settings", {})
     found = merged(values, target=target, settings=settings)
-    if not trust:
-        refuse(found.spec.described(), "the form", "settings")
+    if theirs and not trust:
+        refuse((one for one in risks(found.spec.described()) if one in theirs), "the run that is repeated", "settings")
     return found, look_ahead(found)
 
 

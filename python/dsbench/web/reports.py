@@ -1,12 +1,14 @@
 """Pages that are made from archives, each kept apart: an archive may come from a stranger.
 
-The browser shows them in a sandbox. Whatever script they hold has no cookie of this server and reaches nothing.
+They are drawn from the tables; the page that an archive holds is never served. The browser shows them in a sandbox:
+their scripts, which are dsbench's, have no cookie of this server.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -69,15 +71,18 @@ def _path(house: House, asked: Mapping[str, str]) -> Path:
 
 
 def _report(path: Path) -> str:
-    """The page that the run wrote; drawn where it wrote none, as one that goes on has not."""
-    archive = Archive.open(path)
-    try:
-        return archive.read("report.html").decode("utf-8", "replace")
-    except (KeyError, OSError):
-        from dsbench.read.evaluation import evaluate  # Late: its libraries take a second; most archives have a page.
-        from dsbench.read.page import page
+    files = [path, *(path.iterdir() if path.is_dir() else ())]
+    return _drawn(path, max((file.stat().st_mtime_ns for file in files if file.exists()), default=0))
 
-        return page(evaluate(archive), archive.run)
+
+@lru_cache(maxsize=8)
+def _drawn(path: Path, _written: int) -> str:
+    """The page of an archive, drawn anew once it was written to: a run may go on."""
+    from dsbench.read.evaluation import evaluate  # Late: its libraries take a second.
+    from dsbench.read.page import page
+
+    archive = Archive.open(path)
+    return page(evaluate(archive), archive.run)
 
 
 def _comparison(paths: list[Path]) -> str:

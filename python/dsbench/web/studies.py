@@ -7,7 +7,7 @@ from pathlib import Path
 from dsbench.archive import ArchiveError
 from dsbench.spec import SpecError
 from dsbench.spec.trust import refuse
-from dsbench.study import StudySpec, is_study, load
+from dsbench.study import StudySpec, is_study, risks_of
 
 
 def folders(archives: Path) -> dict[str, Path]:
@@ -32,15 +32,13 @@ def beside(archives: Path) -> Path:
 def refuse_commands(spec: StudySpec, folder: Path, *, trust: bool = False) -> None:
     """``SpecError`` for a study that begins commands: it may come from a stranger, as may the one in its ``folder``.
 
-    ``Untrusted`` for what else would be executed and was not confirmed by ``trust``.
+    ``Untrusted`` for what else it asks for beside tuning, and was not confirmed by ``trust``.
     """
     if spec.nodes:
         remedy = "leave nodes out, or use dsbench study run"
         raise SpecError("nodes", "a browser begins no commands for other machines", remedy)
     if not trust:
-        stored = load(folder).factors if is_study(folder) else ()
-        values = [spec.model_dump(mode="json"), *(factor.model_dump(mode="json") for factor in stored)]
-        refuse(values, "the study", "settings")
+        refuse(risks_of(spec, folder), "the study", "settings")
 
 
 def folder(archives: Path, name: str) -> Path:

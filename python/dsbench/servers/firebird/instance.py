@@ -33,7 +33,7 @@ MODES = {"super": "Super", "superclassic": "SuperClassic", "classic": "Classic"}
 
 _OWN = {
     "securitydatabase", "databaseaccess", "ipcname", "authserver", "authclient", "usermanager", "remotepipename",
-    "rootdirectory", "remoteservicename", "redirection", "guardianoption", "providers", "remoteaccess",
+    "rootdirectory", "remoteservicename", "redirection", "guardianoption", "providers", "remoteaccess", "include",
 }  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def checked(settings: Mapping[str, str], known: set[str], product: str) -> Setti
             url[name.lower()] = value
         elif name.lower() in _OWN:
             raise wrong(f"{name} is set by dsbench itself", "leave it out")
-        elif not re.fullmatch(r"[A-Za-z]\w*", name) or (known and name.lower() not in known):
+        elif not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or (known and name.lower() not in known):
             raise wrong(
                 f"{product} has no setting {name!r}",
                 f"use the names of firebird.conf, or of the database: {', '.join((*OF_THE_DATABASE, *DSBENCH))}",

@@ -20,6 +20,7 @@ from dsbench.servers.process import network_host, run
 from dsbench.servers.server import OwnProcess
 from dsbench.servers.settings import LOG, SECOND, SPACE, check_port, raise_max_connections, wrong
 from dsbench.spec.target import parameters_joined
+from dsbench.spec.tuning import may_be
 
 _ARENAS = "MALLOC_ARENA_MAX"
 _LOGS = ("ib_logfile*", "#innodb_redo")
@@ -227,11 +228,12 @@ STATEMENTS_OF_A_CONNECTION = 16
 DSBENCH = ("basedir", "storage_engine", "bind_address", "port", LOG)
 """Settings that dsbench reads itself; the server gets them from it, where it needs them."""
 
-_OWN = {
+_OWN = (
     "datadir", "socket", "pid_file", "tmpdir", "user", "log_error", "init_file", "initialize", "initialize_insecure",
     "bootstrap", "skip_networking", "defaults_file", "defaults_extra_file", "no_defaults", "daemonize", "chroot",
     "default_storage_engine", "skip_grant_tables", "console", "help", "verbose", "validate_config",
-}  # fmt: skip
+)  # fmt: skip
+"""Also as MariaDB and MySQL understand a name: after ``loose_`` and the like, and cut short."""
 _SWITCHES = ("log_bin",)
 """Settings whose word is a file's name: as switches they are written with and without ``skip``."""
 
@@ -246,8 +248,10 @@ def checked(settings: Mapping[str, str], connections: int) -> dict[str, str]:
     for name, value in result.items():
         if not re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*", name):
             raise wrong(f"{name!r} is no name of a setting", "use the names of my.cnf")
-        if name in _OWN:
-            raise wrong(f"{name} is set by dsbench itself", "leave it out")
+        if name not in DSBENCH and (own := next((one for one in (*_OWN, *DSBENCH) if may_be("mysql", name, one)), "")):
+            meant = "" if name == own else f": the server may take it for {own}"
+            remedy = f"write {own}" if own in DSBENCH else "leave it out"
+            raise wrong(f"{name} is set by dsbench itself{meant}", remedy)
         if not value.isprintable():
             raise wrong(f"{name} has a value of several lines", "give it in one line")
     if not re.fullmatch(r"\w*", result.get("storage_engine", ""), re.ASCII):

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from dsbench import servers, spec
 from dsbench.library import RunError, SpecError
-from dsbench.spec.trust import Untrusted, refuse
+from dsbench.spec.trust import Untrusted, refuse, risks
 from dsbench.web.house import House
 from dsbench.web.parts import (
     BUSY,
@@ -99,7 +99,7 @@ class _Form:
             remedy = f"dsbench check {target.redacted} --durability in a terminal asks you to kill it"
             raise SpecError("Database", "only a server of dsbench's own is killed from here", remedy)
         if not self._trust:
-            refuse(described.described(), "the form", "settings")
+            refuse(risks(described.described()), "the form", "settings")
         return target
 
     def _show(self) -> None:

@@ -12,7 +12,7 @@ from dsbench import servers, workloads
 from dsbench.library import RunError, SpecError
 from dsbench.measure.ahead import text_of
 from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, Target, examples
-from dsbench.spec.trust import Untrusted
+from dsbench.spec.trust import Untrusted, risks
 from dsbench.spec.words import GROUPS
 from dsbench.web import form
 from dsbench.web.house import House
@@ -85,15 +85,15 @@ def build(house: House, asked: Mapping[str, str]) -> None:
     if way == "two":
         new_pair.build(house)
     else:
-        _build_run(house, way, form.texts_of(_described(house, name)) if name else {})
+        _build_run(house, way, _described(house, name) if name else {})
 
 
-def _build_run(house: House, way: str, texts: dict[str, str]) -> None:
+def _build_run(house: House, way: str, repeated: Mapping[str, Any]) -> None:
     with tag("div", cls="columns"):
         with tag("form", cls="form", autocomplete="off", aria_label="Settings of the run").on(
             "submit", js_handler="(event) => event.preventDefault()"
         ):
-            view = _Ahead(house, texts, named=way == "server")
+            view = _Ahead(house, repeated, named=way == "server")
             if way == "try":
                 _choose_product(view)
             for option in _SHOWN[way]:
@@ -172,9 +172,10 @@ def _described(house: House, name: str) -> Mapping[str, Any]:
 class _Ahead:
     """What will be done, beside the form."""
 
-    def __init__(self, house: House, texts: dict[str, str], *, named: bool) -> None:
-        """``named``: nothing is asked for before a database is named."""
-        self._house, self.texts, self._named = house, texts, named
+    def __init__(self, house: House, repeated: Mapping[str, Any], *, named: bool) -> None:
+        """``repeated``: a run that the form begins with; ``named``: nothing is asked for before a database is named."""
+        self._house, self._named = house, named
+        self.texts, self._theirs = form.texts_of(repeated) if repeated else {}, risks(repeated)
         self._trust = False
         self._asks: Any = None
         """Where the password is asked for."""
@@ -227,7 +228,7 @@ class _Ahead:
             return
         self._same.set_visibility(True)
         try:
-            _, ahead = form.asked(self.texts, trust=self._trust)
+            _, ahead = form.asked(self.texts, theirs=self._theirs, trust=self._trust)
             for one in ahead.settings:
                 if one.name in self._left_open and not self.texts.get(one.name, "").strip():
                     option = OPTIONS[one.name]
@@ -257,7 +258,7 @@ class _Ahead:
 
     def _begin(self) -> None:
         try:
-            merged, _ = form.asked(self.texts, trust=self._trust)
+            merged, _ = form.asked(self.texts, theirs=self._theirs, trust=self._trust)
             key = self._house.runs.begin(merged.spec)
         except (SpecError, RunError) as error:
             self._told.clear()
