@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from dsbench.archive import RunRecord
-from dsbench.read.blocks import Answer, Tile
+from dsbench.read.blocks import Answer, Tile, Tone
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.format import format_number, format_share, say_time
 from dsbench.read.glance import Best, Limit, best, limit
@@ -22,6 +22,7 @@ from dsbench.read.stats.precision import FEWEST, median_interval
 from dsbench.read.stats.values import Interval, ScaleResult
 from dsbench.read.subjects.legs import LegResult, highest_leg, shortest_leg
 from dsbench.read.subjects.load import REMEDY
+from dsbench.read.verdict import RunVerdict, Soundness, judge_run
 
 _SAME: Final = 1.25
 """Rates that differ by less than so many times are called the same."""
@@ -255,7 +256,8 @@ def tiles(evaluation: Evaluation, run: RunRecord) -> list[Tile]:
     index, failed = list(_tile_of_index(top, evaluation)), _tile_of_failures(top, evaluation)
     return [
         _tile_of_rate(top, evaluation), *_tile_of_time(top, evaluation), *index,
-        *([failed] if failed.tone or not index else []), _tile_of_trust(found, run, evaluation),
+        *([failed] if failed.tone or not index else []),
+        _tile_of_trust(judge_run(evaluation, run), limit(found, run), run, evaluation),
     ]  # fmt: skip
 
 
@@ -328,18 +330,17 @@ def _tile_of_failures(top: Highest, evaluation: Evaluation) -> Tile:
     return Tile("Failed attempts", format_share(here) if here else "none", note, "fair" if worst > _MANY else "")
 
 
-def _tile_of_trust(found: Best, run: RunRecord, evaluation: Evaluation) -> Tile:
-    """By what the run itself noticed: no more than that."""
+def _tile_of_trust(verdict: RunVerdict, limited: Limit, run: RunRecord, evaluation: Evaluation) -> Tile:
+    """What the run itself noticed, in a word."""
     kinds = {(doubt.code, doubt.message if doubt.scale is None else "") for doubt in evaluation.doubts}
     checks = [one.holds for conditions in run.checks.values() for one in conditions]
     held = f"{sum(checks)} of {counted(len(checks), 'check')} hold" if checks else "not checked"
     if checks and all(checks):
         held = "the check holds" if len(checks) == 1 else f"all {len(checks)} checks hold"
     note = f"{counted(len(kinds), 'warning') if kinds else 'no warning'} · {held}"
-    if evaluation.void_scales or any(doubt.severe for doubt in evaluation.doubts):
-        return Tile("Can it be trusted?", "in part", note, "bad")
-    if limit(found, run).foreign:
-        return Tile("Can it be trusted?", "no", note, "bad")
-    if any(doubt.code == "short-cycles" for doubt in evaluation.doubts):
-        return Tile("Can it be trusted?", "a first look", note, "fair")
-    return Tile("Can it be trusted?", "mostly" if kinds else "yes", note, "fair" if kinds else "good")
+    words: dict[Soundness, tuple[str, Tone]] = {
+        Soundness.VOID: ("in part", "bad"), Soundness.DISTURBED: ("no" if limited.foreign else "in part", "bad"),
+        Soundness.FIRST_LOOK: ("a first look", "fair"),
+        Soundness.VALID: ("mostly", "fair") if kinds else ("yes", "good"),
+    }  # fmt: skip
+    return Tile("Can it be trusted?", words[verdict.soundness][0], note, words[verdict.soundness][1])
