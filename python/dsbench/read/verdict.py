@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from dsbench.archive import RunRecord
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Taken, best, find_taken
 from dsbench.read.naming import counted, listed
+
+_MOST: Final = 4
+"""Sides that are named."""
 
 
 class Soundness(StrEnum):
@@ -59,24 +62,23 @@ class Tally:
     def say(self, noun: str = "run") -> list[str]:
         """A sentence for the void ones and one for the disturbed ones, where there are any: ``12 of 12 runs are
         disturbed: other programs used 1.6 to 1.8 of 2 CPUs.``"""
-        void = [one for one in self.verdicts if one.soundness is Soundness.VOID]
-        taken = [one for one in self.verdicts if one.taken]
-        found = []
-        if void:
-            found.append(self._say(len(void), noun, "void", dict.fromkeys(why for one in void for why in one.void)))
-        if taken:
-            whose = {name: sum(bool(one.taken) for one in side) for name, side in self.sides.items()}
-            words = _say_taken(one for verdict in taken for one in verdict.taken)
-            found.append(self._say(len(taken), noun, "disturbed", words, whose))
-        return found
+        void = {name: [one for one in side if one.void] for name, side in self.sides.items()}
+        taken = {name: [one for one in side if one.taken] for name, side in self.sides.items()}
+        of_void = [why for some in void.values() for one in some for why in one.void]
+        of_taken = _say_taken(one for some in taken.values() for verdict in some for one in verdict.taken)
+        each = (("void", void, of_void), ("disturbed", taken, of_taken))
+        return [self._say(noun, word, chosen, why) for word, chosen, why in each if why]
 
-    def _say(
-        self, count: int, noun: str, word: str, why: Iterable[str], whose: Mapping[str, int] | None = None
-    ) -> str:
-        whole = counted(len(self.verdicts), noun)
-        each = ", ".join(f"{of} of {len(self.sides[name])} of {name}" for name, of in (whose or {}).items())
-        uneven = whose is not None and len(whose) > 1 and 0 < count < len(self.verdicts)
-        return f"{count:,} of {whole} {'is' if count == 1 else 'are'} {word}{f' ({each})' * uneven}: {'; '.join(why)}."
+    def _say(self, noun: str, word: str, chosen: Mapping[str, Sequence[RunVerdict]], why: Iterable[str]) -> str:
+        """``chosen`` are those of each side that it is said of; whose they are is told where it is not all of them."""
+        count = sum(map(len, chosen.values()))
+        named = [name if len(some) == len(self.sides[name]) else f"{len(some)} of {len(self.sides[name])} of {name}"
+                 for name, some in chosen.items() if some]  # fmt: skip
+        uneven = len(self.sides) > 1 and count < len(self.verdicts)
+        more = f", and of {len(named) - _MOST} more" if len(named) > _MOST else ""
+        whose = f" ({', '.join(named[:_MOST])}{more})" * uneven
+        return f"{count:,} of {counted(len(self.verdicts), noun)} {'is' if count == 1 else 'are'} {word}{whose}: " \
+            f"{'; '.join(dict.fromkeys(why))}."
 
     def document(self) -> dict[str, Any]:
         """How many runs have each verdict, and what makes some void or disturbed, as JSON values."""
