@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf, isfinite, isnan
+from math import inf, isfinite, isnan, nan, sqrt
 from typing import Final
 
 import numpy as np
@@ -22,7 +22,7 @@ from dsbench.read.stats.precision import FEWEST, median_interval
 from dsbench.read.stats.values import Interval, ScaleResult
 from dsbench.read.subjects.legs import LegResult, highest_leg, shortest_leg
 from dsbench.read.subjects.load import REMEDY
-from dsbench.read.verdict import RunVerdict, Soundness, judge_run
+from dsbench.read.verdict import RunVerdict, Soundness, judge_cycles, judge_run
 
 _SAME: Final = 1.25
 """Rates that differ by less than so many times are called the same."""
@@ -32,6 +32,8 @@ difference matters to somebody."""
 
 _FOLLOWS: Final = 0.98
 """Share of the starts of a load that changes from which on it is said to be followed."""
+_SIGMAS: Final = 3
+"""Standard deviations of a number of starts that are drawn, within which it is chance."""
 _MANY: Final = 0.01
 """Share of attempts that fail beyond which that stands beside the index, too."""
 
@@ -58,8 +60,10 @@ def answer(evaluation: Evaluation, run: RunRecord) -> Answer:
     dangers += _say_open(evaluation)
     dangers = [words[0].upper() + words[1:] + "." for words in dangers] + warnings(evaluation, run)
     return Answer(
-        say(evaluation, run), describe(evaluation, run), dangers, tiles(evaluation, run), _say_why(found, foreign)
-    )
+        say(evaluation, run), describe(evaluation, run), dangers, tiles(evaluation, run), _say_why(found, foreign),
+        judge_run(evaluation, run).soundness.value,
+        judge_cycles(evaluation, run).say("cycle") if run.spec.objective or run.spec.peak else (),
+    )  # fmt: skip
 
 
 def _say_open(evaluation: Evaluation) -> list[str]:
@@ -126,12 +130,14 @@ def say(evaluation: Evaluation, run: RunRecord) -> str:
             return f"{who} does {alone} {top.unit} alone{where}, and {beside} beside {others}: {ratio}."
     if load := evaluation.load.get(top.scale):
         if load.capacity:
-            return f"{who} does {load.words}{where}{_fall(evaluation)}."
+            but = f", but {load.broken}" if load.broken else ""
+            return f"{who} does {load.words}{where}{but}{_fall(evaluation)}."
         return f"How much {who} does with {load.objective.words}{where} is not known: {load.extent}."
     if run.spec.legs and (legs := top.part.legs.get(top.scale)):
-        return f"{who} {_follow(legs, top.unit)}{where}."
+        cycles = len(top.part.cycle_rates.get(top.scale, ())) if run.spec.arrival == "poisson" else inf
+        return f"{who} {_follow(legs, top.unit, cycles)}{where}."
     if run.spec.rate and top.short == "tps":
-        return f"{who} does {_number(top.value)} of the {run.spec.rate:,.6g} {top.unit} that were asked for{where}."
+        return f"{who} does {_number(top.value)} {_say_due(top, run.spec.rate)}{where}."
     return f"{who} does {_number(top.value)} {top.unit}{stage}{where}{_grow(top, evaluation)}."
 
 
@@ -144,10 +150,20 @@ def _say_nothing(evaluation: Evaluation, run: RunRecord, who: str) -> str:
     return f"{who} was not measured: {why.rstrip('.')}."
 
 
-def _follow(legs: Sequence[LegResult], unit: str) -> str:
-    """How it kept up with a load that changes, and how soon it was back after the highest peak."""
+def _say_due(top: Highest, asked: float) -> str:
+    """``of the 95.3 transactions per second that were due, 100 asked for``: chance draws the starts around those."""
+    due = top.part.due.get(top.scale, nan)
+    what = f"of the {_number(due)} {top.unit} that were due" if isfinite(due) else top.unit
+    return f"{what}, {asked:,.6g} asked for"
+
+
+def _follow(legs: Sequence[LegResult], unit: str, cycles: float) -> str:
+    """How it kept up with a load that changes, and how soon it was back after the highest peak. Fewer starts than
+    chance may draw in so many ``cycles`` are none that it missed."""
     peak, reached = highest_leg(legs), shortest_leg(legs)
-    if reached.achieved < _FOLLOWS * reached.demanded:
+    starts = reached.demanded * reached.leg.duration_s * cycles
+    chance = _SIGMAS / sqrt(starts) if starts > 0 else 0.0
+    if reached.achieved < min(_FOLLOWS, 1 - chance) * reached.demanded:
         share = f"{_number(reached.achieved)} of {_number(reached.demanded)}"
         words = f"reaches {share} {unit} in leg {reached.number} of its load"
     else:
@@ -285,7 +301,8 @@ def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
     where = f"scale {top.scale:,}" + (f", {phrases(evaluation.series)[top.part.key]}" if evaluation.series else "")
     short, _, how = top.short.partition(", ")
     note = " · ".join(part for part in (sure, where, how) if part)
-    return Tile("Highest rate", f"{_number(top.value)} {short}", note)
+    name = "Rate reached" if top.part.response else "Highest rate"
+    return Tile(name, f"{_number(top.value)} {short}", note)
 
 
 def _tile_of_time(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:

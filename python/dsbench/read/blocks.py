@@ -187,6 +187,8 @@ class Answer:
     tiles: Sequence[Tile] = ()
     why: str = ""
     """Where the time goes, in a sentence."""
+    soundness: str = ""
+    """The verdict of the run that it tells of, for who reads the page by a program."""
     runs: Sequence[str] = ()
     """Which of the runs that it rests on are void or disturbed, and by what: it stands before the sentence."""
 

@@ -155,10 +155,22 @@ def find_taken(part: Evaluation, scale: int, embedded: bool) -> list[Taken]:
         span = sum(use.span_ns for use in uses) or 1
         others, stolen = (sum(getattr(use, name) for use in uses) / span for name in ("others_ns", "stolen_ns"))
         if others + stolen > MOST_OTHERS * uses[0].cpus:
-            known = embedded or all(use.server_ns is not None for use in uses)
-            who = "other programs" if known else "programs other than dsbench"
-            taken.append(Taken(who, others, stolen, uses[0].cpus, node))
+            taken.append(Taken(_name_others(uses, embedded), others, stolen, uses[0].cpus, node))
     return taken
+
+
+def find_taken_by_cycle(part: Evaluation, scale: int, embedded: bool) -> list[Taken | None]:
+    """The same of each machine in each cycle; ``None`` where it was little."""
+    return [
+        Taken(_name_others([one.use], embedded), one.use.cpus_of(one.use.others_ns), one.use.cpus_of(one.use.stolen_ns),
+              one.use.cpus, one.node) if one.disturbed else None
+        for one in part.machine.get(scale, ())
+    ]  # fmt: skip
+
+
+def _name_others(uses: Sequence[MachineUse], embedded: bool) -> str:
+    known = embedded or all(use.server_ns is not None for use in uses)
+    return "other programs" if known else "programs other than dsbench"
 
 
 def _span(values: Sequence[float]) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dsbench.archive import RunRecord
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.glance import Taken, best, find_taken
+from dsbench.read.glance import Taken, best, find_taken, find_taken_by_cycle
 from dsbench.read.naming import counted, listed
 
 _MOST: Final = 4
@@ -97,6 +97,14 @@ def judge_run(evaluation: Evaluation, run: RunRecord) -> RunVerdict:
         Soundness.FIRST_LOOK if short else Soundness.VALID
     )  # fmt: skip
     return RunVerdict(soundness, void, taken)
+
+
+def judge_cycles(evaluation: Evaluation, run: RunRecord) -> Tally:
+    """Those of all cycles of a search, whose result rests on each of them and on no median."""
+    parts = list(evaluation.series.values()) or [evaluation]
+    each = [one for part in parts for row in part.scales for one in find_taken_by_cycle(part, row.scale, run.embedded)]
+    disturbed = [RunVerdict(Soundness.DISTURBED, taken=(one,)) for one in each if one is not None]
+    return Tally({"": [*disturbed, *[RunVerdict(Soundness.VALID)] * (len(each) - len(disturbed))]})
 
 
 def _find_void(evaluation: Evaluation, parts: Sequence[Evaluation], run: RunRecord) -> Iterable[str]:

@@ -394,12 +394,17 @@ def _doubts(evaluation: Evaluation) -> Iterator[str]:
         if doubt.code not in _TOLD_ABOVE:
             kinds.setdefault(doubt.code, []).append(doubt)
     for some in kinds.values():
-        scales = list(dict.fromkeys(f"{one.scale:,}" for one in some if one.scale is not None))
-        messages = len({one.message for one in some})
-        more = f", and {messages - 1} more of this kind" if messages > 1 else ""
-        told = messages == 1 and len(scales) == 1 and f"scale {scales[0]}" in some[0].message
-        where = f" (scale {', '.join(scales)})" if scales and not told else ""
-        yield f"{some[0].message}{more}{where}"
+        alike = [one for one in some if one.message == some[0].message]
+        others = [one for one in some if one not in alike]
+        more = f", and {len({one.message for one in others})} more of this kind{_name_scales(others)}" if others else ""
+        scales = _name_scales(alike)
+        told = len(alike) == 1 and f"scale {alike[0].scale}" in alike[0].message
+        yield f"{some[0].message}{'' if told else scales}{more}"
+
+
+def _name_scales(some: Sequence[Doubt]) -> str:
+    scales = dict.fromkeys(f"{one.scale:,}" for one in some if one.scale is not None)
+    return f" (scale {', '.join(scales)})" if scales else ""
 
 
 def _median(values: Sequence[float]) -> float:
