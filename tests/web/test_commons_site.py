@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -17,8 +18,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dsbench.read.commons import known
-from dsbench.read.commons.about import About
+from dsbench.problem import Problem
+from dsbench.read.commons.about import About, EntryError
 from dsbench.read.commons.entry import Package, write
 from dsbench.read.commons.packing import prepare
 from dsbench.read.commons.site import build, check, renew
@@ -86,13 +87,14 @@ def test_from_a_run_to_a_site_by_four_commands(tmp_path: Path) -> None:
     workflow = yaml.safe_load((clone / ".github/workflows/results.yml").read_text())
     assert set(workflow["jobs"]) == {"check", "deploy"}
     lines = [step.get("run", "") for step in workflow["jobs"]["check"]["steps"]]
-    (built,) = (
-        subprocess.run([sys.executable, "-m", *shlex.split(line)], cwd=clone, capture_output=True, text=True, check=True)
-        for line in lines if line.startswith("dsbench ")
-    )  # fmt: skip
+    (line,) = (line for line in lines if line.startswith("dsbench "))
+    words = [sys.executable, "-m", *shlex.split(line.replace("$RUNNER_TEMP", str(tmp_path / "runner")))]
+    built = subprocess.run(words, cwd=clone, capture_output=True, text=True, check=True)
+    page = tmp_path / "runner/site/index.html"
     assert built.stderr == "1 of 1 entry holds\n"
-    assert built.stdout == "site/index.html\n"
-    assert (clone / "site/index.html").is_file()
+    assert built.stdout == f"{page}\n"
+    assert page.is_file()
+    assert workflow["jobs"]["check"]["steps"][-1]["with"]["path"] == "${{ runner.temp }}/site"
     left = subprocess.run(["git", "status", "--porcelain"], cwd=clone, capture_output=True, text=True, check=True)
     assert left.stdout == ""
 
@@ -123,48 +125,65 @@ def test_wrong_words_are_one_error(words: tuple[str, ...], said: str, called: Pr
     assert not Path("x").exists()
 
 
-def test_what_was_verified_is_remembered_and_what_is_gone_leaves_the_site(commons: Path, tmp_path: Path) -> None:
-    out = tmp_path / "site"
-    folder = tmp_path / "some"
+def test_what_is_gone_leaves_the_site_and_what_is_no_part_of_it_stays(tmp_path: Path) -> None:
+    out, folder = tmp_path / "site", tmp_path / "some"
     for name in PUBLISHED[:2]:
         write(prepare(STORED / f"{name}.zip", About()), folder)
-    first = build(folder, out).verified
-    assert (len(first.sound), first.remembered) == (2, 0)
-    assert build(folder, out).verified.remembered == 2
+    assert len(build(folder, out).verified.sound) == 2
     (path,) = (path for path in (folder / "entries").iterdir() if "sqlite" in path.name)
-    (out / "entries" / path.name / "mine.txt").write_text("somebody else's")
     said = json.loads((path / "entry.json").read_text())
     said["measured"] = "2020-01-01"
     (path / "entry.json").write_text(json.dumps(said))
     changed = build(folder, out).verified
-    assert (len(changed.sound), changed.remembered, len(changed.refused)) == (1, 1, 1)
-    again = build(folder, out).verified
-    assert (again.remembered, again.sound, again.refused) == (2, changed.sound, changed.refused)
-    assert [file.name for file in (out / "entries" / path.name).iterdir()] == ["mine.txt"]
+    assert (len(changed.sound), len(changed.refused)) == (1, 1)
+    assert {one.name for one in (out / "entries").iterdir()} == {changed.sound[0].id}
     assert "sqlite" not in (out / "index.html").read_text().lower().split('id="entries"')[1].split("</script>")[0]
+    mine = out / "entries/mine.txt"
+    mine.write_text("somebody else's")
+    with pytest.raises(EntryError, match=r"holds 'entries/mine\.txt', which no build made"):
+        build(folder, out)
+    assert mine.read_text() == "somebody else's"
+    mine.unlink()
+    assert {one.name for one in build(folder, out, reports=True).path.parent.rglob("*.html")} == {"index.html", "report.html"}
 
 
-def test_what_is_known_of_an_entry_is_not_believed_of_another(tmp_path: Path) -> None:
-    """Of one that was copied, that got a third file, or a link in the place of its archive; nor when the rules change."""
-    path = write(prepare(STORED / "sqlite-tpcb.zip", About()), tmp_path)
-    before = check(tmp_path).marks
-    assert list(before.values()) == [""]
-    copied = path.parent / f"{path.name[:-10]}0123456789"
-    shutil.copytree(path, copied)
-    found = check(tmp_path, before=before)
-    assert (len(found.sound), found.remembered, len(found.refused)) == (1, 1, 1)
-    shutil.rmtree(copied)
-    (path / "more.txt").write_text("more")
-    assert check(tmp_path, before=before).refused == (f"{path.name} holds 'more.txt', and an entry has entry.json and archive.zip only",)
-    (path / "more.txt").unlink()
-    (path / "archive.zip").rename(tmp_path / "archive.zip")
-    (path / "archive.zip").symlink_to(tmp_path / "archive.zip")
-    refused = check(tmp_path, before=before)
-    assert refused.refused == (f"{path.name} has no archive.zip",)
-    assert check(tmp_path, before=refused.marks).remembered == 1
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(known, "_rules", lambda: b"others")
-        assert check(tmp_path, before=refused.marks).remembered == 0
+def test_a_commons_has_no_say_in_what_is_believed_of_it(tmp_path: Path) -> None:
+    """Whatever lies in it, a forged entry is refused, and the site goes nowhere where it could have said something."""
+    folder = tmp_path / "cm"
+    path = write(prepare(STORED / "sqlite-tpcb.zip", About()), folder)
+    said = json.loads((path / "entry.json").read_text())
+    said["figures"]["rate"]["value"] = 987_654_321.0
+    (path / "entry.json").write_text(json.dumps(said))
+    (folder / "site").mkdir()
+    (folder / "site/.verified.json").write_text("{}")
+    for inside in (folder / "site", folder, folder / "site/more"):
+        with pytest.raises(EntryError, match="lies within the commons"):
+            build(folder, inside)
+    assert build(folder, tmp_path / "site").verified.sound == ()
+    assert not list((tmp_path / "site").rglob("archive.zip"))
+
+
+def test_a_build_writes_through_no_link(tmp_path: Path) -> None:
+    folder, out, others = tmp_path / "cm", tmp_path / "site", tmp_path / "others"
+    write(prepare(STORED / "sqlite-tpcb.zip", About()), folder)
+    (others / "deep").mkdir(parents=True)
+    (others / "victim.txt").write_text("mine")
+    out.mkdir()
+    (out / "index.html").symlink_to(others / "victim.txt")
+    (out / "entries").symlink_to(others)
+    build(folder, out)
+    assert not (out / "index.html").is_symlink()
+    assert len(list(out.rglob("archive.zip"))) == 1
+    shutil.rmtree(out)
+    (tmp_path / ".site.part").symlink_to(others)
+    with pytest.raises(Problem, match="cannot write to"):
+        build(folder, out)
+    (tmp_path / ".site.part").unlink()
+    out.symlink_to(others)
+    with pytest.raises(EntryError, match="is a link"):
+        build(folder, out)
+    assert sorted(one.name for one in others.rglob("*")) == ["deep", "victim.txt"]
+    assert (others / "victim.txt").read_text() == "mine"
 
 
 def test_entries_of_an_older_version_are_made_anew_and_forged_ones_are_not(tmp_path: Path) -> None:
@@ -208,12 +227,20 @@ def _packaged(package: Package, content: bytes) -> Package:
     return Package(package.entry.model_copy(update=told), content, package.hidden)
 
 
-def test_a_run_counts_once_however_often_it_was_published(tmp_path: Path) -> None:
-    write(prepare(STORED / "pg.zip", About()), tmp_path)
-    write(prepare(STORED / "pg.zip", About(), ()), tmp_path)
+def test_of_entries_of_one_run_all_are_refused_and_none_is_blamed(tmp_path: Path) -> None:
+    """A thief's copy says another day; which of both was there first no archive can say."""
+    honest = prepare(STORED / "pg.zip", About(by="Ada"))
+    stolen = _rewritten(honest.archive, "run.json", lambda text: re.sub(rb"2026-\d\d-\d\dT", b"2020-01-01T", text))
+    path = tmp_path / "stolen.zip"
+    path.write_bytes(stolen)
+    copy = prepare(path, About(by="Thief"))
+    other = prepare(STORED / "sqlite-tpcb.zip", About())
+    for package in (honest, copy, other):
+        write(package, tmp_path)
     found = check(tmp_path)
-    assert len(found.sound) == 1
-    assert "it is the run of" in found.refused[0]
+    assert [entry.id for entry in found.sound] == [other.entry.id]
+    both = sorted((honest.entry.id, copy.entry.id))
+    assert sorted(found.refused) == [f"{one}: 2 entries are this run, {both[0]} and {both[1]}: keep one of them" for one in both]
 
 
 def test_ranking_entry_comparison_and_versions_in_a_browser(site: Path, browser: Any) -> None:

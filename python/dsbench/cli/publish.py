@@ -64,17 +64,18 @@ def command(
         except owner.RefusedError as error:
             if len(archives) == 1:
                 raise
-            print(f"refused: {error}", file=sys.stderr)
+            errors.refuse(str(error))
             refused = True
     if not preview:
         entry.list_entries(to)  # A name that is mistyped makes no commons.
     for package in packages:
         if preview:
             _describe(package)
-        elif (there := to / "entries" / package.entry.id).exists():
-            print(f"{there} is there already: this run is published", file=sys.stderr)
-        else:
+            continue
+        try:
             print(entry.write(package, to))
+        except owner.PublishedError as error:
+            print(error, file=sys.stderr)
     if not preview:
         print(f"Check and build the site: dsbench commons build {to} --out site", file=sys.stderr)
     if refused:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from dsbench.archive import TABLES, Archive, ArchiveError
 from dsbench.read import tables
-from dsbench.read.commons.about import UNSEEN, EntryError
+from dsbench.read.commons.about import EntryError, is_unseen
 from dsbench.read.commons.audit import audit
 from dsbench.read.commons.entry import FILES, LARGEST_ARCHIVE, Entry, name_of, read_entry
 from dsbench.read.commons.figures import describe_evaluated
@@ -42,7 +42,7 @@ def verify(folder: Path) -> Entry:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != entry.sha256 or digest[:10] != entry.id[-10:]:
         raise EntryError(f"{entry.id}: archive.zip is another one than was published: its digest differs")
-    if any(UNSEEN.search(word) for word in _words(entry.model_dump())):
+    if any(is_unseen(word) for word in _words(entry.model_dump())):
         raise EntryError(f"{entry.id}: entry.json holds letters that nobody sees")
     if any(redact_words(word) != word for word in _words(entry.model_dump())):
         raise EntryError(f"{entry.id}: entry.json holds what looks like a password")

@@ -39,11 +39,11 @@ def build(house: House, _asked: Mapping[str, str]) -> None:
 async def _verify(house: House, place: Any) -> None:
     from dsbench.read.commons import site
 
-    found = await run.io_bound(site.check, house.commons, None, house.verified)
+    found = await run.io_bound(site.check, house.commons)
     place.clear()
     if found is None:  # The server ends.
         return
-    house.verified = dict(found.marks)
+    house.sound = found.sound
     with place:
         for sentence in found.refused:
             problem(f"refused: {sentence}")
