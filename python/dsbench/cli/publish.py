@@ -85,6 +85,10 @@ def command(
 def _describe(package: Package) -> None:
     print(package.entry.sentence)
     print(f"entry {package.entry.id}, {len(package.archive) / 1024:,.0f} KiB")
+    if disturbed := package.entry.disturbed:
+        print(f"  shown   {'disturbed':<13} {disturbed}; it will have no place in the ranking")
+    for warning in package.entry.warnings:
+        print(f"  shown   {'warning':<13} {warning}")
     for name, value in package.entry.system.items():
         if value not in ("", None, 0):
             print(f"  shown   {name:<13} {value}")

@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dsbench.archive import RunRecord
 from dsbench.read.commons.about import About, EntryError, PublishedError, first_of
 from dsbench.read.naming import server
+from dsbench.read.verdict import Soundness
 
 FORMAT: Final = 1
 FILES: Final = frozenset({"entry.json", "archive.zip"})
@@ -50,7 +51,23 @@ class Entry(BaseModel):
     sentence: str
     system: dict[str, Any]
     conditions: dict[str, Any]
+    claimed: dict[str, Any]
+    """Conditions that no table of the archive shows."""
     figures: dict[str, Any]
+    verdict: dict[str, Any]
+    """That of the run's own report."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def void(self) -> str:
+        """Why its figures cannot be used at all, in words; empty where they can."""
+        why = "; ".join(self.verdict.get("why", ()))
+        return f"its figures are void: {why}" if self.verdict.get("soundness") == Soundness.VOID else ""
+
+    @property
+    def disturbed(self) -> str:
+        """What used its machine beside it, for which its figures have no place among others."""
+        return "; ".join(self.verdict.get("why", ())) if self.verdict.get("soundness") == Soundness.DISTURBED else ""
 
     def rendered(self) -> str:
         return json.dumps(self.model_dump(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -167,7 +167,7 @@ def describe_row(entry: Entry) -> dict[str, Any]:
     return {
         "id": entry.id, "group": describe_group(entry), "sentence": entry.sentence, "measured": entry.measured,
         "dsbench": entry.dsbench, "about": entry.about.model_dump(), "system": entry.system, "figures": entry.figures,
-        "conditions": entry.conditions,
+        "conditions": entry.conditions, "claimed": entry.claimed, "verdict": entry.verdict, "warnings": entry.warnings,
     }  # fmt: skip
 
 
