@@ -18,9 +18,11 @@ from typing import Any
 import pytest
 import yaml
 
+from dsbench.archive import Archive
 from dsbench.problem import Problem
 from dsbench.read.commons.about import About, EntryError
-from dsbench.read.commons.entry import Package, write
+from dsbench.read.commons.entry import Entry, Package, read_entry, write
+from dsbench.read.commons.figures import describe
 from dsbench.read.commons.packing import prepare
 from dsbench.read.commons.site import build, check, renew
 from dsbench.spec.price import Price
@@ -31,6 +33,12 @@ from fixtures.web import Seen, browsed, served
 STORED = Path(__file__).parents[1] / "data/archives"
 BAD = "<img src=x onerror='window.hacked=1'></script><script>window.hacked=1</script>"
 PUBLISHED = ("sqlite-threads", "pg-tpcc", "pg", "sqlite-tpcb", "insert", "tp1")
+
+
+def _undisturbed(commons: Path) -> Entry:
+    """An entry to make up others of."""
+    found = read_entry(next(iter((commons / "entries").glob("*sqlite-tpcb*"))))
+    return found.model_copy(update={"verdict": {"soundness": "valid", "why": []}})
 
 
 def dsbench(*words: str) -> subprocess.CompletedProcess[str]:
@@ -327,10 +335,9 @@ def test_an_archive_is_published_in_the_browser_and_shown_there(browser: Any, tm
 
 def test_entries_whose_intervals_overlap_share_a_place(commons: Path, browser: Any, tmp_path: Path) -> None:
     """Places are computed by the page: four made-up entries, of which two overlap and one has no interval."""
-    from dsbench.read.commons.entry import read_entry
     from dsbench.read.commons.site import render
 
-    base = read_entry(next(iter((commons / "entries").glob("*sqlite-tpcb*"))))
+    base = _undisturbed(commons)
     made = []
     for number, (value, low, high) in enumerate(((100, 95, 105), (98, 92, 99), (80, 79, 81), (90, None, None))):
         figures = {**base.figures, "rate": {**base.figures["rate"], "value": value, "low": low, "high": high}}
@@ -348,10 +355,9 @@ def test_two_entries_of_one_server_are_told_apart_and_their_curve_is_whole(
     width: int, commons: Path, browser: Any, tmp_path: Path
 ) -> None:
     """Rates of a million, whose labels are long; both sides of a comparison are in sight on a telephone."""
-    from dsbench.read.commons.entry import read_entry
     from dsbench.read.commons.site import render
 
-    base = read_entry(next(iter((commons / "entries").glob("*sqlite-tpcb*"))))
+    base = _undisturbed(commons)
     made = []
     for number, threads in enumerate((1, 4)):
         curve = {"stage": "load", "threads": threads, "points": [[1, 0.1, 900_000 + number], [2, 0.2, 1_100_000 + number]]}
@@ -378,10 +384,9 @@ def test_two_entries_of_one_server_are_told_apart_and_their_curve_is_whole(
 
 def test_versions_of_one_product_are_one_history_in_their_order(commons: Path, browser: Any, tmp_path: Path) -> None:
     """Three versions, of which two overlap; two that found no rate, and one of another machine, are no part of it."""
-    from dsbench.read.commons.entry import read_entry
     from dsbench.read.commons.site import render
 
-    base = read_entry(next(iter((commons / "entries").glob("*sqlite-tpcb*"))))
+    base = _undisturbed(commons)
     made = []
     for number, (version, rate, machine) in enumerate((
         ("3.20", (200, 190, 210), "m"), ("3.9", (100, 95, 105), "m"), ("3.45", (102, 99, 103), "m"), ("3.1", None, "m"), ("3.2", None, "m"),
@@ -406,10 +411,9 @@ def test_money_of_two_currencies_is_not_ranked_together_and_less_energy_comes_fi
     commons: Path, browser: Any, tmp_path: Path
 ) -> None:
     """Four made-up entries; power is measured for three of them, of which two overlap."""
-    from dsbench.read.commons.entry import read_entry
     from dsbench.read.commons.site import render
 
-    base = read_entry(next(iter((commons / "entries").glob("*sqlite-tpcb*"))))
+    base = _undisturbed(commons)
     made = []
     for number, (currency, rate, joules) in enumerate(
         (("EUR", (100, 95, 105), 0.5), ("USD", (98, 92, 99), 0.49), ("EUR", (80, 79, 81), 0.2), ("EUR", (90, 89, 91), None))
@@ -442,21 +446,62 @@ def test_money_of_two_currencies_is_not_ranked_together_and_less_energy_comes_fi
     assert seen.well()
 
 
-@pytest.mark.parametrize(("name", "changed"), [
-    ("objective", {"objective": "p99=20ms"}), ("another", {"objective": "p99=1s"}), ("cycles", {"cycles": 99}),
-    ("load", {"load": "0s:100, 9s:end"}), ("scales", {"scales": (1, 3)}),
-])  # fmt: skip
-def test_what_was_measured_otherwise_is_in_another_group(name: str, changed: dict[str, Any]) -> None:
-    from dsbench.archive import Archive
-    from dsbench.read.commons.entry import Entry
-    from dsbench.read.commons.figures import describe, describe_group
+def test_a_disturbed_entry_has_no_place_and_says_by_what(commons: Path, browser: Any, tmp_path: Path) -> None:
+    from dsbench.read.commons.site import render
 
-    def group(archive: Archive) -> str:
-        told = describe(archive)
-        return describe_group(Entry(id=f"20260101-x-y-{'0' * 10}", sha256="0" * 64, **told))
+    base = _undisturbed(commons)
+    made = []
+    for number, (rate, why) in enumerate(((90, ""), (300, "other programs used 1.7 of 2 CPUs"), (80, ""))):
+        figures = {**base.figures, "rate": {**base.figures["rate"], "value": rate, "low": rate - 1, "high": rate + 1}}
+        verdict = {"soundness": "disturbed" if why else "valid", "why": [why] if why else []}
+        told = {"figures": figures, "verdict": verdict, "id": f"{base.id[:-1]}{number}", "warnings": ("the clock <b>lies</b>",)}
+        made.append(base.model_copy(update=told))
+    path = tmp_path / "index.html"
+    path.write_text(render("made", made))
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    seen = Seen(page)
+    page.goto(path.as_uri())
+    assert page.locator(".ranking tbody tr td:nth-child(2)").all_inner_texts() == ["1", "2", "disturbed"]
+    assert page.locator(".ranking tbody strong").all_inner_texts() == ["90 tps", "80 tps", "300 tps"]
+    page.goto(f"{path.as_uri()}#entry={made[1].id}")
+    assert page.locator("p.disturbed").inner_text() == "Disturbed: other programs used 1.7 of 2 CPUs. Do not use this figure."
+    assert "the clock <b>lies</b>" in page.locator("ul li").all_inner_texts()
+    assert page.get_by_role("heading", name="Claimed").is_visible()
+    page.goto(f"{path.as_uri()}#compare={made[0].id},{made[1].id}")
+    assert "other work disturbed" in page.locator("h1").inner_text()
+    page.goto(f"{path.as_uri()}#entry={made[0].id}")
+    assert page.locator("p.disturbed").count() == 0
+    assert seen.well()
 
-    archive = Archive.open(STORED / "sqlite-tpcb.zip")
-    plain = group(archive)
-    other = Archive.open(STORED / "sqlite-tpcb.zip")
-    other.__dict__["run"] = archive.run.model_copy(update={"spec": archive.run.spec.changed(**changed)})
-    assert group(other) != plain, name
+
+def _group(archive: Any) -> str:
+    from dsbench.read.commons.figures import describe_group
+
+    return describe_group(Entry(id=f"20260101-x-y-{'0' * 10}", sha256="0" * 64, **describe(archive)))
+
+
+OTHER_WORK = {
+    "objective": {"objective": "p99=20ms"}, "another": {"objective": "p99=1s"}, "cycles": {"cycles": 99},
+    "load": {"load": "0s:100, 9s:end"}, "scales": {"scales": (1, 3)}, "retry": {"retry": True}, "tries": {"max_tries": 5},
+    "reconnect": {"reconnect": True}, "prepare": {"prepare": True}, "connections": {"connections": 50},
+    "threads": {"threads": 7}, "nodes": {"nodes": 2}, "carriers": {"carriers": 1}, "existing": {"existing": True},
+    "placement": {"placement": "pinned"}, "ramp-up": {"ramp_up": 5.0}, "arrival": {"arrival": "constant"},
+    "keys": {"workload_settings": {"keys": "64"}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHER_WORK)
+def test_what_was_measured_otherwise_is_in_another_group(name: str) -> None:
+    archive, other = (Archive.open(STORED / "sqlite-tpcb.zip") for _ in range(2))
+    other.__dict__["run"] = archive.run.model_copy(update={"spec": archive.run.spec.changed(**OTHER_WORK[name])})
+    assert _group(other) != _group(archive), name
+
+
+def test_another_call_is_another_group_and_what_is_no_work_stands_in_the_row() -> None:
+    archive, other = (Archive.open(STORED / "pg.zip") for _ in range(2))
+    other.__dict__["run"] = archive.run.model_copy(update={"call": "statements"})
+    assert _group(other) != _group(archive)
+    spec = archive.run.spec.changed(population="procedure", reuse=True, label="night", profile="dsi")
+    other.__dict__["run"] = archive.run.model_copy(update={"spec": spec})
+    assert _group(other) == _group(archive)
+    assert describe(other)["claimed"]["beside"] == {"population": "procedure", "reuse": "True"}

@@ -56,7 +56,7 @@ def describe_evaluated(evaluation: Evaluation, run: RunRecord) -> dict[str, Any]
         "claimed": describe_claims(run),
         "figures": compute_figures(evaluation),
         "verdict": judge_run(evaluation, run).document(),
-        "warnings": list(dict.fromkeys(_say_doubt(doubt) for doubt in evaluation.doubts)),
+        "warnings": tuple(dict.fromkeys(_say_doubt(doubt) for doubt in evaluation.doubts)),
     }
 
 
