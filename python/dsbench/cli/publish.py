@@ -77,7 +77,7 @@ def command(
         except owner.PublishedError as error:
             print(error, file=sys.stderr)
     if not preview:
-        print(f"Check and build the site: dsbench commons build {to} --out site", file=sys.stderr)
+        print(f"Check it: dsbench commons check {to}", file=sys.stderr)
     if refused:
         sys.exit(errors.FAILED)
 
