@@ -236,7 +236,7 @@
     Virtual: ({system}) => system.virtual, Transport: ({system}) => system.transport, Limits: ({system}) => system.limits,
     Machine: ({about}) => about.machine, Price: ({about}) => about.price ? `${number(about.price.per_hour)} ${about.price.currency} per hour` : "",
   };
-  const listed = (pairs, between = " ") => Object.entries(pairs).map((pair) => pair.join(between)).join(", ");
+  const listed = (pairs, between = " ") => Object.entries(pairs).map(([name, value]) => value === "True" ? name : `${name}${between}${value}`).join(", ");
   const CONDITIONS = {
     Workload: ({conditions}) => conditions.label, Settings: ({conditions}) => listed(conditions.settings),
     Scales: ({conditions}) => conditions.scales.join(", "), Threads: ({conditions}) => conditions.threads.join(", "), Nodes: ({conditions}) => String(conditions.nodes || ""), Cycles: ({conditions}) => conditions.cycles,

@@ -19,8 +19,10 @@ _MOST_ROWS: Final = 200_000
 _MOST_TIMES: Final = 2_000_000
 """Of those that have a row for a time and a counter, which are added up together."""
 _TIMES: Final = frozenset({"buckets", "seconds", "monitors", "samples", "statement_buckets"})
-_EACH: Final = {"groups": 1, "machine": 1, "nodes": 1, "phases": 50, "programs": 50}
+_EACH: Final = {"groups": 1, "machine": 1, "nodes": 1, "phases": 50, "programs": 50, "monitors": 10_000}
 """Of a cycle for each of its machines, and of a scale, so many rows at most. Those of groups are one for each."""
+_METRICS: Final = 1000
+"""Rows of ``monitors`` for each second and machine at most; a run has about a hundred."""
 
 
 def crowded(archive: Archive) -> str:
@@ -41,6 +43,7 @@ def crowd(run: Rows) -> str:
     machines = 1 + len(run.run.nodes)
     for table, each in _EACH.items():
         most = count * names if table == "groups" else each * machines * (count + len(run.run.segments) + 1)
+        most += _METRICS * machines * sum(run.longest.values()) // 10**9 if table == "monitors" else 0
         if (rows := run.tables[table].num_rows) > most:
             return f"it has {rows:,} rows of the table {table}, and its {count:,} cycles leave {most:,} at most"
     return ""
