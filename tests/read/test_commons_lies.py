@@ -95,6 +95,13 @@ def test_a_single_lie_that_the_archive_contradicts_is_refused(lie: str, tmp_path
     assert len(refused) >= 2, lie
 
 
+def test_whether_collisions_were_tried_again_shows_where_there_were_some(tmp_path: Path) -> None:
+    path = tmp_path / "lie.zip"
+    for base, lie, said in (("pg-serializable", False, "nobody asked for that"), ("../archives/pg", True, "none was tried again")):
+        path.write_bytes(_told(base, "spec.retry", lie).packed())
+        assert any(said in wrong.sentence for wrong in audit.audit(Archive.open(path))), base
+
+
 @pytest.mark.parametrize("lie", CLAIMED)
 def test_what_no_table_shows_is_told_as_claimed(lie: str, tmp_path: Path) -> None:
     path = tmp_path / "lie.zip"

@@ -501,7 +501,8 @@ def test_another_call_is_another_group_and_what_is_no_work_stands_in_the_row() -
     archive, other = (Archive.open(STORED / "pg.zip") for _ in range(2))
     other.__dict__["run"] = archive.run.model_copy(update={"call": "statements"})
     assert _group(other) != _group(archive)
-    spec = archive.run.spec.changed(population="procedure", reuse=True, label="night", profile="dsi")
+    default = {"keys": "auto"}  # Said or not.
+    spec = archive.run.spec.changed(population="procedure", reuse=True, label="night", profile="dsi", workload_settings=default)
     other.__dict__["run"] = archive.run.model_copy(update={"spec": spec})
     assert _group(other) == _group(archive)
     assert describe(other)["claimed"]["beside"] == {"population": "procedure", "reuse": "True"}
