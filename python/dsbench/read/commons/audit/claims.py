@@ -17,6 +17,7 @@ from dsbench.read.commons.audit.rows import ENOUGH, Rows, size_of, where
 from dsbench.read.stats.index import share
 from dsbench.read.stats.precision import enough
 from dsbench.spec.run import RunSpec
+from dsbench.workloads import find
 
 _EXACT: Final = ("postgres", "mysql")
 """Engines in which the isolation that is asked for is in force."""
@@ -24,8 +25,6 @@ _ENGINES: Final = (*_EXACT, "sqlite", "firebird", "mock")
 _OWN: Final = "dsbench's own, compiled in"
 _SENDS: Final = 1.5
 """Messages of a transaction that statements, or a login, take at least; a call of a procedure takes one."""
-_STATEMENTS: Final = ("tpcb", "tpcc", "tp1")
-"""Workloads each of whose transactions has several statements."""
 _COLLISIONS: Final = frozenset({"serialization", "conflict", "deadlock"})
 _ROUNDED: Final = 0.01
 """What a size that is told with four digits may be off."""
@@ -88,7 +87,8 @@ def tries(run: Rows) -> Iterator[str]:
     few = 0 < sent < _SENDS * ended
     if few and spec.reconnect:
         yield f"{sent:,} messages cannot have the logins of {ended:,} transactions, each of which had one"
-    if few and run.run.call == "statements" and spec.workload in _STATEMENTS:
+    several = find(spec.workload, spec.workload_settings).history  # A row of it beside the rows that are changed.
+    if few and run.run.call == "statements" and several:
         yield f"{sent:,} messages cannot have the statements of {ended:,} transactions"
 
 
