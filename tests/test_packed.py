@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import tracemalloc
@@ -14,11 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dsbench.archive import FORMAT, TABLES, Archive, ArchiveError, Writer, folder
+from dsbench.archive import FORMAT, TABLES, Archive, ArchiveError, Writer, folder, parts
 from dsbench.read.evaluation import evaluate
 from fixtures import small
 from fixtures.program import Program
 
+DATA = Path(__file__).parent / "data"
 RUN = json.dumps({"format": FORMAT, "name": "a"}).encode()
 
 
@@ -143,12 +145,47 @@ def test_a_table_that_would_become_much_larger_is_not_read(tmp_path: Path) -> No
 def test_a_table_with_other_types_or_numbers_is_told(
     tmp_path: Path, column: str, values: Any, words: str
 ) -> None:
-    rows = pa.table({key: pa.array([1], pa.uint32()) for key in ("scale", "cycle", "thread")}).append_column("node", pa.array(["local"]))
+    whole = ("scale", "cycle", "thread", "residence_ns", "first_start_ns", "last_end_ns")
+    rows = pa.table({key: pa.array([1], pa.uint32()) for key in whole}).append_column("node", pa.array(["local"]))
     rows = rows.drop_columns([column] if column in rows.column_names else [])
     with pytest.raises(ArchiveError, match=words) as told:
         with_cycles(tmp_path / "a", rows.append_column(column, pa.array(values))).table("cycles")
     assert told.value.usage
     assert set(TABLES["cycles"].names) > {column}
+
+
+NEEDED = [(table, column) for table, columns in parts._TOLD_IN.items() for column in columns]
+
+
+@pytest.mark.parametrize(("table", "column"), NEEDED)
+def test_a_column_that_figures_need_is_asked_for_by_name(table: str, column: str) -> None:
+    schema = TABLES[table]
+    row = {field.name: "x" if pa.types.is_dictionary(field.type) or pa.types.is_string(field.type) else 1 for field in schema}
+    rows = pa.Table.from_pylist([row], schema=schema)
+    assert parts.table_of(table, _parquet(rows), "here").num_rows == 1
+    with pytest.raises(ArchiveError, match=f"here: the column {column} is not there"):
+        parts.table_of(table, _parquet(rows.drop_columns([column])), "here")
+    with pytest.raises(ArchiveError, match=f"here: the column {column} has rows without a value"):
+        parts.table_of(table, _parquet(pa.Table.from_pylist([{**row, column: None}], schema=schema)), "here")
+
+
+def _parquet(rows: pa.Table) -> bytes:
+    made = io.BytesIO()
+    pq.write_table(rows, made)
+    return made.getvalue()
+
+
+def test_show_tells_of_a_column_that_is_missing(called: Program, tmp_path: Path) -> None:
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(DATA / "published/pg-open.zip") as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name.endswith("programs.parquet"):
+                content = _parquet(pq.read_table(io.BytesIO(content)).drop_columns(["cpu_ns"]))
+            new.writestr(name, content)
+    done = called("show", str(path))
+    assert done.returncode == 2
+    assert "programs.parquet: the column cpu_ns is not there" in " ".join(done.stderr.split())
 
 
 def test_a_damaged_table_is_told(called: Program, tmp_path: Path) -> None:

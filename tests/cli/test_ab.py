@@ -14,17 +14,23 @@ import pytest
 from dsbench.archive import Archive
 from dsbench.cli.ab import EXIT
 from dsbench.library import ab
-from dsbench.library.ab import BEFORE, Block, Versus, versus
+from dsbench.library.ab import BEFORE, versus
+from dsbench.library.pair import Block, Versus
 from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
 from dsbench.measure.run import Outcome
 from dsbench.read.choice import make_choice
+from dsbench.read.glance import Taken
 from dsbench.read.stats.comparison import Verdict, order_of
+from dsbench.read.verdict import RunVerdict, Soundness
 from dsbench.spec import RunSpec, SpecError, build
 from fixtures.archives import MS, cycle_row, run_json, write
 from fixtures.program import Program
+from fixtures.sample import handmade
 from fixtures.waiting import until
+
+VALID = RunVerdict(Soundness.VALID)
 
 
 @pytest.fixture
@@ -111,7 +117,7 @@ def test_what_is_compared_by_differences_and_less_of_which_is_better() -> None:
 
 
 def block(*rates: float) -> Block:
-    return Block("ABBA", (Path("x"),) * 4, rates)
+    return Block("ABBA", (Path("x"),) * 4, rates, (VALID,) * 4)
 
 
 def test_verdicts_in_words_and_as_exit_codes() -> None:
@@ -134,8 +140,8 @@ def test_who_wins_by_what_it_may_lose_is_told_so(tmp_path: Path) -> None:
 
     safe, lax = made("safe", []), made("lax", off)
     words = "B may lose what it has committed (fsync off): that is part of its rate."
-    assert words in Versus(("a", "b"), (Block("ABBA", (safe, lax, lax, safe), (100, 200, 200, 100)),), 0.02).text()
-    both = Versus(("a", "b"), (Block("ABBA", (lax,) * 4, (100, 200, 200, 100)),), 0.02)
+    assert words in Versus(("a", "b"), (Block("ABBA", (safe, lax, lax, safe), (100, 200, 200, 100), (VALID,) * 4),), 0.02).text()
+    both = Versus(("a", "b"), (Block("ABBA", (lax,) * 4, (100, 200, 200, 100), (VALID,) * 4),), 0.02)
     assert "may lose" not in both.text()
 
 
@@ -306,3 +312,47 @@ def test_files_and_options_of_both_come_together(
     assert (a.target.version, b.target.version, a.threads, b.threads) == ("10", None, 2, 2)
     assert a.limits == b.limits != type(a)().limits
     assert a.target.settings == b.target.settings == {"flush": "0"}
+
+
+def test_what_was_not_found_is_not_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dsbench.library.pair.say_change", lambda *_: "a transaction takes 1 ms instead of 2 ms")
+    monkeypatch.setattr("dsbench.library.pair.read_times", lambda *_: {})
+    monkeypatch.setattr("dsbench.library.pair.evaluate", lambda _one: handmade(why={1: None}))
+    path = write(tmp_path, run_json({"scales": [1], "cycles": 1, "duration": 1.0}), {"cycles": [cycle_row(1, 1, [MS])]}).path
+
+    def text(*of_b: float) -> str:
+        blocks = (Block("ABBA", (path,) * 4, (1000, rate, rate, 1000), (VALID,) * 4) for rate in of_b)
+        return Versus(("a", "b"), tuple(blocks), 0.02).text()
+
+    assert "With B a transaction takes" in text(2000, 2010, 2020)
+    for rates, verdict in (((500, 2000, 1000), "Undecided"), ((1000, 1001, 999, 1000, 1000), "No difference")):
+        assert text(*rates).startswith(verdict)
+        assert "a transaction takes" not in text(*rates)
+
+
+def test_disturbed_runs_and_other_work_are_told_with_the_verdict(tmp_path: Path) -> None:
+    def made(name: str, **asked: object) -> Path:
+        run = run_json({"scales": [1], "cycles": 1, "duration": 1.0, **asked}, name=name)
+        return write(tmp_path, run, {"cycles": [cycle_row(1, 1, [MS] * 100)]}).path
+
+    a, b = made("a", workload="select", threads=1), made("b", threads=2)
+    taken = RunVerdict(Soundness.DISTURBED, (), (Taken("other programs", 1.8, 0, 2, ""),))
+    found = Versus(("a", "b"), (Block("ABBA", (a, b, b, a), (100, 200, 200, 100), (taken, VALID, VALID, taken)),), 0.02)
+    lines = found.text().splitlines()
+    assert lines[0] == "2 of 4 runs are disturbed (A): other programs used 1.8 of 2 CPUs."
+    assert lines[1].startswith("Undecided: B has 2.000 times")
+    assert lines[2].startswith("The workloads differ: ")
+    assert lines[3].startswith("The load is not the same: threads differs")
+    assert found.document()["runs"] == {"valid": 2, "first look": 0, "disturbed": 2, "void": 0, "why": lines[:1]}
+    assert found.document()["blocks"][0]["verdicts"][0] == {"soundness": "disturbed", "why": ["other programs used 1.8 of 2 CPUs"]}
+
+
+def test_both_pages_of_a_folder_have_one_verdict(made: list[RunSpec], called: Program, tmp_path: Path) -> None:
+    called("ab", "private:sqlite", "private:sqlite?cache_size=-100", "--scales", "1", "--most-blocks", "3", "--out", "o", "--quiet")
+    said = json.loads((tmp_path / "o/comparison.json").read_text())
+    first = (tmp_path / "o/ab.txt").read_text().splitlines()[0]
+    assert said["answer"] == first
+    assert all(section["verdicts"] == {} for section in said["sections"])
+    for name in ("comparison.txt", "comparison.html"):
+        assert not [words for words in ("times as fast", "Cannot tell", 'class="ratio') if words in (tmp_path / "o" / name).read_text()]
+    assert not list((tmp_path / "o").glob("comparison-relative*"))

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
 
-from dsbench.read.answer import Tile, describe, format_size, highest, say, tiles
+from dsbench.read.answer import Tile, _follow, answer, describe, format_size, highest, say, tiles
 from dsbench.read.commons.figures import compute_figures
 from dsbench.read.draw.hero import apart, hero
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.stats.capacity import Capacity, Step
 from dsbench.read.stats.tpcc import nopm
 from dsbench.read.stats.values import Doubt, Interval, ScaleResult
+from dsbench.read.subjects.legs import LegResult
 from dsbench.read.subjects.load import Load, Tried, capacity_doubts
+from dsbench.read.subjects.warnings import list_warnings, tell_warnings
+from dsbench.read.text import render_text
+from dsbench.spec.legs import legs
 from dsbench.spec.objective import Objective
 from dsbench.workloads import find
 from fixtures import sample
 from fixtures.sample import replace
+from read.test_glance import use
 
 
 def with_rates(*rates: float) -> Evaluation:
@@ -133,6 +139,57 @@ def test_a_search_tells_the_time_of_its_last_cycles_as_theirs() -> None:
     assert time(True, True, True).startswith("at 1,000/s · all 3 keep it · median")
 
 
+def test_a_capacity_that_its_last_cycles_miss_all_together_is_told_so() -> None:
+    """Two of three keep it, and the third misses it by more than all may."""
+    def broken(*missed: float, rate: float = 950.0) -> str:
+        steps = [Tried(at, 950.0, 950.0, 8.0, (), (Step(950.0, 8.0, 1000, one),), one <= 10) for at, one in enumerate(missed)]
+        capacity = Capacity(rate, 900.0, 1000.0, 10.0, 1.0, 4, 50.0)
+        return Load(tuple(steps), Objective("p99=20ms", 0.01, 20_000_000), capacity).broken
+
+    assert broken(5, 5, 401) == "the last 3 cycles, at 950/s, miss it as a whole: 13.7% do, 1.00% may"
+    assert not broken(5, 5, 15)
+    assert not broken(500, rate=800), "a step above the capacity has to miss it"
+    evaluation = sample.evaluation()
+    top = highest(evaluation)
+    assert top is not None
+    steps = tuple(Tried(at, 950.0, 950.0, 8.0, (), (Step(950.0, 8.0, 1000, 40),), False) for at in range(2))
+    load = Load(steps, Objective("p99=20ms", 0.01, 20_000_000), Capacity(950.0, 900.0, 1000.0, 10.0, 1.0, 4, 50.0))
+    assert ", but the last 2 cycles, at 950/s, miss it as a whole: 4.0% do" in say(evaluation.replace(load={top.scale: load}), sample.run())
+
+
+@pytest.mark.parametrize(("due", "words"), [
+    ({10: 95.25}, "does 1,105 of the 95.25 transactions per second that were due, 100 asked for."),
+    ({}, "does 1,105 transactions per second, 100 asked for."),
+])  # fmt: skip
+def test_an_open_loop_is_held_against_what_was_due(due: dict[int, float], words: str) -> None:
+    evaluation = sample.evaluation(open_loop=True).replace(due=due)
+    said = say(evaluation, sample.run(spec={"rate": 100.0}))
+    assert re.sub(r"does [\d,.]+", "does 1,105", said).endswith(words)
+    assert tiles(evaluation, sample.run())[0].name == "Rate reached"
+
+
+def test_fewer_starts_than_chance_draws_are_none_that_a_server_missed() -> None:
+    """27.75 of 30 in two cycles of 2 s: 120 starts were asked for, and 111 drawn."""
+    (flat,) = legs("0s:30, 2s:end")
+    def said(achieved: float, cycles: float) -> str:
+        reached = LegResult(1, flat, 30.0, achieved, 0.0, 1.0, 2.0, 3.0, 4.0, 0, math.nan, (math.nan, math.nan))
+        return _follow([reached], "tps", cycles)
+
+    assert said(27.75, 2) == "follows a load of up to 30 tps"
+    assert said(27.75, math.inf) == "reaches 27.75 of 30 tps in leg 1 of its load", "of constant arrivals none is chance"
+    assert said(20, 2).startswith("reaches 20 of 30 tps")
+
+
+def test_the_cycles_of_a_search_are_told_before_its_result() -> None:
+    evaluation = sample.evaluation()
+    cycles = tuple(replace(use(run=1, others=one), cycle=at) for at, one in enumerate((0.0, 1.5, 1.8)))
+    disturbed = evaluation.replace(machine={10: cycles})
+    assert answer(disturbed, sample.run(spec={"peak": True})).runs == [
+        "2 of 3 cycles are disturbed: other programs used 1.5 to 1.8 of 4 CPUs."
+    ]
+    assert not answer(disturbed, sample.run()).runs
+
+
 def test_a_capacity_that_is_hardly_known_tells_cpu_time_near_it() -> None:
     def words(*cpu_us: float) -> str:
         steps = [Tried(at, 900.0 + at, 900.0, 8.0, (), (Step(900.0 + at, 8.0, 7200, 7.0),), True, us)
@@ -204,3 +261,19 @@ def test_names_at_the_ends_of_lines_do_not_cover_each_other() -> None:
     assert placed == {"a": 104.5, "b": 94.5, "c": 50, "d": 99}, "d ends elsewhere"
     crowded = [one["place"] for one in apart([row(str(at), value) for at, value in enumerate((0, 1, 12, 13, 40))], 10)]
     assert crowded == [0, 10, 20, 30, 40], "above the axis, and a group that reaches the next one takes it in"
+
+
+def test_figures_of_one_scale_are_not_told_of_another() -> None:
+    found = [Doubt("failures", f"{share}% of the attempts failed", "use --retry", scale)
+             for scale, share in ((1, 72.6), (2, 58.1), (5, 58.1), (10, 35.3))]  # fmt: skip
+    assert render_text(tell_warnings(found)).splitlines()[0] == (
+        "warning (scale 1, 2, 5, 10): at scale 1 72.6% of the attempts failed; at scale 2 and 5 58.1% of the attempts "
+        "failed; at scale 10 35.3% of the attempts failed"
+    )
+    assert "at scale 1 72.6% of the attempts failed; and 2 more of this kind" in render_text(tell_warnings(found, whole=False))
+    assert list_warnings(sample.evaluation().replace(doubts=tuple(found))) == [
+        "warning at scale 1: 72.6% of the attempts failed", "warning at scale 2 (also at 5): 58.1% of the attempts failed",
+        "warning at scale 10: 35.3% of the attempts failed", "  hint: use --retry",
+    ]  # fmt: skip
+    alike = [replace(one, message="it failed") for one in found]
+    assert render_text(tell_warnings(alike)).splitlines()[0] == "warning (scale 1, 2, 5, 10): it failed"

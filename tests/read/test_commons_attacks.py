@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import shutil
 import stat
 import zipfile
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pydantic import ValidationError
 from tests.read.doctored.copies import Copy
 
 from dsbench.archive import TABLES, Archive
@@ -21,8 +23,9 @@ from dsbench.read.commons.about import About, EntryError
 from dsbench.read.commons.audit import audit
 from dsbench.read.commons.entry import Package, write
 from dsbench.read.commons.packing import prepare
-from dsbench.read.commons.site import build, check
+from dsbench.read.commons.site import Verified, build, check
 from dsbench.read.commons.verifying import verify
+from fixtures.program import Program
 
 DATA = Path(__file__).parents[1] / "data"
 Parts = dict[str, bytes]
@@ -108,9 +111,10 @@ ZIPS: dict[str, tuple[Callable[[Parts], bytes], str]] = {
     "a path of Windows": (lambda parts: _zip(parts, (zipfile.ZipInfo("C:/y"), b"x")), "would lie elsewhere"),
     "a file twice": (_two_files, "two files called"),
     "a file that becomes two hundred times as large": (_instead("run.json", lambda _: bytes(2**27)), "bytes unpacked, more"),
-    "a table that becomes thousands of times as large": (_instead("seconds.parquet", lambda _: _parquet(4_000_000)),
+    "a table that becomes thousands of times as large": (_instead("seconds.parquet", lambda _: _parquet(1_900_000)),
                                                          "would become"),
-    "a table of endless rows": (_instead("seconds.parquet", lambda _: _parquet(10_000_001)), "more than 10000000"),
+    "a table of endless rows": (_instead("seconds.parquet", lambda _: _parquet(2_000_001)), "an entry at most 2,000,000"),
+    "a table that announces another one": (_instead("cycles.parquet", lambda _: _parquet(200_001)), "an entry at most 200,000"),
     "a run.json of brackets": (_instead("run.json", lambda _: b"[" * 10_000_000), "run.json cannot be read"),
     "a run.json of names": (_instead("run.json", lambda _: b'{"a":' * 100_000 + b"1" + b"}" * 100_000),
                             "run.json cannot be read"),
@@ -159,8 +163,8 @@ def test_a_description_that_harms_who_reads_it_is_refused(attack: str, honest: P
     (sentence,) = found.refused
     assert said in sentence
     assert len(sentence) < 500
-    site = build(tmp_path, tmp_path / "site")
-    assert not list((tmp_path / "site").glob("entries/*"))
+    site = build(tmp_path, tmp_path.with_name(f"{tmp_path.name}-site"))
+    assert not list(site.path.parent.glob("entries/*"))
     assert site.verified.sound == ()
 
 
@@ -174,14 +178,103 @@ def test_what_leads_elsewhere_is_no_entry(honest: Package, tmp_path: Path) -> No
     (mine / "entries" / "notes.txt").write_text("x")
     found = check(mine)
     assert found.sound == ()
-    assert sorted(sentence.rpartition("entries/")[2] for sentence in found.refused) == [
-        f"{entry.name} is a link, and an entry is a folder", "notes.txt is a file, and an entry is a folder",
-        "nowhere is a link, and an entry is a folder",
-    ]  # fmt: skip
+    assert sorted(found.refused) == [
+        f"entries/{name!r} is a {what}, and an entry is a folder"
+        for name, what in ((entry.name, "link"), ("notes.txt", "file"), ("nowhere", "link"))
+    ]
     (tmp_path / "whole").mkdir()
     (tmp_path / "whole" / "entries").symlink_to(other / "entries")
     with pytest.raises(EntryError, match="entries is a link"):
         check(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("name", ["x\x1b]0;owned\x07\x1b[31mred", "20261127-a-b-\n1 of 1 entry holds", "\u202egnp"])
+def test_the_name_of_a_folder_does_nothing_to_a_terminal(name: str, tmp_path: Path, called: Program) -> None:
+    (tmp_path / "entries" / name).mkdir(parents=True)
+    done = called("commons", "check", str(tmp_path))
+    assert done.returncode == 1
+    first, last = done.stderr.splitlines()
+    assert first.isprintable()
+    assert first.startswith(f"refused: entries/{name!r} has no entry.json")
+    assert last == "0 of 1 entry holds"
+
+
+def test_what_an_archive_says_does_nothing_to_a_terminal(honest: Package, tmp_path: Path, called: Program) -> None:
+    def lie(parts: Parts) -> bytes:
+        run = json.loads(next(content for name, content in parts.items() if name.endswith("run.json")))
+        run |= {"status": "\x1b[2J\n::error::owned"}
+        return _instead("run.json", lambda _: json.dumps(run).encode())(parts)
+
+    write(_packaged(honest, lie(_parts(honest.archive))), tmp_path)
+    done = called("commons", "check", str(tmp_path))
+    assert done.returncode == 1
+    assert all(line.isprintable() for line in done.stderr.splitlines())
+    assert len(done.stderr.splitlines()) == 2
+
+
+INVISIBLE = (
+    "\xad\u034f\u061c\u115f\u1160\u180e\u200b\u202e\u2028\u206a\u2800\u3164\ufe0f\ufeff\uffa0\U000e0041\U000e0100\x1b\x85\ue000"
+)
+
+
+@pytest.mark.parametrize("field", ["by", "machine", "notes"])
+def test_letters_that_nobody_sees_are_refused(field: str) -> None:
+    for letter in INVISIBLE:
+        with pytest.raises(ValidationError, match="nobody sees"):
+            About.model_validate({field: f"m7g{letter}.large"})
+    assert getattr(About.model_validate({field: "Zoë Жук, 林檎"}), field) == "Zoë Жук, 林檎"
+
+
+@pytest.mark.parametrize("name", ["m7g.lаrge", "Αda", "ｍ7g", "𝗆7g", "m7g․large"])
+def test_two_names_that_look_alike_are_not_two_machines(name: str) -> None:
+    for field in ("by", "machine"):
+        with pytest.raises(ValidationError, match="look like others"):
+            About.model_validate({field: name})
+
+
+def test_one_name_is_one_machine_however_its_spaces_are_typed() -> None:
+    assert About(machine=" m7g\xa0 large\t").machine == About(machine="m7g large").machine
+    assert About(by="Zoe\u0308").by == "Zoë"
+
+
+@pytest.mark.parametrize("left", ["a folder", "half an archive", "an archive alone", "another archive"])
+def test_half_an_entry_is_no_published_run(left: str, honest: Package, tmp_path: Path, called: Program) -> None:
+    folder = tmp_path / "entries" / honest.entry.id
+    folder.mkdir(parents=True)
+    if left != "a folder":
+        half = {"half an archive": honest.archive[:16_384], "an archive alone": honest.archive, "another archive": b"PK"}
+        (folder / "archive.zip").write_bytes(half[left])
+    if left == "another archive":
+        (folder / "entry.json").write_text(honest.entry.rendered())
+    words = ("publish", str(DATA / "archives/sqlite-threads.zip"), "--to", str(tmp_path))
+    done = called(*words)
+    assert done.returncode == 2
+    assert f"{honest.entry.id} is half an entry" in " ".join(done.stderr.split())
+    assert "remove that folder, and publish again" in done.stderr
+    shutil.rmtree(folder)
+    assert called(*words).returncode == 0
+    assert verify(folder)
+    again = called(*words)
+    assert (again.returncode, again.stdout) == (0, "")
+    assert "this run is published" in again.stderr
+
+
+def test_a_disk_that_is_full_leaves_no_entry(
+    honest: Package, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: bytes) -> int:
+        with path.open("wb") as file:
+            file.write(content[:16_384])
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        with pytest.raises(EntryError, match="No space left on device"):
+            write(honest, tmp_path)
+    assert list((tmp_path / "entries").iterdir()) == []
+    (tmp_path / "entries" / f".{honest.entry.id}.part").mkdir()  # What a kill leaves is no entry, and in nobody's way.
+    assert check(tmp_path) == Verified()
+    assert verify(write(honest, tmp_path))
 
 
 def test_queries_whose_times_were_all_shrunk_are_refused(tmp_path: Path) -> None:

@@ -18,9 +18,11 @@ from dsbench.archive import Archive
 from dsbench.library import query
 from dsbench.read.commons.about import About, EntryError
 from dsbench.read.commons.entry import Entry, Package, write
-from dsbench.read.commons.figures import describe
-from dsbench.read.commons.packing import prepare
+from dsbench.read.commons.figures import describe, describe_packed
+from dsbench.read.commons.hiding import HIDDEN, Hider
+from dsbench.read.commons.packing import pack, prepare
 from dsbench.read.commons.verifying import verify
+from fixtures.program import Program
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +44,9 @@ LIES: dict[str, Callable[[dict[str, Any]], None]] = {
     "another workload": lambda entry: entry["conditions"].update(workload="select"),
     "another day": lambda entry: entry.update(measured="2020-01-01"),
     "another digest": lambda entry: entry.update(sha256="0" * 64),
+    "another isolation": lambda entry: entry["claimed"].update(isolation="read-committed"),
+    "a better verdict": lambda entry: entry["verdict"].update(soundness="valid", why=[]),
+    "a warning less": lambda entry: entry["warnings"].pop(),
     "a field more": lambda entry: entry.update(award="fastest"),
     "no number": lambda entry: entry["figures"]["rate"].update(value=float("nan")),
     "a rate without end": lambda entry: entry["figures"]["rate"].update(value=float("inf")),
@@ -140,6 +145,36 @@ def test_what_is_hidden_is_nowhere(tmp_path: Path) -> None:
     assert b"127.0.0.1" in words
     assert {"host", "paths", "addresses", "label", "programs"} <= package.hidden.keys()
     verify(write(package, tmp_path / "commons"))
+
+
+def test_a_run_that_its_report_calls_void_is_no_entry(tmp_path: Path, called: Program) -> None:
+    honest = prepare(ARCHIVES / "pg-tpcc.zip", About())
+    changed = Copy(ARCHIVES / "pg-tpcc.zip")
+    changed.run["warnings"].append({"code": "lost", "message": "the server lost what it had committed", "severe": True})
+    path = tmp_path / "void.zip"
+    path.write_bytes(changed.packed())
+    (tmp_path / "cm/entries").mkdir(parents=True)
+    done = called("publish", str(path), "--to", str(tmp_path / "cm"))
+    assert done.returncode == 2
+    assert "its figures are void: the server lost what it had committed" in " ".join(done.stderr.split())
+    assert list((tmp_path / "cm/entries").iterdir()) == []
+    # Nor where somebody made the entry without publish.
+    content = pack(Archive.open(path), honest.entry.id[:-11], Hider(HIDDEN, {}))
+    digest = hashlib.sha256(content).hexdigest()
+    described = describe_packed(content)
+    entry = honest.entry.model_copy(update={"sha256": digest, "id": f"{honest.entry.id[:-10]}{digest[:10]}", **described})
+    with pytest.raises(EntryError, match="its figures are void"):
+        verify(write(Package(entry, content, {}), tmp_path / "cm"))
+
+
+def test_what_disturbed_a_run_is_told_before_it_is_published(tmp_path: Path, called: Program) -> None:
+    entry = prepare(ARCHIVES / "pg-tpcc.zip", About()).entry
+    assert entry.disturbed == "other programs used 1.5 to 1.6 of 2 CPUs"
+    assert any("too short to compare with other runs" in warning for warning in entry.warnings)
+    shown = called("publish", str(ARCHIVES / "pg-tpcc.zip"), "--to", str(tmp_path), "--preview").stdout
+    assert f"disturbed     {entry.disturbed}; it will have no place in the ranking" in shown
+    assert all(f"warning       {warning}" in shown for warning in entry.warnings)
+    assert prepare(ARCHIVES / "pg.zip", About()).entry.disturbed == ""
 
 
 def test_entries_are_told_apart_where_archives_are_read(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_the_capacities_of_two_searches_are_compared(tmp_path: Path) -> None:
 
 def test_capacities_that_may_be_the_same_are_not_told_apart(tmp_path: Path) -> None:
     found = answer(read([searched(tmp_path, "A", {1: 1000}), searched(tmp_path, "B", {1: 1005})]))
-    assert found.sentence.startswith("No difference was seen: B has 1.0")
+    assert found.sentence.startswith("No difference of more than 5.0%: B has 1.0")
 
 
 def test_over_several_scales_the_mean_is_told(tmp_path: Path) -> None:

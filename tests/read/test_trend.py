@@ -11,9 +11,11 @@ import pytest
 
 from dsbench.archive import ArchiveError
 from dsbench.read.choice import make_choice
+from dsbench.read.glance import Taken
 from dsbench.read.several import trend
 from dsbench.read.several.trend import histories
 from dsbench.read.stats.queries import QUERIES, REFRESHES
+from dsbench.read.verdict import RunVerdict, Soundness
 from fixtures.archives import MS, bucket_rows, cycle_row, run_json, write
 from fixtures.program import Program
 
@@ -182,3 +184,25 @@ def test_a_change_tells_what_became_of_a_transactions_time(tmp_path: Path) -> No
     assert told.became.startswith("a transaction takes 4 ms instead of 2 ms: ")
     assert "4 ms instead of 0 ms flush" in told.became
     assert "A transaction takes 4 ms instead of 2 ms" in trend.text([found], [])
+
+
+def test_void_and_disturbed_runs_are_told_before_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disturbed = RunVerdict(Soundness.DISTURBED, (), (Taken("other programs", 1.7, 0, 2, ""),))
+    monkeypatch.setattr(trend, "judge_run", lambda _evaluation, run: disturbed if run.name == "a01" else RunVerdict(Soundness.VALID))
+    history(tmp_path, "a", [100, 101, 99])
+    write(tmp_path, run_json({"scales": [1]}, name="cut", status="cut-short"), {"cycles": [cycle_row(1, 1, [MS])]})
+    found = histories(tmp_path, 0.03)
+    assert trend.text(*found).splitlines()[:3] == [
+        "1 of 3 runs is disturbed: other programs used 1.7 of 2 CPUs.", "1 archive more is left out: see below.",
+        "None of 1 configuration changed.",
+    ]  # fmt: skip
+    told = trend.document(*found)
+    assert (told["runs"]["disturbed"], told["runs"]["valid"]) == (1, 2)
+    assert [one["verdict"]["soundness"] for one in told["histories"][0]["results"]] == ["disturbed", "valid", "valid"]
+
+
+def test_configurations_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    history(tmp_path, "a", [100] * 2)
+    history(tmp_path, "b", [100] * 2, duration=2.0)
+    names = [one.name for one in histories(tmp_path, 0.03)[0]]
+    assert [name.rpartition(", ")[2] for name in names] == ["duration 1.0", "duration 2.0"]

@@ -14,10 +14,13 @@ from typing import Any
 import pytest
 
 from dsbench import study
+from dsbench.read.blocks import Answer
 from dsbench.read.draw.render import drawn_as
 from dsbench.read.draw.theme import log_ticks
+from dsbench.read.glance import Taken
 from dsbench.read.several import compare
 from dsbench.read.stats.values import Resource
+from dsbench.read.verdict import RunVerdict, Soundness
 from dsbench.spec import SpecError
 from dsbench.study import Point, Study, begin, outcomes, panels, record, results, shown
 from dsbench.study.diagrams import specs
@@ -352,3 +355,16 @@ def test_levels_tell_what_became_of_a_transactions_time(tmp_path: Path) -> None:
     text = shown.text(outcomes(record.load(begun.folder)))
     assert re.search(r"clients 2 beside 1: a transaction takes (4|3\.9\d) ms instead of 1 ms: .*2 ms instead of 0 ms locks", text), text
     assert re.search(r"clients +2 +(4|3\.99\d*) ", text), text
+
+
+def test_void_and_disturbed_trials_are_told_before_the_verdict(made: Study) -> None:
+    found = outcomes(made)
+    taken = RunVerdict(Soundness.DISTURBED, (), (Taken("other programs", 1.7, 0, 2, ""),))
+    trials = tuple(replace(one, status="void", reason="its check failed") if one.status == "failed" else one for one in made.trials)
+    found = replace(found, study=replace(made, trials=trials), made=tuple(replace(one, verdict=taken) for one in found.made))
+    lines = ["1 of 18 trials is void: its check failed.", "17 of 18 trials are disturbed: other programs used 1.7 of 2 CPUs."]
+    assert [line for block in shown.tell(found) if isinstance(block, Answer) for line in block.runs] == lines
+    assert shown.text(found).splitlines()[2:4] == lines, "below its name"
+    told = shown.document(found)
+    assert (told["runs"]["disturbed"], told["runs"]["void"]) == (17, 1)
+    assert {one["verdict"]["soundness"] for one in told["trials"] if one["verdict"]} == {"disturbed"}

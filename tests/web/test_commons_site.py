@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -17,9 +18,11 @@ from typing import Any
 import pytest
 import yaml
 
-from dsbench.read.commons import known
-from dsbench.read.commons.about import About
-from dsbench.read.commons.entry import Package, write
+from dsbench.archive import Archive
+from dsbench.problem import Problem
+from dsbench.read.commons.about import About, EntryError
+from dsbench.read.commons.entry import Entry, Package, read_entry, write
+from dsbench.read.commons.figures import describe
 from dsbench.read.commons.packing import prepare
 from dsbench.read.commons.site import build, check, renew
 from dsbench.spec.price import Price
@@ -30,6 +33,12 @@ from fixtures.web import Seen, browsed, served
 STORED = Path(__file__).parents[1] / "data/archives"
 BAD = "<img src=x onerror='window.hacked=1'></script><script>window.hacked=1</script>"
 PUBLISHED = ("sqlite-threads", "pg-tpcc", "pg", "sqlite-tpcb", "insert", "tp1")
+
+
+def _undisturbed(commons: Path) -> Entry:
+    """An entry to make up others of."""
+    found = read_entry(next(iter((commons / "entries").glob("*sqlite-tpcb*"))))
+    return found.model_copy(update={"verdict": {"soundness": "valid", "why": []}})
 
 
 def dsbench(*words: str) -> subprocess.CompletedProcess[str]:
@@ -86,13 +95,14 @@ def test_from_a_run_to_a_site_by_four_commands(tmp_path: Path) -> None:
     workflow = yaml.safe_load((clone / ".github/workflows/results.yml").read_text())
     assert set(workflow["jobs"]) == {"check", "deploy"}
     lines = [step.get("run", "") for step in workflow["jobs"]["check"]["steps"]]
-    (built,) = (
-        subprocess.run([sys.executable, "-m", *shlex.split(line)], cwd=clone, capture_output=True, text=True, check=True)
-        for line in lines if line.startswith("dsbench ")
-    )  # fmt: skip
+    (line,) = (line for line in lines if line.startswith("dsbench "))
+    words = [sys.executable, "-m", *shlex.split(line.replace("$RUNNER_TEMP", str(tmp_path / "runner")))]
+    built = subprocess.run(words, cwd=clone, capture_output=True, text=True, check=True)
+    page = tmp_path / "runner/site/index.html"
     assert built.stderr == "1 of 1 entry holds\n"
-    assert built.stdout == "site/index.html\n"
-    assert (clone / "site/index.html").is_file()
+    assert built.stdout == f"{page}\n"
+    assert page.is_file()
+    assert workflow["jobs"]["check"]["steps"][-1]["with"]["path"] == "${{ runner.temp }}/site"
     left = subprocess.run(["git", "status", "--porcelain"], cwd=clone, capture_output=True, text=True, check=True)
     assert left.stdout == ""
 
@@ -123,48 +133,65 @@ def test_wrong_words_are_one_error(words: tuple[str, ...], said: str, called: Pr
     assert not Path("x").exists()
 
 
-def test_what_was_verified_is_remembered_and_what_is_gone_leaves_the_site(commons: Path, tmp_path: Path) -> None:
-    out = tmp_path / "site"
-    folder = tmp_path / "some"
+def test_what_is_gone_leaves_the_site_and_what_is_no_part_of_it_stays(tmp_path: Path) -> None:
+    out, folder = tmp_path / "site", tmp_path / "some"
     for name in PUBLISHED[:2]:
         write(prepare(STORED / f"{name}.zip", About()), folder)
-    first = build(folder, out).verified
-    assert (len(first.sound), first.remembered) == (2, 0)
-    assert build(folder, out).verified.remembered == 2
+    assert len(build(folder, out).verified.sound) == 2
     (path,) = (path for path in (folder / "entries").iterdir() if "sqlite" in path.name)
-    (out / "entries" / path.name / "mine.txt").write_text("somebody else's")
     said = json.loads((path / "entry.json").read_text())
     said["measured"] = "2020-01-01"
     (path / "entry.json").write_text(json.dumps(said))
     changed = build(folder, out).verified
-    assert (len(changed.sound), changed.remembered, len(changed.refused)) == (1, 1, 1)
-    again = build(folder, out).verified
-    assert (again.remembered, again.sound, again.refused) == (2, changed.sound, changed.refused)
-    assert [file.name for file in (out / "entries" / path.name).iterdir()] == ["mine.txt"]
+    assert (len(changed.sound), len(changed.refused)) == (1, 1)
+    assert {one.name for one in (out / "entries").iterdir()} == {changed.sound[0].id}
     assert "sqlite" not in (out / "index.html").read_text().lower().split('id="entries"')[1].split("</script>")[0]
+    mine = out / "entries/mine.txt"
+    mine.write_text("somebody else's")
+    with pytest.raises(EntryError, match=r"holds 'entries/mine\.txt', which no build made"):
+        build(folder, out)
+    assert mine.read_text() == "somebody else's"
+    mine.unlink()
+    assert {one.name for one in build(folder, out, reports=True).path.parent.rglob("*.html")} == {"index.html", "report.html"}
 
 
-def test_what_is_known_of_an_entry_is_not_believed_of_another(tmp_path: Path) -> None:
-    """Of one that was copied, that got a third file, or a link in the place of its archive; nor when the rules change."""
-    path = write(prepare(STORED / "sqlite-tpcb.zip", About()), tmp_path)
-    before = check(tmp_path).marks
-    assert list(before.values()) == [""]
-    copied = path.parent / f"{path.name[:-10]}0123456789"
-    shutil.copytree(path, copied)
-    found = check(tmp_path, before=before)
-    assert (len(found.sound), found.remembered, len(found.refused)) == (1, 1, 1)
-    shutil.rmtree(copied)
-    (path / "more.txt").write_text("more")
-    assert check(tmp_path, before=before).refused == (f"{path.name} holds 'more.txt', and an entry has entry.json and archive.zip only",)
-    (path / "more.txt").unlink()
-    (path / "archive.zip").rename(tmp_path / "archive.zip")
-    (path / "archive.zip").symlink_to(tmp_path / "archive.zip")
-    refused = check(tmp_path, before=before)
-    assert refused.refused == (f"{path.name} has no archive.zip",)
-    assert check(tmp_path, before=refused.marks).remembered == 1
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(known, "_rules", lambda: b"others")
-        assert check(tmp_path, before=refused.marks).remembered == 0
+def test_a_commons_has_no_say_in_what_is_believed_of_it(tmp_path: Path) -> None:
+    """Whatever lies in it, a forged entry is refused, and the site goes nowhere where it could have said something."""
+    folder = tmp_path / "cm"
+    path = write(prepare(STORED / "sqlite-tpcb.zip", About()), folder)
+    said = json.loads((path / "entry.json").read_text())
+    said["figures"]["rate"]["value"] = 987_654_321.0
+    (path / "entry.json").write_text(json.dumps(said))
+    (folder / "site").mkdir()
+    (folder / "site/.verified.json").write_text("{}")
+    for inside in (folder / "site", folder, folder / "site/more"):
+        with pytest.raises(EntryError, match="lies within the commons"):
+            build(folder, inside)
+    assert build(folder, tmp_path / "site").verified.sound == ()
+    assert not list((tmp_path / "site").rglob("archive.zip"))
+
+
+def test_a_build_writes_through_no_link(tmp_path: Path) -> None:
+    folder, out, others = tmp_path / "cm", tmp_path / "site", tmp_path / "others"
+    write(prepare(STORED / "sqlite-tpcb.zip", About()), folder)
+    (others / "deep").mkdir(parents=True)
+    (others / "victim.txt").write_text("mine")
+    out.mkdir()
+    (out / "index.html").symlink_to(others / "victim.txt")
+    (out / "entries").symlink_to(others)
+    build(folder, out)
+    assert not (out / "index.html").is_symlink()
+    assert len(list(out.rglob("archive.zip"))) == 1
+    shutil.rmtree(out)
+    (tmp_path / ".site.part").symlink_to(others)
+    with pytest.raises(Problem, match="cannot write to"):
+        build(folder, out)
+    (tmp_path / ".site.part").unlink()
+    out.symlink_to(others)
+    with pytest.raises(EntryError, match="is a link"):
+        build(folder, out)
+    assert sorted(one.name for one in others.rglob("*")) == ["deep", "victim.txt"]
+    assert (others / "victim.txt").read_text() == "mine"
 
 
 def test_entries_of_an_older_version_are_made_anew_and_forged_ones_are_not(tmp_path: Path) -> None:
@@ -208,12 +235,20 @@ def _packaged(package: Package, content: bytes) -> Package:
     return Package(package.entry.model_copy(update=told), content, package.hidden)
 
 
-def test_a_run_counts_once_however_often_it_was_published(tmp_path: Path) -> None:
-    write(prepare(STORED / "pg.zip", About()), tmp_path)
-    write(prepare(STORED / "pg.zip", About(), ()), tmp_path)
+def test_of_entries_of_one_run_all_are_refused_and_none_is_blamed(tmp_path: Path) -> None:
+    """A thief's copy says another day; which of both was there first no archive can say."""
+    honest = prepare(STORED / "pg.zip", About(by="Ada"))
+    stolen = _rewritten(honest.archive, "run.json", lambda text: re.sub(rb"2026-\d\d-\d\dT", b"2020-01-01T", text))
+    path = tmp_path / "stolen.zip"
+    path.write_bytes(stolen)
+    copy = prepare(path, About(by="Thief"))
+    other = prepare(STORED / "sqlite-tpcb.zip", About())
+    for package in (honest, copy, other):
+        write(package, tmp_path)
     found = check(tmp_path)
-    assert len(found.sound) == 1
-    assert "it is the run of" in found.refused[0]
+    assert [entry.id for entry in found.sound] == [other.entry.id]
+    both = sorted((honest.entry.id, copy.entry.id))
+    assert sorted(found.refused) == [f"{one}: 2 entries are this run, {both[0]} and {both[1]}: keep one of them" for one in both]
 
 
 def test_ranking_entry_comparison_and_versions_in_a_browser(site: Path, browser: Any) -> None:
@@ -300,10 +335,9 @@ def test_an_archive_is_published_in_the_browser_and_shown_there(browser: Any, tm
 
 def test_entries_whose_intervals_overlap_share_a_place(commons: Path, browser: Any, tmp_path: Path) -> None:
     """Places are computed by the page: four made-up entries, of which two overlap and one has no interval."""
-    from dsbench.read.commons.entry import read_entry
     from dsbench.read.commons.site import render
 
-    base = read_entry(next(iter((commons / "entries").glob("*sqlite-tpcb*"))))
+    base = _undisturbed(commons)
     made = []
     for number, (value, low, high) in enumerate(((100, 95, 105), (98, 92, 99), (80, 79, 81), (90, None, None))):
         figures = {**base.figures, "rate": {**base.figures["rate"], "value": value, "low": low, "high": high}}
@@ -321,10 +355,9 @@ def test_two_entries_of_one_server_are_told_apart_and_their_curve_is_whole(
     width: int, commons: Path, browser: Any, tmp_path: Path
 ) -> None:
     """Rates of a million, whose labels are long; both sides of a comparison are in sight on a telephone."""
-    from dsbench.read.commons.entry import read_entry
     from dsbench.read.commons.site import render
 
-    base = read_entry(next(iter((commons / "entries").glob("*sqlite-tpcb*"))))
+    base = _undisturbed(commons)
     made = []
     for number, threads in enumerate((1, 4)):
         curve = {"stage": "load", "threads": threads, "points": [[1, 0.1, 900_000 + number], [2, 0.2, 1_100_000 + number]]}
@@ -336,7 +369,7 @@ def test_two_entries_of_one_server_are_told_apart_and_their_curve_is_whole(
     page.goto(f"{path.as_uri()}#compare={','.join(entry.id for entry in made)}")
     product = base.system["product"]
     assert page.locator("thead th a").all_inner_texts() == [f"{product}, 1 thread", f"{product}, 4 threads"]
-    assert f"{product}, 1 thread" in page.locator("h1").inner_text()
+    assert "not measured alike" in page.locator("h1").inner_text()
     drawn = page.locator("svg.curve")
     assert "1,000,000" in drawn.locator("text").all_text_contents()
     box = drawn.bounding_box()
@@ -351,10 +384,9 @@ def test_two_entries_of_one_server_are_told_apart_and_their_curve_is_whole(
 
 def test_versions_of_one_product_are_one_history_in_their_order(commons: Path, browser: Any, tmp_path: Path) -> None:
     """Three versions, of which two overlap; two that found no rate, and one of another machine, are no part of it."""
-    from dsbench.read.commons.entry import read_entry
     from dsbench.read.commons.site import render
 
-    base = read_entry(next(iter((commons / "entries").glob("*sqlite-tpcb*"))))
+    base = _undisturbed(commons)
     made = []
     for number, (version, rate, machine) in enumerate((
         ("3.20", (200, 190, 210), "m"), ("3.9", (100, 95, 105), "m"), ("3.45", (102, 99, 103), "m"), ("3.1", None, "m"), ("3.2", None, "m"),
@@ -379,10 +411,9 @@ def test_money_of_two_currencies_is_not_ranked_together_and_less_energy_comes_fi
     commons: Path, browser: Any, tmp_path: Path
 ) -> None:
     """Four made-up entries; power is measured for three of them, of which two overlap."""
-    from dsbench.read.commons.entry import read_entry
     from dsbench.read.commons.site import render
 
-    base = read_entry(next(iter((commons / "entries").glob("*sqlite-tpcb*"))))
+    base = _undisturbed(commons)
     made = []
     for number, (currency, rate, joules) in enumerate(
         (("EUR", (100, 95, 105), 0.5), ("USD", (98, 92, 99), 0.49), ("EUR", (80, 79, 81), 0.2), ("EUR", (90, 89, 91), None))
@@ -415,21 +446,63 @@ def test_money_of_two_currencies_is_not_ranked_together_and_less_energy_comes_fi
     assert seen.well()
 
 
-@pytest.mark.parametrize(("name", "changed"), [
-    ("objective", {"objective": "p99=20ms"}), ("another", {"objective": "p99=1s"}), ("cycles", {"cycles": 99}),
-    ("load", {"load": "0s:100, 9s:end"}), ("scales", {"scales": (1, 3)}),
-])  # fmt: skip
-def test_what_was_measured_otherwise_is_in_another_group(name: str, changed: dict[str, Any]) -> None:
-    from dsbench.archive import Archive
-    from dsbench.read.commons.entry import Entry
-    from dsbench.read.commons.figures import describe, describe_group
+def test_a_disturbed_entry_has_no_place_and_says_by_what(commons: Path, browser: Any, tmp_path: Path) -> None:
+    from dsbench.read.commons.site import render
 
-    def group(archive: Archive) -> str:
-        told = describe(archive)
-        return describe_group(Entry(id=f"20260101-x-y-{'0' * 10}", sha256="0" * 64, **told))
+    base = _undisturbed(commons)
+    made = []
+    for number, (rate, why) in enumerate(((90, ""), (300, "other programs used 1.7 of 2 CPUs"), (80, ""))):
+        figures = {**base.figures, "rate": {**base.figures["rate"], "value": rate, "low": rate - 1, "high": rate + 1}}
+        verdict = {"soundness": "disturbed" if why else "valid", "why": [why] if why else []}
+        told = {"figures": figures, "verdict": verdict, "id": f"{base.id[:-1]}{number}", "warnings": ("the clock <b>lies</b>",)}
+        made.append(base.model_copy(update=told))
+    path = tmp_path / "index.html"
+    path.write_text(render("made", made))
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    seen = Seen(page)
+    page.goto(path.as_uri())
+    assert page.locator(".ranking tbody tr td:nth-child(2)").all_inner_texts() == ["1", "2", "disturbed"]
+    assert page.locator(".ranking tbody strong").all_inner_texts() == ["90 tps", "80 tps", "300 tps"]
+    page.goto(f"{path.as_uri()}#entry={made[1].id}")
+    assert page.locator("p.disturbed").inner_text() == "Disturbed: other programs used 1.7 of 2 CPUs. Do not use this figure."
+    assert "the clock <b>lies</b>" in page.locator("ul li").all_inner_texts()
+    assert page.get_by_role("heading", name="Claimed").is_visible()
+    page.goto(f"{path.as_uri()}#compare={made[0].id},{made[1].id}")
+    assert "other work disturbed" in page.locator("h1").inner_text()
+    page.goto(f"{path.as_uri()}#entry={made[0].id}")
+    assert page.locator("p.disturbed").count() == 0
+    assert seen.well()
 
-    archive = Archive.open(STORED / "sqlite-tpcb.zip")
-    plain = group(archive)
-    other = Archive.open(STORED / "sqlite-tpcb.zip")
-    other.__dict__["run"] = archive.run.model_copy(update={"spec": archive.run.spec.changed(**changed)})
-    assert group(other) != plain, name
+
+def _group(archive: Any) -> str:
+    from dsbench.read.commons.figures import describe_group
+
+    return describe_group(Entry(id=f"20260101-x-y-{'0' * 10}", sha256="0" * 64, **describe(archive)))
+
+
+OTHER_WORK = {
+    "objective": {"objective": "p99=20ms"}, "another": {"objective": "p99=1s"}, "cycles": {"cycles": 99},
+    "load": {"load": "0s:100, 9s:end"}, "scales": {"scales": (1, 3)}, "retry": {"retry": True}, "tries": {"max_tries": 5},
+    "reconnect": {"reconnect": True}, "prepare": {"prepare": True}, "connections": {"connections": 50},
+    "threads": {"threads": 7}, "nodes": {"nodes": 2}, "carriers": {"carriers": 1}, "existing": {"existing": True},
+    "placement": {"placement": "pinned"}, "ramp-up": {"ramp_up": 5.0}, "arrival": {"arrival": "constant"},
+    "keys": {"workload_settings": {"keys": "64"}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHER_WORK)
+def test_what_was_measured_otherwise_is_in_another_group(name: str) -> None:
+    archive, other = (Archive.open(STORED / "sqlite-tpcb.zip") for _ in range(2))
+    other.__dict__["run"] = archive.run.model_copy(update={"spec": archive.run.spec.changed(**OTHER_WORK[name])})
+    assert _group(other) != _group(archive), name
+
+
+def test_another_call_is_another_group_and_what_is_no_work_stands_in_the_row() -> None:
+    archive, other = (Archive.open(STORED / "pg.zip") for _ in range(2))
+    other.__dict__["run"] = archive.run.model_copy(update={"call": "statements"})
+    assert _group(other) != _group(archive)
+    default = {"keys": "auto"}  # Said or not.
+    spec = archive.run.spec.changed(population="procedure", reuse=True, label="night", profile="dsi", workload_settings=default)
+    other.__dict__["run"] = archive.run.model_copy(update={"spec": spec})
+    assert _group(other) == _group(archive)
+    assert describe(other)["claimed"]["beside"] == {"population": "procedure", "reuse": "True"}

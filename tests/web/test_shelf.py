@@ -12,8 +12,11 @@ import pytest
 
 from dsbench.archive import Archive, ArchiveError, claimed
 from dsbench.read.answer import answer
+from dsbench.read.blocks import Answer
 from dsbench.read.evaluation import evaluate
+from dsbench.read.html import render_blocks
 from dsbench.read.page import show_answer
+from dsbench.read.verdict import Soundness, judge_run
 from dsbench.web.shelf import Note, Shelf
 from fixtures import small
 from fixtures.archives import copy_stored
@@ -111,6 +114,7 @@ def test_many_archives_are_looked_at_once_each(tmp_path: Path, monkeypatch: pyte
 def test_each_archive_tells_what_its_workload_counts(tmp_path: Path) -> None:
     """Figures of another unit stand elsewhere in the order: a rate of one is no more than a rate of another."""
     told: dict[str, list[str]] = {}
+    judged: dict[str, Soundness] = {}
     for stored in ("pg-tpcc", "../published/tpch", "mock-tpcc", "pg"):
         archive = Archive.open(STORED / f"{stored}.zip")
         folder = tmp_path / archive.path.stem
@@ -118,6 +122,7 @@ def test_each_archive_tells_what_its_workload_counts(tmp_path: Path) -> None:
         for name in ("run.json", "results.csv"):
             (folder / name).write_bytes(archive.read(name))
         (folder / "report.html").write_text(f"<main>{show_answer(evaluate(archive), archive.run)}</main>")
+        judged[folder.name] = judge_run(evaluate(archive), archive.run).soundness
         told[folder.name] = list(answer(evaluate(archive), archive.run).dangers)
     bare = tmp_path / "bare"
     bare.mkdir()
@@ -125,6 +130,7 @@ def test_each_archive_tells_what_its_workload_counts(tmp_path: Path) -> None:
     books = Shelf(tmp_path).books()
     assert {book.name: list(book.dangers) for book in books if book.answer} == told
     assert any(told.values())
+    assert {book.name: book.soundness for book in books if book.answer} == judged
     assert {book.name: book.figure for book in books} == {
         "pg-tpcc": "9,750 NOPM", "tpch": "470.8 QphH-like", "mock-tpcc": "26,790 NOPM", "pg": "496.5 tps", "bare": "",
     }  # fmt: skip
@@ -140,4 +146,12 @@ def test_the_sentence_of_a_report_is_text(tmp_path: Path) -> None:
         f"{danger.format('Elsewhere.')}</main>"
     )
     book = Shelf(tmp_path).book(run.name)
-    assert (book.answer, book.dangers) == ("Does <5> tps.", ("Others & more.",))
+    assert (book.answer, book.dangers, book.soundness) == ("Does <5> tps.", ("Others & more.",), None)
+
+
+@pytest.mark.parametrize("said", [*Soundness, "best of all"])
+def test_the_verdict_of_a_report_is_one_of_those_there_are(said: str, tmp_path: Path) -> None:
+    run = small.archive(tmp_path).path
+    (run / "report.html").write_text(render_blocks([Answer("It is fast.", soundness=said)]))
+    book = Shelf(tmp_path).book(run.name)
+    assert (book.answer, book.soundness) == ("It is fast.", said if said in list(Soundness) else None)

@@ -43,7 +43,7 @@ def table_of(name: str, data: bytes, where: str) -> pa.Table:
         with pq.ParquetFile(io.BytesIO(data), metadata=described, read_dictionary=texts) as file:
             known = [column for column in file.schema_arrow.names if name not in TABLES or column in TABLES[name].names]
             rows = file.read(columns=known, use_threads=False)
-        return rows if name not in TABLES else completed(name, checked(typed(name, rows, len(data))))
+        return rows if name not in TABLES else completed(name, checked(name, typed(name, rows, len(data))))
     except ArchiveError as error:
         raise ArchiveError(f"{where}: {error}", error.remedy, usage=True) from None
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
@@ -121,6 +121,13 @@ _TOLD: Final = frozenset((
     "connections", "clients", "pacing",
 ))  # fmt: skip
 """Columns of which every row has a value, in archives of every version that had them."""
+_TOLD_IN: Final = {
+    "cycles": ("residence_ns", "first_start_ns", "last_end_ns"), "groups": ("threads",), "programs": ("cpu_ns",),
+    "machine": ("span_ns", "run_ns", "kernel_ns", "others_ns", "unseen_ns", "stolen_ns", "idle_ns"),
+    "nodes": ("clock_error_ns", "clock_drift_ns"), "samples": ("sessions", "looks"),
+    "statements": ("sum_ns", "min_ns", "max_ns"), "plans": ("number", "plan"),
+}  # fmt: skip
+"""The same of one table each, beside those that others have empty."""
 _REMEDY: Final = "take another copy of the archive"
 
 
@@ -176,9 +183,14 @@ def typed(name: str, rows: pa.Table, size: int) -> pa.Table:
                 _written(chunk, field.name)
     _fits(texts, size)
     older = {column.name for column in columns.TABLES[name].columns if column.older is not None}
-    if lacking := sorted(_TOLD.intersection(TABLES[name].names) - older - set(rows.schema.names)):
+    if lacking := sorted(_told(name) - older - set(rows.schema.names)):
         raise ArchiveError(f"the column {lacking[0]} is not there", _REMEDY)
     return rows.cast(pa.schema(fields))
+
+
+def _told(name: str) -> frozenset[str]:
+    """Columns of the table ``name`` of which every row has a value."""
+    return _TOLD.intersection(TABLES[name].names).union(_TOLD_IN.get(name, ()))
 
 
 def _written(chunk: Any, column: str) -> None:
@@ -198,11 +210,12 @@ def _numeric(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
-def checked(rows: pa.Table) -> pa.Table:
-    """``rows``, all of which a run can have; ``ArchiveError`` names the column of others."""
+def checked(name: str, rows: pa.Table) -> pa.Table:
+    """``rows`` of the table ``name``, all of which a run can have; ``ArchiveError`` names the column of others."""
+    told = _told(name)
     for field in rows.schema:
         column: Any = rows[field.name]
-        if column.null_count and field.name in _TOLD:
+        if column.null_count and field.name in told:
             raise ArchiveError(f"the column {field.name} has rows without a value", _REMEDY)
         if pa.types.is_integer(field.type) and rows.num_rows > column.null_count:
             ends: Any = pc.min_max(column).as_py()

@@ -59,7 +59,7 @@ def build(
 ) -> None:
     """Make a site that opens from a file: a ranking of what was measured alike, each entry, comparisons, versions.
 
-    What an earlier build verified is not computed again. Entries that do not hold are named and left out.
+    Entries that do not hold are named and left out. The site lies outside of the commons, in place of an earlier one.
     """
     from dsbench.read.commons import site
 
@@ -87,7 +87,7 @@ _OTHER: Final = ("and its tables give", "results.csv does not follow")
 
 def _tell(found: Verified) -> None:
     for sentence in found.refused:
-        print(f"refused: {sentence}", file=sys.stderr)
+        errors.refuse(sentence)
     if any(words in sentence for sentence in found.refused for words in _OTHER):
         words = "figures that an older dsbench computed otherwise are made anew by dsbench commons renew"
         print(f"hint: {words}", file=sys.stderr)

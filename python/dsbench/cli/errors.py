@@ -33,6 +33,11 @@ def _shown(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in cut)
 
 
+def refuse(sentence: str) -> None:
+    """Prints why one of several things is refused, in one line whatever it was called."""
+    print(f"refused: {_shown(' '.join(sentence.split()))}", file=sys.stderr)
+
+
 @contextmanager
 def told() -> Iterator[None]:
     """Ends the program with a message where a room below raised one of dsbench's errors."""

@@ -64,19 +64,20 @@ def command(
         except owner.RefusedError as error:
             if len(archives) == 1:
                 raise
-            print(f"refused: {error}", file=sys.stderr)
+            errors.refuse(str(error))
             refused = True
     if not preview:
         entry.list_entries(to)  # A name that is mistyped makes no commons.
     for package in packages:
         if preview:
             _describe(package)
-        elif (there := to / "entries" / package.entry.id).exists():
-            print(f"{there} is there already: this run is published", file=sys.stderr)
-        else:
+            continue
+        try:
             print(entry.write(package, to))
+        except owner.PublishedError as error:
+            print(error, file=sys.stderr)
     if not preview:
-        print(f"Check and build the site: dsbench commons build {to} --out site", file=sys.stderr)
+        print(f"Check it: dsbench commons check {to}", file=sys.stderr)
     if refused:
         sys.exit(errors.FAILED)
 
@@ -84,6 +85,10 @@ def command(
 def _describe(package: Package) -> None:
     print(package.entry.sentence)
     print(f"entry {package.entry.id}, {len(package.archive) / 1024:,.0f} KiB")
+    if disturbed := package.entry.disturbed:
+        print(f"  shown   {'disturbed':<13} {disturbed}; it will have no place in the ranking")
+    for warning in package.entry.warnings:
+        print(f"  shown   {'warning':<13} {warning}")
     for name, value in package.entry.system.items():
         if value not in ("", None, 0):
             print(f"  shown   {name:<13} {value}")

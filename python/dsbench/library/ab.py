@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
-from math import isfinite, log
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,200 +16,32 @@ from dsbench import servers
 from dsbench.archive import Archive, ArchiveError, OutError
 from dsbench.archive.parts import replace as written
 from dsbench.library.apart import perform_apart, try_apart
+from dsbench.library.pair import RATE, STEM, Block, Versus
 from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
 from dsbench.measure.placing import TRY, fix_placement
-from dsbench.read.blocks import Answer, Column, Diagram, Sentence, Table, Terms
-from dsbench.read.blocks import Block as Show
-from dsbench.read.choice import OF, Choice, Figure, list_stages, make_choice, refuse_missing
+from dsbench.read.choice import OF, Choice, Figure, list_stages, refuse_missing
 from dsbench.read.evaluation import evaluate
-from dsbench.read.format import with_unit
-from dsbench.read.naming import unsafe
-from dsbench.read.several.causes import read_times, say_change
 from dsbench.read.several.files import as_json, make_files
 from dsbench.read.several.files import write as write_files
 from dsbench.read.several.settings import flat
-from dsbench.read.stats.comparison import ORDERS, Ratio, Verdict, differing, of_block, order_of, ratio
-from dsbench.read.text import render_text
+from dsbench.read.stats.comparison import ORDERS, Verdict, differing, order_of
+from dsbench.read.verdict import RunVerdict, judge_run
 from dsbench.servers.folder import Folder
 from dsbench.spec import OPTIONS, RunSpec, SpecError
 
-STEM: Final = "ab"
-"""Of the files that are written beside the archives."""
 BEFORE: Final = "before"
 """Folder of the archives of runs that made a database for others."""
 _BRIEF_S: Final = 1.0
 """Seconds of their only cycle."""
-_RATE: Final = make_choice("rate")
-_TURNED: Final = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}
-"""The verdict where less is better."""
-_TIMED: Final = ("tps", "NOPM", "ms", "s")
-"""Units of what is faster or slower; all else is better or worse."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """One block of runs."""
-
-    order: str
-    """ABBA or BAAB."""
-    archives: tuple[Path, ...]
-    rates: tuple[float, ...]
-    """Of each run, in tps or what else is measured: at several scales the geometric mean along lg scale."""
-
-
-@dataclass(frozen=True)
-class Versus:
-    """B against A."""
-
-    names: tuple[str, str]
-    blocks: tuple[Block, ...]
-    difference: float
-    """Share (0-1) below which rates count as equal."""
-    seed: int = 0
-    """Of the inputs of all runs and of the order of each block."""
-    asked: Mapping[str, Any] | None = None
-    """What both sides ask for, without passwords: ``--resume`` goes on with the same only."""
-    error: RunError | None = None
-    """Why it ended before a verdict stood: a run failed, or somebody stopped it."""
-    choice: Choice = _RATE
-    """What is measured; of shares and of the DSI the ratio is a power of e, and is told as a difference."""
-    unit: str = "tps"
-    of_stage: str = ""
-    """What rates are of, in a run of several stages."""
-
-    def log_ratio(self, block: Block) -> float:
-        return of_block(self.choice.how.as_ratios(np.array(block.rates)), block.order)
-
-    def after(self, blocks: int) -> Ratio:
-        """What was known after so many blocks."""
-        found = ratio(np.array([self.log_ratio(block) for block in self.blocks[:blocks]]), self.difference)
-        return found if self.choice.how.more else replace(found, verdict=_TURNED.get(found.verdict, found.verdict))
-
-    @property
-    def ratio(self) -> Ratio:
-        return self.after(len(self.blocks))
-
-    @property
-    def archives(self) -> list[Path]:
-        """All of them, in the order in which they were made."""
-        return [path for block in self.blocks for path in block.archives]
-
-    def sentence(self) -> str:
-        if not self.blocks:
-            return "undecided: no block is complete"
-        found, within = self.ratio, self.ratio.interval
-        how = self.choice.how
-        known = isfinite(within.high) and within.low > 0
-        if how.step:
-            ends = f" [{how.show_ratio(within.low)}, {how.show_ratio(within.high)}]" if known else ""
-            change = with_unit(how.show_ratio(within.value), self.unit)
-            what = f"{how.label} of B minus that of A is {change}{ends}"
-        else:
-            bounds = f" [{within.low:.3f}, {within.high:.3f}]" if isfinite(within.high) else ""
-            what = f"B has {within.value:.3f} times the {how.label} of A{bounds}"
-        number = f"{len(self.blocks)} block{'s' if len(self.blocks) > 1 else ''}"
-        figure = f"{what}, {within.level:.0%}, after {number}"
-        if found.verdict is Verdict.ALIKE:
-            most = with_unit(how.show_ratio(1 + found.most), self.unit) if how.step else f"{found.most:.1%}"
-            return f"no difference of more than {most.removeprefix('+')}: {figure}"
-        if found.verdict is Verdict.OPEN:
-            more = "" if self.error else "; make more blocks (--most-blocks) or longer runs (--duration, --cycles)"
-            return f"undecided: {figure}{more}"
-        better = "better" if found.verdict is Verdict.FASTER else "worse"
-        return f"{found.verdict if self.unit in _TIMED or how.name == 'rate' else better}: {figure}"
-
-    def tell(self, drawn: dict[str, Any] | None = None) -> Iterator[Show]:
-        """The verdict, the names, the diagram ``drawn`` and each block, for people."""
-        said = self.sentence()
-        yield Answer(f"{said[:1].upper()}{said[1:]}.", dangers=self._dangers())
-        if drawn:
-            yield Diagram(STEM, drawn, "The ratio of each block, and the interval of the ratio after it.", wide=True)
-        yield Terms(list(zip("AB", self.names, strict=True)))
-        if self.changed:
-            yield Sentence(f"With B {self.changed}.")
-        if self.blocks:
-            how, ratios = self.choice.how, [float(np.exp(self.log_ratio(block))) for block in self.blocks]
-            rows = [(number, block.order, *block.rates, how.step * log(one) if how.step else one)
-                    for number, (block, one) in enumerate(zip(self.blocks, ratios, strict=True), 1)]  # fmt: skip
-            form = {"form": ",.1f"} if how.name == "rate" else {"digits": 4}
-            each = (Column(name, self.unit, **form) for name in ("first", "second", "third", "fourth"))
-            last = Column("B - A", self.unit, form="+.3g") if how.step else Column("B / A", form=".3f")
-            name = "Rates" if how.name == "rate" else how.label
-            title = f"{name} of the runs of each block, in their order"
-            yield Table(title, (Column("block"), Column("order", left=True), *each, last), rows)
-            if self.of_stage:
-                yield Sentence(f"What is measured: {self.of_stage}.", "note")
-            orders = " or ".join(ORDERS)
-            yield Sentence(f"The order of each block, {orders}, was drawn with the seed {self.seed}.", "note")
-
-    def _open(self) -> dict[str, list[Archive]]:
-        """Of each side, in the order in which they were made."""
-        sides: dict[str, list[Archive]] = {"A": [], "B": []}
-        for block in self.blocks:
-            for letter, path in zip(block.order, block.archives, strict=True):
-                sides[letter].append(Archive.open(path))
-        return sides
-
-    def _dangers(self) -> list[str]:
-        """Which side may lose what the other keeps: it is no fair winner."""
-        try:
-            lax = {letter: dict.fromkeys(switch for one in some for switch in unsafe(one.run))
-                   for letter, some in self._open().items()}  # fmt: skip
-        except ArchiveError:  # One that was taken away costs what is told beside the verdict.
-            return []
-        part = f"that is part of its {self.choice.how.label}"
-        return [f"{letter} may lose what it has committed ({', '.join(switches)}): {part}."
-                for letter, switches in lax.items() if switches and not all(lax.values())]  # fmt: skip
-
-    @cached_property
-    def changed(self) -> str:
-        """What became of a transaction's time with B, at the largest scale; empty where the archives do not tell."""
-        try:
-            sides = {letter: [evaluate(one) for one in some] for letter, some in self._open().items()}
-        except ArchiveError:  # As above.
-            return ""
-        every = [one for side in sides.values() for one in side]
-        if any(one.queries for one in every):  # Their transactions are queries of all sizes.
-            return ""
-        common = set.intersection(*(set(one.why) for one in every)) if every else set()
-        if not common:
-            return ""
-        return say_change(*(read_times(side, max(common)) for side in sides.values()))
-
-    def text(self) -> str:
-        """The same for a terminal."""
-        return render_text(self.tell()) + "\n"
-
-    def document(self) -> dict[str, Any]:
-        """As JSON values; ``null`` for what is not known yet."""
-        how = self.choice.how
-        key = "rates_tps" if how.name == "rate" else "values"
-        ratios = {one: float(np.exp(self.log_ratio(one))) for one in self.blocks}
-        blocks = [{"order": one.order, "archives": [path.name for path in one.archives], key: one.rates,
-                   **({"change": how.step * log(ratios[one])} if how.step else {"ratio": ratios[one]})}
-                  for one in self.blocks]  # fmt: skip
-        found, within = self.ratio, self.ratio.interval
-        low, high = (within.low, within.high) if isfinite(within.high) else (None, None)
-        value = within.value if isfinite(within.value) else None
-        if how.step:
-            value, low, high = (how.step * log(one) if one else None for one in (value, low, high))
-        return {
-            "a": self.names[0], "b": self.names[1], "order": " ".join(one.order for one in self.blocks),
-            "seed": self.seed, "verdict": found.verdict.value,
-            "measure": how.name, "unit": self.unit, "stage": self.of_stage or self.choice.stage or None,
-            "change" if how.step else "ratio": {"value": value, "low": low, "high": high, "level": within.level},
-            "difference": self.difference, "error": str(self.error) if self.error else None, "blocks": blocks,
-            "asked": self.asked,
-        }  # fmt: skip
 
 
 def versus(
     a: RunSpec, b: RunSpec, out: Path, *, names: tuple[str, str] = ("A", "B"), difference: float = 0.02,
     blocks: int = 3, most_blocks: int = 20, one_database: bool = False, resume: bool = False,
     observer: Callable[[RunSpec], Observer], stop: Stop | None = None,
-    told: Callable[[str], None] = lambda _words: None, choice: Choice = _RATE,
+    told: Callable[[str], None] = lambda _words: None, choice: Choice = RATE,
 ) -> Versus:
     """Makes blocks of runs, A B B A or B A A B as drawn, each in a process of its own, until one verdict stands.
 
@@ -236,7 +67,7 @@ def versus(
         _refuse_apart(a, b)
     specs = {"A": a.model_copy(update={"label": a.label or "A"}), "B": b.model_copy(update={"label": b.label or "B"})}
     asked = {**{letter: one.described() for letter, one in specs.items()}, "one_database": one_database}
-    if choice != _RATE:
+    if choice != RATE:
         asked["measure"] = {"of": choice.how.name, "stage": choice.stage, "group": choice.group}
     found = Versus(names, (), difference, a.seed, asked, choice=choice, unit=choice.how.unit)
     if resume:
@@ -256,9 +87,10 @@ def versus(
                     made = _make_block(there, order, out, observer, stop, choice, first)
             except RunError as error:
                 return replace(found, error=error)
-            first = first or made[0][0]
-            block = Block(order, tuple(path for path, _ in made), tuple(one.value for _, one in made))
-            _, last = made[-1]
+            first = first or made[0].archive
+            block = Block(order, tuple(one.archive for one in made), tuple(one.figure.value for one in made),
+                          tuple(one.verdict for one in made))  # fmt: skip
+            last = made[-1].figure
             found = replace(found, blocks=(*found.blocks, block), unit=last.unit, of_stage=last.of_stage)
             store(found, out)
             rates = "  ".join(f"{letter} {one:,.1f}" for letter, one in zip(block.order, block.rates, strict=True))
@@ -268,15 +100,24 @@ def versus(
     return found
 
 
+@dataclass(frozen=True)
+class _Made:
+    """One run."""
+
+    archive: Path
+    figure: Figure
+    verdict: RunVerdict
+
+
 def _make_block(
     sides: dict[str, RunSpec], order: str, out: Path, observer: Callable[[RunSpec], Observer], stop: Stop,
     choice: Choice, first: Path | None,
-) -> list[tuple[Path, Figure]]:
+) -> list[_Made]:
     """The runs of a block. Where the clients are, the ``first`` run of all has found out for all."""
-    made: list[tuple[Path, Figure]] = []
+    made: list[_Made] = []
     for letter in order:
         made.append(_run(fix_placement(sides[letter], first), out, observer, stop, choice))
-        first = first or made[0][0]
+        first = first or made[0].archive
     return made
 
 
@@ -318,11 +159,7 @@ def _resumed(asked: Versus, out: Path) -> Versus:
     try:
         data = json.loads(path.read_text("utf-8"))
         before, seed = data["asked"], int(data["seed"])
-        blocks = tuple(
-            Block(str(one["order"]), tuple(_archive(out, str(name)) for name in one["archives"]),
-                  tuple(float(rate) for rate in one.get("values", one.get("rates_tps"))))
-            for one in data["blocks"]
-        )  # fmt: skip
+        blocks = tuple(_read_block(out, one) for one in data["blocks"])
         if any(one.order not in ORDERS or len(one.rates) != len(one.archives) or len(one.rates) != len(one.order)
                for one in blocks):  # fmt: skip
             raise ValueError("a block is not whole")
@@ -332,13 +169,21 @@ def _resumed(asked: Versus, out: Path) -> Versus:
                  for letter in "AB" if (one := wanted[letter])["placement"] == TRY}  # fmt: skip
         asked = replace(asked, asked={**wanted, **sides})
         apart = _apart(before, asked.asked)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ArchiveError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         problem = f"no comparison to go on with: {path} cannot be read ({str(error)[:200]})"
         raise SpecError("--resume", problem, "name the folder of the one that was cut short by --out") from None
     if apart:
         problem = f"{path} compares something else: {', '.join(apart)}"
         raise SpecError("--resume", problem, "give the options of its beginning, or another --out")
     return replace(asked, seed=seed, blocks=blocks)
+
+
+def _read_block(out: Path, said: Any) -> Block:
+    """One that ab.json tells of; what is to be said of its runs stands in their archives."""
+    archives = [Archive.open(_archive(out, str(name))) for name in said["archives"]]
+    rates = tuple(float(rate) for rate in said.get("values", said.get("rates_tps")))
+    verdicts = tuple(judge_run(evaluate(one), one.run) for one in archives)
+    return Block(str(said["order"]), tuple(one.path for one in archives), rates, verdicts)
 
 
 def _archive(out: Path, name: str) -> Path:
@@ -391,27 +236,28 @@ def _on_one_database(
 
 
 def _run(
-    spec: RunSpec, out: Path, observer: Callable[[RunSpec], Observer], stop: Stop, choice: Choice = _RATE
-) -> tuple[Path, Figure]:
+    spec: RunSpec, out: Path, observer: Callable[[RunSpec], Observer], stop: Stop, choice: Choice = RATE
+) -> _Made:
     if stop.requested:  # Between two runs.
         raise RunError("stopped between two runs", "")
     outcome = perform_apart(spec, out, observer(spec), stop)
     if outcome.error is not None:
         raise outcome.error
-    evaluation = evaluate(Archive.open(outcome.archive))
+    archive = Archive.open(outcome.archive)
+    evaluation = evaluate(archive)
     if outcome.void_scales:
         scales = ", ".join(map(str, outcome.void_scales))
         raise RunError(f"the check failed at scale {scales} of {outcome.archive.name}", "see its results.log")
     refuse_missing(list_stages(evaluation), choice.stage, choice.group)
     found = choice.read(evaluation)
-    if choice == _RATE and not isfinite(found.value):
+    if choice == RATE and not isfinite(found.value):
         words = f"nothing was committed at a scale of {outcome.archive.name}: there is no rate to compare"
         raise RunError(words, "use longer cycles: --duration")
     if not isfinite(found.value) or not (found.value > 0 or choice.how.step):
         stage = f" in stage {choice.stage}" * bool(choice.stage)
         words = f"{outcome.archive.name} has no {choice.how.name}{stage} to compare: it is 0 or unknown"
         raise RunError(words, choice.remedy or "compare something else: --of")
-    return outcome.archive, found
+    return _Made(outcome.archive, found, judge_run(evaluation, archive.run))
 
 
 def store(found: Versus, out: Path) -> None:
@@ -439,4 +285,4 @@ def write(found: Versus, out: Path) -> list[Path]:
     drawn = draw_versus(courses, found.difference, found.choice.how)
     title = f"{found.names[1]} against {found.names[0]}"
     own = make_files(STEM, found.text(), found.document(), title, list(found.tell(drawn)), {STEM: drawn})
-    return write_files(out, lambda: own | shown.files(read(found.archives)))
+    return write_files(out, lambda: own | shown.files(read(found.archives), found.answer()))

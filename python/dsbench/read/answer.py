@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf, isfinite, isnan
+from math import inf, isfinite, isnan, nan, sqrt
 from typing import Final
 
 import numpy as np
 
 from dsbench.archive import RunRecord
-from dsbench.read.blocks import Answer, Tile
+from dsbench.read.blocks import Answer, Tile, Tone
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.format import format_number, format_share, say_time
 from dsbench.read.glance import Best, Limit, best, limit
@@ -22,6 +22,7 @@ from dsbench.read.stats.precision import FEWEST, median_interval
 from dsbench.read.stats.values import Interval, ScaleResult
 from dsbench.read.subjects.legs import LegResult, highest_leg, shortest_leg
 from dsbench.read.subjects.load import REMEDY
+from dsbench.read.verdict import RunVerdict, Soundness, judge_cycles, judge_run
 
 _SAME: Final = 1.25
 """Rates that differ by less than so many times are called the same."""
@@ -31,6 +32,8 @@ difference matters to somebody."""
 
 _FOLLOWS: Final = 0.98
 """Share of the starts of a load that changes from which on it is said to be followed."""
+_SIGMAS: Final = 3
+"""Standard deviations of a number of starts that are drawn, within which it is chance."""
 _MANY: Final = 0.01
 """Share of attempts that fail beyond which that stands beside the index, too."""
 
@@ -57,8 +60,10 @@ def answer(evaluation: Evaluation, run: RunRecord) -> Answer:
     dangers += _say_open(evaluation)
     dangers = [words[0].upper() + words[1:] + "." for words in dangers] + warnings(evaluation, run)
     return Answer(
-        say(evaluation, run), describe(evaluation, run), dangers, tiles(evaluation, run), _say_why(found, foreign)
-    )
+        say(evaluation, run), describe(evaluation, run), dangers, tiles(evaluation, run), _say_why(found, foreign),
+        judge_run(evaluation, run).soundness.value,
+        judge_cycles(evaluation, run).say("cycle") if run.spec.objective or run.spec.peak else (),
+    )  # fmt: skip
 
 
 def _say_open(evaluation: Evaluation) -> list[str]:
@@ -125,12 +130,14 @@ def say(evaluation: Evaluation, run: RunRecord) -> str:
             return f"{who} does {alone} {top.unit} alone{where}, and {beside} beside {others}: {ratio}."
     if load := evaluation.load.get(top.scale):
         if load.capacity:
-            return f"{who} does {load.words}{where}{_fall(evaluation)}."
+            but = f", but {load.broken}" if load.broken else ""
+            return f"{who} does {load.words}{where}{but}{_fall(evaluation)}."
         return f"How much {who} does with {load.objective.words}{where} is not known: {load.extent}."
     if run.spec.legs and (legs := top.part.legs.get(top.scale)):
-        return f"{who} {_follow(legs, top.unit)}{where}."
+        cycles = len(top.part.cycle_rates.get(top.scale, ())) if run.spec.arrival == "poisson" else inf
+        return f"{who} {_follow(legs, top.unit, cycles)}{where}."
     if run.spec.rate and top.short == "tps":
-        return f"{who} does {_number(top.value)} of the {run.spec.rate:,.6g} {top.unit} that were asked for{where}."
+        return f"{who} does {_number(top.value)} {_say_due(top, run.spec.rate)}{where}."
     return f"{who} does {_number(top.value)} {top.unit}{stage}{where}{_grow(top, evaluation)}."
 
 
@@ -143,10 +150,20 @@ def _say_nothing(evaluation: Evaluation, run: RunRecord, who: str) -> str:
     return f"{who} was not measured: {why.rstrip('.')}."
 
 
-def _follow(legs: Sequence[LegResult], unit: str) -> str:
-    """How it kept up with a load that changes, and how soon it was back after the highest peak."""
+def _say_due(top: Highest, asked: float) -> str:
+    """``of the 95.3 transactions per second that were due, 100 asked for``: chance draws the starts around those."""
+    due = top.part.due.get(top.scale, nan)
+    what = f"of the {_number(due)} {top.unit} that were due" if isfinite(due) else top.unit
+    return f"{what}, {asked:,.6g} asked for"
+
+
+def _follow(legs: Sequence[LegResult], unit: str, cycles: float) -> str:
+    """How it kept up with a load that changes, and how soon it was back after the highest peak. Fewer starts than
+    chance may draw in so many ``cycles`` are none that it missed."""
     peak, reached = highest_leg(legs), shortest_leg(legs)
-    if reached.achieved < _FOLLOWS * reached.demanded:
+    starts = reached.demanded * reached.leg.duration_s * cycles
+    chance = _SIGMAS / sqrt(starts) if starts > 0 else 0.0
+    if reached.achieved < min(_FOLLOWS, 1 - chance) * reached.demanded:
         share = f"{_number(reached.achieved)} of {_number(reached.demanded)}"
         words = f"reaches {share} {unit} in leg {reached.number} of its load"
     else:
@@ -265,7 +282,8 @@ def tiles(evaluation: Evaluation, run: RunRecord) -> list[Tile]:
     index, failed = list(_tile_of_index(top, evaluation)), _tile_of_failures(top, evaluation)
     return [
         _tile_of_rate(top, evaluation), *_tile_of_time(top, evaluation), *index,
-        *([failed] if failed.tone or not index else []), _tile_of_trust(found, run, evaluation),
+        *([failed] if failed.tone or not index else []),
+        _tile_of_trust(judge_run(evaluation, run), limit(found, run), run, evaluation),
     ]  # fmt: skip
 
 
@@ -293,7 +311,8 @@ def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
     where = f"scale {top.scale:,}" + (f", {phrases(evaluation.series)[top.part.key]}" if evaluation.series else "")
     short, _, how = top.short.partition(", ")
     note = " · ".join(part for part in (sure, where, how) if part)
-    return Tile("Highest rate", f"{_number(top.value)} {short}", note)
+    name = "Rate reached" if top.part.response else "Highest rate"
+    return Tile(name, f"{_number(top.value)} {short}", note)
 
 
 def _tile_of_time(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
@@ -345,18 +364,17 @@ def _tile_of_failures(top: Highest, evaluation: Evaluation) -> Tile:
     return Tile("Failed attempts", format_share(here) if here else "none", note, "fair" if worst > _MANY else "")
 
 
-def _tile_of_trust(found: Best, run: RunRecord, evaluation: Evaluation) -> Tile:
-    """By what the run itself noticed: no more than that."""
+def _tile_of_trust(verdict: RunVerdict, limited: Limit, run: RunRecord, evaluation: Evaluation) -> Tile:
+    """What the run itself noticed, in a word."""
     kinds = {(doubt.code, doubt.message if doubt.scale is None else "") for doubt in evaluation.doubts}
     checks = [one.holds for conditions in run.checks.values() for one in conditions]
     held = f"{sum(checks)} of {counted(len(checks), 'check')} hold" if checks else "not checked"
     if checks and all(checks):
         held = "the check holds" if len(checks) == 1 else f"all {len(checks)} checks hold"
     note = f"{counted(len(kinds), 'warning') if kinds else 'no warning'} · {held}"
-    if evaluation.void_scales or any(doubt.severe for doubt in evaluation.doubts):
-        return Tile("Can it be trusted?", "in part", note, "bad")
-    if limit(found, run).foreign:
-        return Tile("Can it be trusted?", "no", note, "bad")
-    if any(doubt.code == "short-cycles" for doubt in evaluation.doubts):
-        return Tile("Can it be trusted?", "a first look", note, "fair")
-    return Tile("Can it be trusted?", "mostly" if kinds else "yes", note, "fair" if kinds else "good")
+    words: dict[Soundness, tuple[str, Tone]] = {
+        Soundness.VOID: ("in part", "bad"), Soundness.DISTURBED: ("no" if limited.foreign else "in part", "bad"),
+        Soundness.FIRST_LOOK: ("a first look", "fair"),
+        Soundness.VALID: ("mostly", "fair") if kinds else ("yes", "good"),
+    }  # fmt: skip
+    return Tile("Can it be trusted?", words[verdict.soundness][0], note, words[verdict.soundness][1])

@@ -9,9 +9,9 @@ from typing import Any, Final, Literal
 
 from dsbench.read.format import DOWN, UP, format_number
 
-_SLOWER: Final = 0.95
-_FASTER: Final = 1.05
-"""Ratios without an interval from which on they are coloured."""
+SLOWER: Final = 0.95
+FASTER: Final = 1.05
+"""Ratios up to the one and from the other on are marked where size alone counts."""
 _SHADES: Final = (log(1.15), log(1.6))
 """Sizes from which on a colour is stronger."""
 
@@ -62,12 +62,14 @@ class Ratio:
     """Ends of its interval; nan where there is none."""
     brief: bool = False
     """Whether the interval is left out."""
+    by_size: bool = False
+    """Whether its size alone marks it, as reports on the Insert Benchmark do, and not its interval."""
 
     @property
     def apart(self) -> bool:
-        """Whether it is told apart from 1: by its interval, or without one by 5%."""
+        """Whether it is told apart from 1: by its interval, and without one never."""
         exact = round(self.value, 9)  # without what computing it left behind
-        return self.low > 1 or self.high < 1 if isfinite(self.low) else exact <= _SLOWER or exact >= _FASTER
+        return exact <= SLOWER or exact >= FASTER if self.by_size else self.low > 1 or self.high < 1
 
     @property
     def shade(self) -> str:
@@ -185,6 +187,10 @@ class Answer:
     tiles: Sequence[Tile] = ()
     why: str = ""
     """Where the time goes, in a sentence."""
+    soundness: str = ""
+    """The verdict of the run that it tells of, for who reads the page by a program."""
+    runs: Sequence[str] = ()
+    """Which of the runs that it rests on are void or disturbed, and by what: it stands before the sentence."""
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,9 @@ class Evaluation:
     frequency: Mapping[int, Frequency]
     response: Mapping[int, Frequency]
     """As ``frequency``, from the intended starts; empty in the closed loop."""
+    due: Mapping[int, float]
+    """Scale to the starts per second that were due, made or not, in the median over the cycles; empty in the closed
+    loop."""
     seconds: Mapping[int, Floats]
     """Scale to array of shape (seconds of all cycles in order, 5): count, failed, p50_ns, p99_ns, max_ns.
 

@@ -23,6 +23,7 @@ from dsbench.read.markdown import render_markdown
 from dsbench.read.page import page
 from dsbench.read.subjects.stages import tabulate_efficiency
 from dsbench.read.text import render_text
+from dsbench.read.verdict import judge_run
 
 
 @dataclass(frozen=True)
@@ -211,4 +212,6 @@ def _shown(
     blocks = list(tell_brief(evaluation, archive.run, files, alone=alone, verbose=verbose))
     answers = [asdict(answer) for answer in evaluation.checklist]
     figures = {**tables.to_json(evaluation), "checklist": answers}
-    return Shown(blocks, {"run": archive.run.described(), **figures, "files": [str(file) for file in files]})
+    verdict = judge_run(evaluation, archive.run).document()
+    document = {"run": archive.run.described(), "verdict": verdict, **figures, "files": [str(file) for file in files]}
+    return Shown(blocks, document)

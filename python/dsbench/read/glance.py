@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Final
@@ -29,6 +30,8 @@ MOST_IO: Final = 0.5
 
 All five are rules of thumb for one sentence, no measurement: the figures that it names stand beside it.
 """
+_TOLD: Final = 0.01
+"""Share of the CPUs from which on what others took of them is told."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,9 @@ class Limit:
 def limit(found: Best, run: RunRecord) -> Limit:
     """What kept the rate from being higher, as far as it was measured."""
     rate, scale, part = found.row.rate_median_tps, found.row.scale, found.part
-    if foreign := _foreign(part, scale, run.embedded):
-        return Limit(foreign, foreign=True)
+    if taken := find_taken(part, scale, run.embedded):
+        words = "; ".join(one.say() for one in taken)
+        return Limit(f"not the database alone: {words}. Do not use this figure", foreign=True)
     spec, ceiling = run.spec, ceiling_tps(found, run)
     if spec.legs:
         return Limit("the pace: the legs of --load say when transactions start", paced=True)
@@ -118,24 +122,60 @@ def failures(evaluation: Evaluation, found: Best) -> str:
     return beside if worst <= here else f"{beside}; {format_share(worst)} {at}"
 
 
-def _foreign(part: Evaluation, scale: int, embedded: bool) -> str:
-    """What other programs and the host took of the CPUs, in words; empty where it was little on every machine."""
+@dataclass(frozen=True)
+class Taken:
+    """CPUs of a machine that others used while a scale was measured, in the mean over its cycles."""
+
+    who: str
+    """``other programs``, or ``programs other than dsbench`` where the server is not told from them."""
+    others: float
+    stolen: float
+    """What the host took."""
+    cpus: int
+    """All that the machine has."""
+    node: str
+    """Remote node; empty for the machine of dsbench run."""
+
+    def say(self, alike: Sequence[Taken] = ()) -> str:
+        """``other programs used 1.7 and the host took 0.5 of 4 CPUs``; of several ``alike`` from the least to the
+        most."""
+        said = [f"{what} {_span([getattr(one, name) for one in alike or (self,)])}"
+                for what, name in ((f"{self.who} used", "others"), ("the host took", "stolen"))
+                if any(getattr(one, name) > _TOLD * self.cpus for one in alike or (self,))]  # fmt: skip
+        return f"{' and '.join(said)} of {self.cpus} CPUs{f' of {self.node}' if self.node else ''}"
+
+
+def find_taken(part: Evaluation, scale: int, embedded: bool) -> list[Taken]:
+    """What other programs and the host took of the CPUs of each machine; none where it was little."""
     found: dict[str, list[MachineUse]] = {}
     for one in part.machine.get(scale, ()):
         found.setdefault(one.node, []).append(one.use)
-    words = []
+    taken = []
     for node, uses in found.items():
         span = sum(use.span_ns for use in uses) or 1
         others, stolen = (sum(getattr(use, name) for use in uses) / span for name in ("others_ns", "stolen_ns"))
-        cpus = uses[0].cpus
-        if others + stolen <= MOST_OTHERS * cpus:
-            continue
-        known = embedded or all(use.server_ns is not None for use in uses)
-        who = "other programs" if known else "programs other than dsbench"
-        took = [f"{who} used {others:.2g}"] if others > 0.01 * cpus else []
-        took += [f"the host took {stolen:.2g}"] if stolen > 0.01 * cpus else []
-        words.append(f"{' and '.join(took)} of {cpus} CPUs{f' of {node}' if node else ''}")
-    return f"not the database alone: {'; '.join(words)}. Do not use this figure" if words else ""
+        if others + stolen > MOST_OTHERS * uses[0].cpus:
+            taken.append(Taken(_name_others(uses, embedded), others, stolen, uses[0].cpus, node))
+    return taken
+
+
+def find_taken_by_cycle(part: Evaluation, scale: int, embedded: bool) -> list[Taken | None]:
+    """The same of each machine in each cycle; ``None`` where it was little."""
+    return [
+        Taken(_name_others([one.use], embedded), one.use.cpus_of(one.use.others_ns), one.use.cpus_of(one.use.stolen_ns),
+              one.use.cpus, one.node) if one.disturbed else None
+        for one in part.machine.get(scale, ())
+    ]  # fmt: skip
+
+
+def _name_others(uses: Sequence[MachineUse], embedded: bool) -> str:
+    known = embedded or all(use.server_ns is not None for use in uses)
+    return "other programs" if known else "programs other than dsbench"
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.2g}", f"{max(values):.2g}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _machine(part: Evaluation, scale: int) -> tuple[int, float, float, float, float]:

@@ -16,6 +16,7 @@ from dsbench.read.stats.efficiency import Efficiency
 from dsbench.read.stats.values import result_columns
 from dsbench.read.subjects.checklist import Answer
 from dsbench.read.tables import results
+from dsbench.read.verdict import Soundness
 from dsbench.spec import LEVELS
 
 Schema = dict[str, Any]
@@ -25,6 +26,11 @@ _PLAIN: Final[Mapping[Any, Schema]] = {
     type(None): {"type": "null"},
 }  # fmt: skip
 """A number that is missing is ``null``."""
+_VERDICT: Final[Schema] = {
+    "type": "object", "required": ["soundness", "why"],
+    "properties": {"soundness": {"enum": [one.value for one in Soundness]},
+                   "why": {"type": "array", "items": {"type": "string"}}},
+}  # fmt: skip
 
 
 def schema() -> Schema:
@@ -39,10 +45,10 @@ def schema() -> Schema:
         "title": "dsbench --json",
         "type": "object",
         "properties": {
-            "run": run, **one["properties"], "checklist": _listed(_of(Answer, found)),
+            "run": run, "verdict": _VERDICT, **one["properties"], "checklist": _listed(_of(Answer, found)),
             "files": _listed({"type": "string"}),
         },
-        "required": ["run", *one["required"], "checklist", "files"],
+        "required": ["run", "verdict", *one["required"], "checklist", "files"],
         "$defs": found,
     }  # fmt: skip
 

@@ -103,6 +103,8 @@ def _terms(pairs: Sequence[tuple[str, str]], style: Style) -> Iterator[str]:
 
 
 def _answer(block: Answer, style: Style) -> Iterator[str]:
+    for line in block.runs:
+        yield from style.wrap(line, "bad", indent="  ")
     yield from style.wrap(block.sentence, "strong")
     yield from style.wrap(block.why) if block.why else ()
     yield from style.wrap(block.about, "soft") if block.about else ()

@@ -30,6 +30,7 @@ from dsbench.read.stats.index import Fall
 from dsbench.read.stats.values import Floats, Frequency, Interval, Resource
 from dsbench.read.subject import Measure
 from dsbench.read.subjects import measures
+from dsbench.read.verdict import RunVerdict, Soundness, Tally, judge_run
 from dsbench.spec import SpecError
 from dsbench.study.paths import HOST
 from dsbench.study.plan import Trial, combination
@@ -131,6 +132,8 @@ class Made:
     trial: Trial
     at: tuple[int, ...]
     """Numbers of the levels."""
+    verdict: RunVerdict
+    """Of its run."""
     values: Mapping[Point, float]
     """Of the measure that was chosen; empty where the trial has none."""
     seconds: Floats
@@ -193,6 +196,12 @@ class Outcomes:
     def choose(self, measure: str = "", stage: str = "") -> Outcomes:
         """The same trials by another measure or stage; each that is not named stays. Nothing is read again."""
         return _chosen(self, measure or self.measure, stage or self.chosen)
+
+    @property
+    def tally(self) -> Tally:
+        """The verdicts of the trials that were made, of which the void ones are in no figure."""
+        void = [RunVerdict(Soundness.VOID, (trial.reason,)) for trial in self.study.counted("void")]
+        return Tally({"": [*(one.verdict for one in self.made), *void]})
 
     def part(self, made: Made) -> OfStage | None:
         """What ``made`` found in the stage that counts."""
@@ -305,7 +314,8 @@ def outcomes(
     for trial in study.counted("done"):
         archive = Archive.open(study.archive_of(trial))
         evaluation = evaluate(archive)
-        made.append(replace(_made(study, trial, evaluation, group), marks=archive.run.marks))
+        verdict = judge_run(evaluation, archive.run)
+        made.append(replace(_made(study, trial, evaluation, verdict, group), marks=archive.run.marks))
         runs.append((trial, archive.run))
         for name, groups in list_stages(evaluation).items():
             known.setdefault(name, {}).update(dict.fromkeys(groups))
@@ -382,10 +392,11 @@ def _points(made: tuple[Made, ...], *, varied: bool) -> tuple[Point, ...]:
     return () if varied and any(one != common for one in own) else tuple(sorted(common))
 
 
-def _made(study: Study, trial: Trial, evaluation: Evaluation, group: str) -> Made:
+def _made(study: Study, trial: Trial, evaluation: Evaluation, verdict: RunVerdict, group: str) -> Made:
     stages = {name: choose(evaluation, name, group) for name in list_stages(evaluation)}
     found = {name: _of_stage(parts) for name, parts in stages.items() if parts}
-    return Made(trial, combination(study.factors, trial), {}, np.empty(0), (), stages=found, last=evaluation.stage)
+    at = combination(study.factors, trial)
+    return Made(trial, at, verdict, {}, np.empty(0), (), stages=found, last=evaluation.stage)
 
 
 def _of_stage(parts: Sequence[Evaluation]) -> OfStage:

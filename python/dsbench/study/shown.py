@@ -115,7 +115,8 @@ def answer(found: Outcomes, sentences: Sequence[str]) -> Answer:
     sized = bool(quiet) and all(line in first and not line.endswith(_NARROWER) for line in quiet)
     about = [*_heading(found), *_describe_reach(found, unseen=not sized)]
     dangers = [line.removeprefix("warning: ") for line in bad]
-    return Answer(text, " · ".join(about), [f"{line[:1].upper()}{line[1:]}." for line in dangers])
+    said = [f"{line[:1].upper()}{line[1:]}." for line in dangers]
+    return Answer(text, " · ".join(about), said, runs=found.tally.say("trial"))
 
 
 def _describe_reach(found: Outcomes, *, unseen: bool) -> list[str]:
@@ -444,6 +445,7 @@ def document(found: Outcomes) -> dict[str, Any]:
         "unit": found.unit,
         "stage": found.chosen or None,
         "group": found.group or None,
+        "runs": found.tally.document(),
         "factors": [
             {"name": name, "levels": [level.name for level in levels], "reference": levels[reference].name}
             for name, levels, reference in zip(found.factors, found.levels, found.references, strict=True)
@@ -452,6 +454,7 @@ def document(found: Outcomes) -> dict[str, Any]:
         "levels": describe_levels(found),
         "trials": [
             {**asdict(trial), "levels": dict(zip(found.factors, trial.levels, strict=True)),
+             "verdict": made[trial.number].verdict.document() if trial.number in made else None,
              "value": finite(found.value(made[trial.number])) if trial.number in made else None,
              "not_comparable": {name: {"first": there, "here": here}
                                 for name, (there, here) in found.unlike.get(trial.number, {}).items()},

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import Any
 
-from dsbench.read.blocks import Column, Table
+from dsbench.read.blocks import FASTER, SLOWER, Column, Table
 from dsbench.read.format import DOWN, FAILED, NONE, UP, format_number
-from dsbench.read.several.stages import FASTER, SLOWER, sign
+from dsbench.read.several.stages import sign
 from dsbench.read.stats.effects import LEVEL, Effect
 from dsbench.study.results import Outcomes, is_of_run
 

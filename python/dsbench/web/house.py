@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dsbench.web.shelf import Shelf
 from dsbench.web.state import Runs
+
+if TYPE_CHECKING:
+    from dsbench.read.commons.entry import Entry
 
 
 @dataclass
@@ -18,8 +23,8 @@ class House:
     runs: Runs
     commons: Path
     """The folder to which archives are published, whether it is there or not."""
-    verified: dict[str, str] = field(default_factory=dict)
-    """What is known of its entries, by their marks."""
+    sound: Sequence[Entry] | None = None
+    """Its entries that held when they were last verified; ``None`` before."""
     theme: str = ""
     """"light" or "dark"; empty: as the browser prefers."""
 

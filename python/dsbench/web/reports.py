@@ -97,7 +97,7 @@ def _comparison(paths: list[Path]) -> str:
 def _commons(house: House) -> str:
     from dsbench.read.commons import site
 
-    sound = site.check(house.commons, before=house.verified).sound
+    sound = site.check(house.commons).sound if house.sound is None else house.sound
     return site.render(house.commons.name, sound, linked=False)
 
 

@@ -19,6 +19,7 @@ from dsbench.archive.parts import replace
 from dsbench.library import Archive
 from dsbench.read.format import format_number
 from dsbench.read.naming import server
+from dsbench.read.verdict import Soundness
 from dsbench.web.state import FOLDER
 
 _NOTES: Final = "notes.json"
@@ -40,6 +41,8 @@ class Book:
     """The sentence at the head of its report; empty where it has none."""
     dangers: tuple[str, ...] = ()
     """What makes its figures void or doubtful as a whole, such as other programs beside it, as its report has it."""
+    soundness: Soundness | None = None
+    """As its report has it; ``None`` without a report."""
     figure: str = ""
     """The highest of what its workload counts, as its report has it: ``1,234 NOPM``; empty where there is none."""
     curve: tuple[tuple[int, float], ...] = ()
@@ -209,9 +212,12 @@ def _read(name: str, path: Path) -> Book:
     except (ArchiveError, OSError, LookupError, ValueError) as error:
         return Book(name, problem=str(error))
     head, curve = _head(archive), _curve(archive)
-    figure = _figure(head) if "<header>" in head else _highest(curve)
+    figure = _figure(head) if _HEADER.search(head) else _highest(curve)
     return Book(name, run.spec.label, server(run), workload, run.host, run.started[:19].replace("T", " "), run.status,
-                _answer(head), _dangers(head), figure, curve)  # fmt: skip
+                _answer(head), _dangers(head), _soundness(head), figure, curve)  # fmt: skip
+
+
+_HEADER: Final = re.compile(r'<header(?: data-soundness="([a-z ]{1,20})")?>')
 
 
 _HEAD: Final = 200_000
@@ -227,12 +233,18 @@ def _head(archive: Archive) -> str:
 
 
 def _answer(head: str) -> str:
-    found = re.search(r"<header><h1>(.{1,2000}?)</h1>", head, re.DOTALL)
-    return _text(found[1]) if found else ""
+    found = re.search(rf"{_HEADER.pattern}<h1>(?P<said>.{{1,2000}}?)</h1>", head, re.DOTALL)
+    return _text(found["said"]) if found else ""
+
+
+def _soundness(head: str) -> Soundness | None:
+    found = _HEADER.search(head)
+    return next((one for one in Soundness if found and one.value == found[1]), None)
 
 
 def _dangers(head: str) -> tuple[str, ...]:
-    inner = head.partition("<header>")[2].partition("</header>")[0]
+    begun = _HEADER.search(head)
+    inner = head[begun.end() :].partition("</header>")[0] if begun else ""
     return tuple(map(_text, re.findall(r'<p class="foreign" role="note">(.{1,2000}?)</p>', inner, re.DOTALL)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +14,15 @@ from dsbench.problem import Problem
 from dsbench.spec import plain
 from dsbench.spec.price import HOW, Price, read_price
 
-UNSEEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-"""Letters that nobody sees, or that turn the text beside them around."""
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Categories of Unicode whose letters nobody sees, or that turn the text beside them around."""
+_FILLERS: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Letters and marks without ink: those of Default_Ignorable_Code_Point in other categories, and an empty pattern of
+Braille."""
+_ALPHABETS: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"})
+"""First words of the names of letters that look like those of another alphabet."""
 _ABOUT: Final = 'it has by, machine, notes and price, such as price = "0.34 USD/h"'
 
 
@@ -24,6 +32,22 @@ class EntryError(Problem):
 
 class RefusedError(EntryError):
     """An archive that a commons would refuse."""
+
+
+class PublishedError(EntryError):
+    """A run that is in the commons already."""
+
+
+def is_unseen(text: str) -> bool:
+    """Whether ``text`` has letters that nobody sees, but for ends of lines and tabs."""
+    some = (one for one in text if one not in "\t\n\r")
+    return any(unicodedata.category(one) in _UNSEEN for one in some) or _FILLERS.search(text) is not None
+
+
+def _is_lookalike(text: str) -> bool:
+    """Whether ``text`` may be taken for another one: a word of two alphabets, or what has a plainer form."""
+    letters = ({unicodedata.name(one, "").split(" ")[0] for one in word} for word in re.findall(r"\w+", text))
+    return unicodedata.normalize("NFKC", text) != text or any(len(found & _ALPHABETS) > 1 for found in letters)
 
 
 class About(BaseModel):
@@ -41,8 +65,16 @@ class About(BaseModel):
     @field_validator("by", "machine", "notes")
     @classmethod
     def _seen(cls, value: str) -> str:
-        if UNSEEN.search(value):
+        if is_unseen(value):
             raise ValueError("holds letters that nobody sees")
+        return value
+
+    @field_validator("by", "machine")
+    @classmethod
+    def _plain(cls, value: str) -> str:
+        value = unicodedata.normalize("NFC", " ".join(value.split()))
+        if _is_lookalike(value):
+            raise ValueError("holds letters that look like others, so that two names look like one")
         return value
 
     @field_validator("price", mode="before")

@@ -11,7 +11,9 @@ A folder with entries::
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,8 +23,9 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dsbench.archive import RunRecord
-from dsbench.read.commons.about import About, EntryError, first_of
+from dsbench.read.commons.about import About, EntryError, PublishedError, first_of
 from dsbench.read.naming import server
+from dsbench.read.verdict import Soundness
 
 FORMAT: Final = 1
 FILES: Final = frozenset({"entry.json", "archive.zip"})
@@ -48,7 +51,23 @@ class Entry(BaseModel):
     sentence: str
     system: dict[str, Any]
     conditions: dict[str, Any]
+    claimed: dict[str, Any]
+    """Conditions that no table of the archive shows."""
     figures: dict[str, Any]
+    verdict: dict[str, Any]
+    """That of the run's own report."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def void(self) -> str:
+        """Why its figures cannot be used at all, in words; empty where they can."""
+        why = "; ".join(self.verdict.get("why", ()))
+        return f"its figures are void: {why}" if self.verdict.get("soundness") == Soundness.VOID else ""
+
+    @property
+    def disturbed(self) -> str:
+        """What used its machine beside it, for which its figures have no place among others."""
+        return "; ".join(self.verdict.get("why", ())) if self.verdict.get("soundness") == Soundness.DISTURBED else ""
 
     def rendered(self) -> str:
         return json.dumps(self.model_dump(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -66,21 +85,21 @@ class Package:
 
 def read_entry(folder: Path) -> Entry:
     """The entry in ``folder``; ``EntryError`` says what is wrong with its ``entry.json``."""
-    path = folder / "entry.json"
+    path, name = folder / "entry.json", repr(folder.name)
     if folder.is_symlink() or not folder.is_dir():
-        raise EntryError(f"{folder} is a {'link' if folder.is_symlink() else 'file'}, and an entry is a folder")
+        raise EntryError(f"entries/{name} is a {'link' if folder.is_symlink() else 'file'}, and an entry is a folder")
     try:
         if path.is_symlink() or path.stat().st_size > _LARGEST:
-            raise EntryError(f"{path} is a link, or larger than 1 MiB")
+            raise EntryError(f"entries/{name}: its entry.json is a link, or larger than 1 MiB")
         entry = Entry.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise EntryError(f"{folder} has no entry.json: {error.strerror}") from None
+        raise EntryError(f"entries/{name} has no entry.json: {error.strerror}") from None
     except ValidationError as error:
-        raise EntryError(f"{path}: {first_of(error)}") from None
+        raise EntryError(f"entries/{name}: entry.json: {first_of(error)}") from None
     if entry.format != FORMAT:
-        raise EntryError(f"{path} has format {entry.format}, this program reads {FORMAT}")
+        raise EntryError(f"entries/{name} has format {entry.format}, this program reads {FORMAT}")
     if entry.id != folder.name:
-        raise EntryError(f"{path} is the entry {entry.id}")
+        raise EntryError(f"entries/{name} is the entry {entry.id}")
     return entry
 
 
@@ -96,18 +115,41 @@ def list_entries(folder: Path) -> list[Path]:
 
 
 def write(package: Package, folder: Path) -> Path:
-    """Writes the entry into the commons at ``folder``; gives its folder. ``EntryError`` where the run is there."""
+    """Writes the entry into the commons at ``folder``, whole or not at all; gives its folder. ``PublishedError`` where
+    the run is there, ``EntryError`` where half of it is."""
     within = folder / "entries" / package.entry.id
-    if within.exists():
-        raise EntryError(f"{within} is there already", "nothing was written: this run is published", usage=True)
+    part = within.with_name(f".{within.name}.part")
     try:
-        within.mkdir(parents=True)
-        (within / "archive.zip").write_bytes(package.archive)
-        (within / "entry.json").write_text(package.entry.rendered(), "utf-8")
+        if within.parent.is_symlink():
+            raise EntryError(f"{within.parent} is a link", "make it a folder", usage=True)
+        if os.path.lexists(within):
+            raise _there(within, package)
+        if part.exists():
+            shutil.rmtree(part)
+        part.mkdir(parents=True)
+        (part / "archive.zip").write_bytes(package.archive)
+        (part / "entry.json").write_text(package.entry.rendered(), "utf-8")
+        part.rename(within)
     except OSError as error:
-        words = f"--to: cannot write to {folder}: {error.strerror}"
+        shutil.rmtree(part, ignore_errors=True)
+        words = f"--to: cannot write to {folder}: {error.strerror or error}"
         raise EntryError(words, "name a folder that can be written", usage=True) from None
     return within
+
+
+def _there(within: Path, package: Package) -> EntryError:
+    """Why the entry cannot be written: it is there, or half of it."""
+    try:
+        read_entry(within)
+        if (within / "archive.zip").read_bytes() == package.archive:
+            words = f"{within} is there already: this run is published"
+            return PublishedError(words, "nothing was written", usage=True)
+        why = "its archive.zip is another one"
+    except EntryError as error:
+        why = str(error)
+    except OSError as error:
+        why = f"it has no archive.zip: {error.strerror}"
+    return EntryError(f"{within} is half an entry: {why}", "remove that folder, and publish again", usage=True)
 
 
 def name_of(run: RunRecord) -> str:

@@ -1,4 +1,4 @@
-"""What an ``entry.json`` says of its archive, and what follows from its tables: stack, conditions, figures."""
+"""What an ``entry.json`` says of its archive: what follows from its tables, and what it claims and no table shows."""
 
 from __future__ import annotations
 
@@ -12,17 +12,24 @@ from dsbench.archive import Archive, RunRecord
 from dsbench.read.answer import highest, say
 from dsbench.read.commons.entry import Entry
 from dsbench.read.evaluation import Evaluation, evaluate
-from dsbench.read.naming import by_client, counted, limited, pacing, server, unsafe
+from dsbench.read.naming import by_client, counted, limited, listed, pacing, server, unsafe
+from dsbench.read.several.settings import described
+from dsbench.read.several.work import find_load
+from dsbench.read.stats.values import Doubt
 from dsbench.read.subjects.energy import Energy
+from dsbench.read.verdict import judge_run
 from dsbench.spec import OPTIONS
 
 _LINE: Final = 80
 """Letters of a setting in the words of a group."""
 _TOLD: Final = frozenset({
     "cycles", "shortest", "duration", "threads", "peak", "nodes", "isolation", "rate", "objective", "graduated", "load",
-    "pace", "terminals", "ramp_up",
+    "pace", "terminals", "ramp_up", "precision", "precision_of", "most_cycles", "scales", "client", "limits", "storage",
+    "target", "workload", "price", "power", "lease", "levels",
 })  # fmt: skip
-"""Options that the group, or a column of their own, tells."""
+"""Options that the group or a field of their own tells, or that change nothing."""
+_SHOWN: Final = frozenset({"connections", "arrival", "existing", "reuse"})
+"""Other options that the tables of any archive show."""
 
 
 def describe_packed(content: bytes) -> dict[str, Any]:
@@ -46,8 +53,15 @@ def describe_evaluated(evaluation: Evaluation, run: RunRecord) -> dict[str, Any]
         "sentence": say(evaluation, run).replace(" on this machine", ""),
         "system": describe_system(run),
         "conditions": describe_conditions(evaluation, run),
+        "claimed": describe_claims(run),
         "figures": compute_figures(evaluation),
+        "verdict": judge_run(evaluation, run).document(),
+        "warnings": tuple(dict.fromkeys(_say_doubt(doubt) for doubt in evaluation.doubts)),
     }
+
+
+def _say_doubt(doubt: Doubt) -> str:
+    return doubt.message if doubt.scale is None else f"scale {doubt.scale}: {doubt.message}"
 
 
 def describe_system(run: RunRecord) -> dict[str, Any]:
@@ -68,32 +82,57 @@ def describe_system(run: RunRecord) -> dict[str, Any]:
         "architecture": run.item("operating system", "architecture"),
         "virtual": virtual if virtual != "none" else "",
         "transport": run.item("API", "transport"),
-        "nodes": run.spec.nodes,
         "limits": limited(run),
     }
 
 
 def describe_conditions(evaluation: Evaluation, run: RunRecord) -> dict[str, Any]:
-    """What has to be equal where two rates are compared, and what is told beside them."""
-    spec = run.spec
+    """What has to be equal where two rates are compared, and what is told beside them, as far as tables show it."""
+    spec, work, defaults = run.spec, _work(run), {one.name: one.default for one in run.entry.settings}
+    settings = {name: value for name, value in sorted(spec.workload_settings.items()) if value != defaults.get(name)}
     return {
         "workload": spec.workload,
         "label": run.entry.label,
-        "settings": dict(sorted(spec.workload_settings.items())),
-        "profile": (spec.model_extra or {}).get("profile", ""),
+        "settings": {name: value for name, value in settings.items() if name in work},
         "cycles": _describe_cycles(evaluation, run),
         "durable": not unsafe(run),
         "not_durable": unsafe(run),
-        "isolation": run.in_force,
         "pacing": _describe_pace(run),
         "client": by_client(run),
-        "options": _describe_options(run),
+        "options": {name: value for name, value in _options(run).items() if name in _SHOWN and name in work},
         "scales": list(spec.scales) or [row.scale for row in evaluation.scales],
         "threads": list(spec.thread_numbers),
-        "server_settings": {name: str(value) for name, value in sorted(run.settings.items())},
+        "nodes": spec.nodes,
         # Settings are those of its last part.
         **({"resumed": len(run.resumed)} if run.resumed else {}),
     }
+
+
+def describe_claims(run: RunRecord) -> dict[str, Any]:
+    """The conditions that no table shows: what has to be equal as well, and what stands beside it."""
+    work, layout = _work(run), run.spec.workload_settings
+    unseen = {name: value for name, value in _options(run).items() if not (name in _SHOWN and name in work)}
+    return {
+        "isolation": run.in_force,
+        "options": {name: value for name, value in unseen.items() if name in work},
+        "beside": {name: value for name, value in {**unseen, **layout}.items() if name not in work},
+        "server_settings": {name: str(value) for name, value in sorted(run.settings.items())},
+    }
+
+
+def _work(run: RunRecord) -> frozenset[str]:
+    """The options and settings by which a comparison tells whether runs did the same work."""
+    return frozenset(find_load({name: [value] for name, value in described([run])[0].items()}, {"": [run]}))
+
+
+def _options(run: RunRecord) -> dict[str, str]:
+    """Options that are not at their default, as they were in force, but for those that are told elsewhere."""
+    values = described([run])[0]
+    return {
+        name: values[f"spec.{name}"] for name, option in sorted(OPTIONS.items())
+        if option.about.compared != "chance" and name not in _TOLD
+        and values.get(f"spec.{name}", "") not in ("", str(option.default))
+    }  # fmt: skip
 
 
 def _describe_cycles(evaluation: Evaluation, run: RunRecord) -> str:
@@ -130,25 +169,20 @@ def _shorten(text: str) -> str:
     return line if len(line) <= _LINE else f"{line[: _LINE - 20]}… ({hashlib.sha256(text.encode()).hexdigest()[:8]})"
 
 
-def _describe_options(run: RunRecord) -> dict[str, str]:
-    """Options that make the load another one and are not at their default, but for those that are told elsewhere."""
-    asked = run.spec.described()
-    return {
-        name: str(asked[name]) for name, option in sorted(OPTIONS.items())
-        if option.of_load and name not in _TOLD and asked.get(name) not in (None, "", option.default)
-    }  # fmt: skip
-
-
 def describe_group(entry: Entry) -> str:
-    """What has to be equal for two entries to be ranked together, in words."""
-    said = entry.conditions
+    """What has to be equal for two entries to be ranked together, in words: what is claimed stands last."""
+    said, claimed = entry.conditions, entry.claimed
     settings = ", ".join(f"{name} {_shorten(value)}" for name, value in said["settings"].items())
-    scales = said["scales"]
+    scales, threads = said["scales"], said["threads"]
     ladder = f"scale {scales[0]}" if len(scales) == 1 else f"scales {_shorten(', '.join(map(str, scales)))}"
+    clients = f"{listed(threads)} {'thread' if threads == [1] else 'threads'}"
     unit = (entry.figures.get("rate") or {}).get("unit", "")
+    options, claims = ([f"{name.replace('_', ' ')} {'' if value == 'True' else _shorten(value)}".strip()
+                        for name, value in some["options"].items()] for some in (said, claimed))  # fmt: skip
     parts = [
-        said["label"], settings, ladder, said["cycles"], said["isolation"].replace("-", " "), said["pacing"],
-        "durable" if said["durable"] else "not durable", said["client"], unit,
+        said["label"], settings, ladder, f"{counted(said['nodes'], 'node')} × {clients}" if said["nodes"] else clients,
+        said["cycles"], said["pacing"], *options, "durable" if said["durable"] else "not durable", said["client"], unit,
+        f"claimed: {', '.join([claimed['isolation'].replace('-', ' '), *claims])}",
     ]  # fmt: skip
     return " · ".join(part for part in parts if part)
 

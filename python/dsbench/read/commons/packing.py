@@ -48,6 +48,8 @@ def prepare(path: Path, about: About, hide: Collection[str] = HIDDEN) -> Package
     if about.price is None:
         about = about.model_copy(update={"price": run.price})
     entry = Entry(id=entry_id, sha256=digest, about=about, hidden=tuple(sorted(hide)), **describe_packed(content))
+    if void := entry.void:
+        raise RefusedError(f"{path}: {void}", "it was not written: leave it out, or measure again", usage=True)
     return Package(entry, content, hider.found)
 
 

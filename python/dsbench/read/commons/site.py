@@ -7,10 +7,10 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from dsbench import release
 from dsbench.archive import Archive
+from dsbench.archive.parts import replace
 from dsbench.problem import Problem
-from dsbench.read.commons import known
 from dsbench.read.commons.about import EntryError
 from dsbench.read.commons.entry import FILES, Entry, list_entries, read_entry, write
 from dsbench.read.commons.figures import describe_group
@@ -32,7 +32,8 @@ from dsbench.read.page import page
 
 _LATE: Final = 32
 """Entries from which on several processes verify."""
-
+_BUILT: Final = re.compile(r"index\.html|entries(/[0-9a-z-]+(/(entry\.json|archive\.zip|report\.html))?)?")
+"""What a build makes in a site."""
 
 Progress = Callable[[int, int], None]
 """Takes how many entries were verified, and of how many."""
@@ -45,10 +46,6 @@ class Verified:
     sound: tuple[Entry, ...] = ()
     refused: tuple[str, ...] = ()
     """A sentence for each."""
-    remembered: int = 0
-    """Of all of them, those that were known."""
-    marks: Mapping[str, str] = field(default_factory=dict)
-    """What is known of them now."""
 
 
 @dataclass(frozen=True)
@@ -75,58 +72,61 @@ def _verify_all(folders: Sequence[Path]) -> Iterator[Entry | str]:
         yield from workers.map(_try, folders, chunksize=8)
 
 
-def check(folder: Path, progress: Progress | None = None, before: Mapping[str, str] | None = None) -> Verified:
-    """Verifies each entry of the commons at ``folder`` but those that were verified ``before``."""
-    marks = {path: known.mark(path) for path in list_entries(folder)}
-    results: dict[Path, Entry | str] = {}
-    for path, its in marks.items():
-        if (said := (before or {}).get(its)) is not None:
-            results[path] = said or read_entry(path)
-    remembered, new = len(results), [path for path in marks if path not in results]
-    for number, (path, result) in enumerate(zip(new, _verify_all(new), strict=True), 1):
-        results[path] = result
+def check(folder: Path, progress: Progress | None = None) -> Verified:
+    """Verifies each entry of the commons at ``folder``. Of entries of one run nothing tells which was there first: all
+    of them are refused."""
+    paths, results = list_entries(folder), list[Entry | str]()
+    for result in _verify_all(paths):
+        results.append(result)
         if progress:
-            progress(number, len(new))
-    ordered = [results[path] for path in marks]
-    runs: dict[str, str] = {}
-    refused = [one for one in ordered if isinstance(one, str)]
-    kept = []
-    for entry in (one for one in ordered if isinstance(one, Entry)):
-        key = json.dumps(entry.figures, sort_keys=True)  # Of another day, too.
-        if entry.figures and key in runs:
-            refused.append(f"{entry.id}: it is the run of {runs[key]}")
-            continue
-        runs[key] = entry.id
-        kept.append(entry)
-    # A sentence that says where the entry lies may be wrong the next time.
-    found = ((path, result if isinstance(result, str) else "") for path, result in results.items())
-    again = {marks[path]: why for path, why in found if str(path) not in why}
-    return Verified(tuple(kept), tuple(refused), remembered, again)
+            progress(len(results), len(paths))
+    entries = [one for one in results if isinstance(one, Entry)]
+    runs: dict[str, list[str]] = {}
+    for one in entries:  # Of whatever day.
+        runs.setdefault(json.dumps(one.figures, sort_keys=True) if one.figures else one.id, []).append(one.id)
+    refused = [one for one in results if isinstance(one, str)]
+    for same in (ids for ids in runs.values() if len(ids) > 1):
+        which = f"{len(same)} entries are this run, {' and '.join(same[:2])}{', …' * (len(same) > 2)}"
+        refused += [f"{one}: {which}: keep one of them" for one in same]
+    alone = {one for ids in runs.values() if len(ids) == 1 for one in ids}
+    return Verified(tuple(one for one in entries if one.id in alone), tuple(refused))
 
 
 def build(folder: Path, out: Path, *, reports: bool = False, progress: Progress | None = None) -> Site:
-    """Builds the site of the commons at ``folder`` into ``out``; entries that do not hold are left out.
+    """Builds the site of the commons at ``folder`` into ``out``, in place of what an earlier build made there; entries
+    that do not hold are left out.
 
     ``reports``: with the whole report of each entry, about a megabyte each.
     """
-    if out.resolve() == folder.resolve():
-        raise EntryError(f"--out: {out} is the commons itself", "name another folder, such as site", usage=True)
-    marks, copied = known.read(out)
-    verified = check(folder, progress, marks)
+    _see(folder, out)
+    verified = check(folder, progress)
+    new = out.with_name(f".{out.name}.part")
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        if new.exists():
+            shutil.rmtree(new)
+        new.mkdir(parents=True)
         for entry in verified.sound:
-            _copy(folder / "entries" / entry.id, out / "entries" / entry.id, reports=reports)
-        here = {entry.id for entry in verified.sound}
-        for old in set(copied) - here:
-            _remove(out / "entries", old)
-        known.write(out, verified.marks, sorted(here))
-        path = out / "index.html"
-        path.write_text(render(folder.resolve().name, verified.sound, reports=reports), "utf-8")
+            _copy(folder / "entries" / entry.id, new / "entries" / entry.id, reports=reports)
+        (new / "index.html").write_text(render(folder.resolve().name, verified.sound, reports=reports), "utf-8")
+        if out.exists():
+            shutil.rmtree(out)
+        new.rename(out)
     except OSError as error:
-        words = f"--out: cannot write to {out}: {error.strerror}"
+        words = f"--out: cannot write to {out}: {error.strerror or error}"
         raise Problem(words, "name a folder that can be written", usage=True) from None
-    return Site(path, verified)
+    return Site(out / "index.html", verified)
+
+
+def _see(folder: Path, out: Path) -> None:
+    """Refuses a place for a site that a commons can say something about, and one that holds anything else."""
+    if out.resolve().is_relative_to(folder.resolve()):
+        words = f"--out: {out} lies within the commons, which would say what the site is"
+        raise EntryError(words, "name a folder outside of it, such as ../site", usage=True)
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise EntryError(f"--out: {out} is a {'link' if out.is_symlink() else 'file'}", "name a new folder", usage=True)
+    here = (path.relative_to(out).as_posix() for path in out.rglob("*"))
+    if strange := next((name for name in here if not _BUILT.fullmatch(name)), ""):
+        raise EntryError(f"--out: {out} holds {strange!r}, which no build made", "name a new folder", usage=True)
 
 
 def renew(folder: Path) -> list[Entry]:
@@ -145,33 +145,21 @@ def renew(folder: Path) -> list[Entry]:
                 continue
             package = prepare(path / "archive.zip", old.about, old.hidden)
             if package.entry.id == old.id:
-                (path / "entry.json").write_text(package.entry.rendered(), "utf-8")
+                replace(path / "entry.json", package.entry.rendered().encode())
             else:
                 write(package, folder)
-                _remove(path.parent, old.id)
+                shutil.rmtree(path)
             made.append(package.entry)
     return made
 
 
 def _copy(source: Path, target: Path, *, reports: bool) -> None:
-    target.mkdir(parents=True, exist_ok=True)
-    for name in ("entry.json", "archive.zip"):
-        there = target / name
-        if not there.exists() or there.read_bytes() != (source / name).read_bytes():
-            shutil.copyfile(source / name, there)
-            (target / "report.html").unlink(missing_ok=True)
-    if reports and not (target / "report.html").exists():
+    target.mkdir(parents=True)
+    for name in FILES:
+        shutil.copyfile(source / name, target / name)
+    if reports:
         archive = Archive.open(source / "archive.zip")
         (target / "report.html").write_text(page(evaluate(archive), archive.run), "utf-8")
-
-
-def _remove(folder: Path, entry_id: str) -> None:
-    """Takes away what an earlier build put there, and nothing else."""
-    if re.fullmatch(r"[0-9a-z-]+", entry_id):
-        for name in ("entry.json", "archive.zip", "report.html"):
-            (folder / entry_id / name).unlink(missing_ok=True)
-        with suppress(OSError):  # What somebody else put there stays.
-            (folder / entry_id).rmdir()
 
 
 def describe_row(entry: Entry) -> dict[str, Any]:
@@ -179,7 +167,7 @@ def describe_row(entry: Entry) -> dict[str, Any]:
     return {
         "id": entry.id, "group": describe_group(entry), "sentence": entry.sentence, "measured": entry.measured,
         "dsbench": entry.dsbench, "about": entry.about.model_dump(), "system": entry.system, "figures": entry.figures,
-        "conditions": entry.conditions,
+        "conditions": entry.conditions, "claimed": entry.claimed, "verdict": entry.verdict, "warnings": entry.warnings,
     }  # fmt: skip
 
 

@@ -8,12 +8,11 @@ from math import inf
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
-
 from dsbench.archive import TABLES, Archive, ArchiveError
 from dsbench.read import tables
-from dsbench.read.commons.about import UNSEEN, EntryError
-from dsbench.read.commons.audit import audit
+from dsbench.read.commons.about import EntryError, is_unseen
+from dsbench.read.commons.audit import UNREADABLE, contradictions
+from dsbench.read.commons.audit.whole import crowded
 from dsbench.read.commons.entry import FILES, LARGEST_ARCHIVE, Entry, name_of, read_entry
 from dsbench.read.commons.figures import describe_evaluated
 from dsbench.read.evaluation import evaluate_rows
@@ -42,7 +41,7 @@ def verify(folder: Path) -> Entry:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != entry.sha256 or digest[:10] != entry.id[-10:]:
         raise EntryError(f"{entry.id}: archive.zip is another one than was published: its digest differs")
-    if any(UNSEEN.search(word) for word in _words(entry.model_dump())):
+    if any(is_unseen(word) for word in _words(entry.model_dump())):
         raise EntryError(f"{entry.id}: entry.json holds letters that nobody sees")
     if any(redact_words(word) != word for word in _words(entry.model_dump())):
         raise EntryError(f"{entry.id}: entry.json holds what looks like a password")
@@ -51,7 +50,7 @@ def verify(folder: Path) -> Entry:
             raise EntryError(f"{entry.id}: {wrong}")
     except ArchiveError as error:
         raise EntryError(f"{entry.id}: {error}") from None
-    except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, pa.ArrowException) as error:
+    except UNREADABLE as error:
         raise EntryError(f"{entry.id}: its tables cannot be evaluated: {error}") from None
     return entry
 
@@ -61,12 +60,17 @@ def _contradictions(entry: Entry, archive: Archive) -> Iterator[str]:
     if more := sorted(set(archive.names()) - PACKED):
         yield f"archive.zip holds {more[0][:60]!r}, which no entry has"
         return
+    if crowd := crowded(archive):
+        yield crowd
+        return
     rows = RunRows.of(archive)  # Once for all that is held against it.
-    yield from (wrong.sentence for wrong in audit(archive, rows))
+    yield from (wrong.sentence for wrong in contradictions(archive, rows))
     evaluation = evaluate_rows(rows)
     for name, value in describe_evaluated(evaluation, archive.run).items():
         for where, mine, theirs in _differences(name, value, getattr(entry, name)):
             yield f"{where} is {theirs!r}, and its tables give {mine!r}"
+    if entry.void:
+        yield entry.void
     said = archive.read("results.csv").decode() if "results.csv" in archive.names() else ""
     if said != tables.results_csv(evaluation):
         yield "results.csv does not follow from its tables"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
 from typing import Final
 
@@ -12,6 +12,7 @@ from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.subjects.server_statements import say_plans
 from dsbench.read.subjects.stacks import tell_difference
+from dsbench.read.subjects.why import FOREIGN
 
 _LEAST: Final = 0.1
 """Share of the larger time from which on a change has a place in the sentence."""
@@ -28,7 +29,12 @@ def read_times(side: Sequence[Evaluation], scale: int) -> dict[str, float]:
 
 
 def say_change(before: dict[str, float], after: dict[str, float]) -> str:
-    """``a transaction takes 1 ms instead of 3 ms: 0.3 ms instead of 1.9 ms flush``; empty where one is not known."""
+    """``a transaction takes 1 ms instead of 3 ms: 0.3 ms instead of 1.9 ms flush``; empty where one is not known.
+
+    What other programs took is no doing of either side: it is in none of these times.
+    """
+    beside = max((one.get(FOREIGN, 0.0) for one in (before, after)), default=0.0)
+    before, after = ({name: ms for name, ms in one.items() if name != FOREIGN} for one in (before, after))
     if not before or not after:
         return ""
     was, now = sum(before.values()), sum(after.values())
@@ -37,11 +43,16 @@ def say_change(before: dict[str, float], after: dict[str, float]) -> str:
                   key=lambda name: -abs(changes[name]))  # fmt: skip
     parts = [f"{_show(after.get(name, 0.0))} instead of {_show(before.get(name, 0.0))} {name}" for name in told[:_MOST]]
     why = f": {', '.join(parts)}" if parts else ", and no share of it changed by a tenth of that"
-    return f"a transaction takes {_show(now)} instead of {_show(was)}{why}"
+    without = ", waits for other programs left out," if beside >= _LEAST * max(was, now) else ""
+    return f"a transaction takes{without} {_show(now)} instead of {_show(was)}{why}"
 
 
-def tell_changes(sides: Sequence[Sequence[Evaluation]], bases: Sequence[int], names: Sequence[str]) -> Iterator[Block]:
-    """A sentence for each side that is set beside another, and the causes of all, at the largest scale of all."""
+def tell_changes(
+    sides: Sequence[Sequence[Evaluation]], bases: Sequence[int], names: Sequence[str],
+    differs: Callable[[int, int], bool],
+) -> Iterator[Block]:  # fmt: skip
+    """The causes of all sides at the largest scale of all; a sentence for each that ``differs`` there from the one that
+    it is set beside."""
     every = [one for side in sides for one in side]
     common = set.intersection(*(set(one.why) for one in every)) if every else set()
     if not common:
@@ -49,7 +60,7 @@ def tell_changes(sides: Sequence[Sequence[Evaluation]], bases: Sequence[int], na
     scale = max(common)
     times = [read_times(side, scale) for side in sides]
     for number, (name, base) in enumerate(zip(names, bases, strict=True)):
-        if number != base and (words := say_change(times[base], times[number])):
+        if differs(number, scale) and (words := say_change(times[base], times[number])):
             yield Sentence(f"{name} beside {names[base]}: {words}.")
     causes = sorted({name for one in times for name in one}, key=lambda name: -max(one.get(name, 0.0) for one in times))
     columns = [Column("cause", left=True), *(Column(name, "ms") for name in names)]

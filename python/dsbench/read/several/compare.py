@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import isfinite
 from pathlib import Path
 from typing import Final
@@ -13,10 +14,11 @@ import numpy as np
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.read.evaluation import Evaluation, Series, evaluate
-from dsbench.read.naming import counted, unsafe, warnings
+from dsbench.read.naming import counted, warnings
 from dsbench.read.series import headings
 from dsbench.read.several.settings import OF_WORKLOAD, SAYS_NOTHING, described, labels, product
 from dsbench.read.several.stages import Stages, by_stage
+from dsbench.read.several.work import find_load, say_apart
 from dsbench.read.stats.comparison import (
     Compared,
     Known,
@@ -32,14 +34,12 @@ from dsbench.read.stats.histogram import quantile_interval
 from dsbench.read.stats.precision import FEWEST, LEVEL
 from dsbench.read.stats.values import Doubt, Floats, Frequency, Interval
 from dsbench.read.subjects.clients import longest_ns
-from dsbench.spec import OPTIONS
+from dsbench.read.verdict import Tally, judge_run
 
 TIMES: Final = {0.5: "p50", 0.95: "p95", 0.99: "p99", 1.0: "max"}
 """Quantiles of the times that are set side by side."""
 _SETUP: Final = OF_WORKLOAD + "sizes"
 """The setting by which the Insert Benchmark has a database within memory or beyond it: reports of it show both."""
-_LAYOUT: Final = frozenset({"spaces", "fillfactor", "history", "family"})
-"""Settings of workloads that say how the server keeps the rows: the transactions, and so the work, are the same."""
 _TOLD_ABOVE = frozenset({"durability", "cut-short", "check-failed"})
 """Doubts that stand beside every figure of an archive, in words."""
 
@@ -143,6 +143,11 @@ class Section:
         ends = [quantile_interval(one, quantile, each) for one in (over, under)]
         return replace(ratio_interval(*ends), value=value, level=LEVEL)
 
+    def differs(self, side: int, scale: int) -> bool:
+        """Whether the rates of ``side`` and of its base are told apart at ``scale`` by an interval."""
+        found = self.compared[side].relative.get(scale)
+        return found is not None and (found.low > 1 or found.high < 1)
+
     def _curve(self, side: int, scale: int) -> Frequency | None:
         """The times of a side of one run."""
         runs = [one.own for one in self.evaluations[side]]
@@ -185,8 +190,12 @@ class Comparison:
     @property
     def extent(self) -> str:
         """What is set side by side: ``3 archives``, or ``3 numbers of threads`` of one."""
-        one = len({found.name for side in self.sides for found in side.evaluations}) == 1
-        return counted(self.archives, "archive") if not one else f"{self.archives} numbers of threads"
+        return f"{self.archives} numbers of threads" if self.of_one_run else counted(self.archives, "archive")
+
+    @property
+    def of_one_run(self) -> bool:
+        """Whether the sides are the numbers of threads of one run."""
+        return len({found.name for side in self.sides for found in side.evaluations}) == 1
 
     @property
     def changed(self) -> dict[str, Sequence[str]]:
@@ -198,17 +207,23 @@ class Comparison:
         }  # fmt: skip
 
     @property
-    def load(self) -> list[str]:
-        """Options and settings of the workload in which the sides did not do the same work.
+    def _runs(self) -> dict[str, Sequence[RunRecord]]:
+        return {side.label: side.runs for side in self.sides}
 
-        A placement that each run tried and chose for itself is none of them: each did its load as well as it could.
-        """
-        differ = [n for n, values in self.differences.items() if not self.setups or _within(self.setups, values)]
-        tried = all(run.placement_tried is not None for side in self.sides for run in side.runs)
-        found = [name for name, option in OPTIONS.items() if option.of_load and f"spec.{name}" in differ]
-        found = [name for name in found if name != "placement" or not tried]
-        own = (n.removeprefix(OF_WORKLOAD) for n in differ if n.startswith(OF_WORKLOAD))
-        return found + [name for name in own if name not in _LAYOUT]
+    @property
+    def load(self) -> list[str]:
+        """Options and settings of the workload in which the sides did not do the same work."""
+        own = {name: values for name, values in self.differences.items()
+               if not self.setups or _within(self.setups, values)}  # fmt: skip
+        return find_load(own, self._runs)
+
+    @cached_property
+    def tally(self) -> Tally:
+        """The verdict of each run, by side."""
+        return Tally({
+            side.label: [judge_run(*pair) for pair in zip(side.evaluations, side.runs, strict=True)]
+            for side in self.sides
+        })  # fmt: skip
 
     def warnings(self) -> Iterator[str]:
         """What makes figures unsafe, void or incomparable, with the label of the side."""
@@ -223,16 +238,7 @@ class Comparison:
 
     def apart(self) -> Iterator[str]:
         """Why the sides did not do the same work: what every figure has to be read with."""
-        if "spec.workload" in self.differences:
-            yield "the workloads differ: their rates count different transactions"
-        if self.load:
-            verb = "differ" if len(self.load) > 1 else "differs"
-            yield f"the load is not the same: {', '.join(self.load)} {verb}; relative rates compare other work as well"
-        lax = {side.label: list(dict.fromkeys(x for run in side.runs for x in unsafe(run))) for side in self.sides}
-        if not all(lax.values()):
-            for label, switches in lax.items():
-                if switches:
-                    yield f"{label} may lose what it has committed ({', '.join(switches)}): that is part of its rate"
+        yield from say_apart(self._runs, self.differences, self.load)
 
 
 def read(paths: Sequence[Path], reference: str = "", price: str = "") -> Comparison:
@@ -396,12 +402,17 @@ def _doubts(evaluation: Evaluation) -> Iterator[str]:
         if doubt.code not in _TOLD_ABOVE:
             kinds.setdefault(doubt.code, []).append(doubt)
     for some in kinds.values():
-        scales = list(dict.fromkeys(f"{one.scale:,}" for one in some if one.scale is not None))
-        messages = len({one.message for one in some})
-        more = f", and {messages - 1} more of this kind" if messages > 1 else ""
-        told = messages == 1 and len(scales) == 1 and f"scale {scales[0]}" in some[0].message
-        where = f" (scale {', '.join(scales)})" if scales and not told else ""
-        yield f"{some[0].message}{more}{where}"
+        alike = [one for one in some if one.message == some[0].message]
+        others = [one for one in some if one not in alike]
+        more = f", and {len({one.message for one in others})} more of this kind{_name_scales(others)}" if others else ""
+        scales = _name_scales(alike)
+        told = len(alike) == 1 and f"scale {alike[0].scale}" in alike[0].message
+        yield f"{some[0].message}{'' if told else scales}{more}"
+
+
+def _name_scales(some: Sequence[Doubt]) -> str:
+    scales = dict.fromkeys(f"{one.scale:,}" for one in some if one.scale is not None)
+    return f" (scale {', '.join(scales)})" if scales else ""
 
 
 def _median(values: Sequence[float]) -> float:
@@ -456,7 +467,7 @@ def _words(comparison: Comparison, section: Section, number: int, factor: Interv
     if section.compared[number].repeated:
         if not isfinite(factor.low):
             return f"{figure}: no verdict, no run was repeated at these scales"
-        return f"{word}: {figure}" if differs else f"no difference shown: {figure} lies within the spread between runs"
+        return f"{word}: {figure}" if differs else f"cannot tell: {figure} lies within the spread between runs"
     if number in comparison.alike:
         return f"{figure} with the same settings: so far may two runs lie apart here, whatever is changed"
     if not isfinite(factor.low):
@@ -464,7 +475,7 @@ def _words(comparison: Comparison, section: Section, number: int, factor: Interv
             f"no interval, no verdict below {FEWEST} cycles of each scale that commit"
         return f"{figure}: {without}"
     if not differs:
-        return f"no difference seen: {figure}"
+        return f"cannot tell: {figure}"
     return (
         f"{word} in this one pair of runs: {figure}. How far runs of the same settings lie apart is not known: "
         "repeat both, and name all archives"

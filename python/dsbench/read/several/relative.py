@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite, isnan
 from typing import Any, Final
 
-from dsbench.read.blocks import Answer, Column, Ratio, Table
+from dsbench.read.blocks import FASTER, SLOWER, Answer, Column, Ratio, Table
 from dsbench.read.naming import listed
 from dsbench.read.several.compare import Comparison, Section, basis
-from dsbench.read.several.stages import FASTER, SLOWER
 from dsbench.read.stats.precision import FEWEST
 from dsbench.read.stats.values import Interval
 from dsbench.read.subjects.load import say_ends, say_rate
@@ -30,12 +29,13 @@ def answer(comparison: Comparison) -> Answer:
         without = "no intervals: the steps of the searches do not tell them" if sections[0].searched else \
             f"no intervals below {FEWEST} cycles of each scale"
         about += f"; grey: not told apart; 95% intervals {basis(sections[0])}" if known else \
-            f"; {without}; grey: less than {FASTER - 1:.0%} apart"
+            f"; {without}, so nothing is told apart"
     if comparison.alike and len(comparison.sides) > 2:
         same = _join(_labels(comparison)[at] for at in sorted(comparison.alike))
         about += f"; {same} has the settings of the first: what lies between them is chance"
     dangers = [f"{line[:1].upper()}{line[1:]}." for line in comparison.apart()]
-    return Answer(_say(comparison, sections), about, dangers)
+    noun = "thread number" if comparison.of_one_run else "run"
+    return Answer(_say(comparison, sections), about, dangers, runs=comparison.tally.say(noun))
 
 
 def _reference(comparison: Comparison) -> str:
@@ -76,7 +76,10 @@ def _say(comparison: Comparison, sections: Sequence[Section]) -> str:
     found = {(number, at): factor for number, one in enumerate(sections) for at, factor in _factors(one).items()}
     apart = {key: one for key, one in found.items() if Ratio(one.value, one.low, one.high).apart}
     if not apart:
-        return f"No difference from {_reference(comparison)} was seen."
+        if not any(isfinite(one.low) for one in found.values()):
+            few = "Searches without intervals tell none" if sections[0].searched else "So few cycles tell none"
+            return f"{few} apart from {_reference(comparison)}."
+        return _say_alike(found.values(), f"None can be told apart from {_reference(comparison)}", "")
 
     def who(key: tuple[int, int], word: str) -> str:
         section = sections[key[0]]
@@ -109,7 +112,7 @@ def _say_pair(comparison: Comparison, section: Section) -> str:
         few = "the searches tell no interval" if section.searched else "so few cycles do not tell chance apart"
         return f"{other} {figure}; {few}."
     if not apart and factor.holds_one:
-        return f"No difference was seen: {other} {figure}."
+        return _say_alike([factor], "Cannot tell", f": {other} {figure}")
     if 0 < len(apart) < len(scales):
         return _say_where(section, (other, base), apart, scales)
     if len(set(apart.values())) > 1:
@@ -118,6 +121,15 @@ def _say_pair(comparison: Comparison, section: Section) -> str:
             return f"{other} has a higher capacity than {base} at scale {faster}, and a lower one at scale {slower}."
         return f"{other} is faster than {base} at scale {faster}, and slower at scale {slower}."
     return f"{other} {figure}."
+
+
+def _say_alike(factors: Iterable[Interval], unknown: str, figure: str) -> str:
+    """No difference is one where no interval leaves room for a larger one; else it is ``unknown``."""
+    ends = [end for one in factors for end in (one.low, one.high)]
+    if all(SLOWER <= end <= FASTER for end in ends):
+        most = max(max(end, 1 / end) - 1 for end in ends)
+        return f"No difference of more than {most:.1%}{figure}."
+    return f"{unknown}{figure}."
 
 
 def _times(section: Section, times: str, base: str) -> str:
@@ -241,8 +253,8 @@ def _tabulate_scales(comparison: Comparison, sections: Sequence[Section], names:
                   for cell in row] for row in rows]  # fmt: skip
         what = "relative capacities; ▲ more, ▼ less" if sections[0].searched else "relative rates; ▲ faster, ▼ slower"
         known = any(isfinite(one.low) for one in _factors(sections[0]).values())
-        bare = "not told apart" if known else f"less than {FASTER - 1:.0%} apart"
-        yield Table(f"{what}, without a sign {bare}", heads, shown)
+        what = f"{what}, without a sign not told apart" if known else f"{what.partition(';')[0]}, without intervals"
+        yield Table(what, heads, shown)
 
 
 def _tabulate_stages(comparison: Comparison, names: Sequence[str]) -> Iterator[Table]:
@@ -251,9 +263,9 @@ def _tabulate_stages(comparison: Comparison, names: Sequence[str]) -> Iterator[T
     rows = [[_plain(stages.relative(side, at)) for at in range(len(stages.names))] for side in range(len(sides))]
     known = [at for at in range(len(stages.names)) if any(row[at] for row in rows)]
     heads = [Column("", left=True), *(Column(stages.names[at]) for at in known)]
-    title = "relative rate of each stage; ▲ faster, ▼ slower, without a sign less than 5% apart"
+    title = f"relative rate of each stage; ▲ {FASTER} or more, ▼ {SLOWER} or less, however far runs scatter"
     yield Table(title, heads, [[side, *(row[at] for at in known)] for side, row in zip(sides, rows, strict=True)])
 
 
 def _plain(factor: float) -> Ratio | None:
-    return Ratio(factor) if isfinite(factor) else None
+    return Ratio(factor, by_size=True) if isfinite(factor) else None

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from dsbench.read import subjects
-from dsbench.read.blocks import Block, Column, Diagram, Notice, Notices, Part, Sentence, Table, Terms
+from dsbench.read.blocks import Answer, Block, Column, Diagram, Notice, Notices, Part, Sentence, Table, Terms
 from dsbench.read.choice import read_values
 from dsbench.read.draw.queries import side_by_side
 from dsbench.read.draw.several import specs
@@ -31,7 +31,7 @@ STEM: Final = "comparison"
 _MEAN: Final = (
     "mean: the mean of the factors along lg scale, over the scales that an archive has in common with the first"
 )
-_VERDICTS: Final = ("faster", "slower", "more", "less", "no difference")
+_VERDICTS: Final = ("faster", "slower", "more", "less", "cannot tell")
 _LETTERS: Final = 40
 """Of a value that a terminal shows; a page shows ``_WIDE``."""
 _WIDE: Final = 200
@@ -53,19 +53,23 @@ _CAPTIONS: Final = {
 _SWITCHED: Final = frozenset({"rate", "relative", "threads"})
 
 
-def tell(comparison: Comparison, drawn: Mapping[str, Spec] | None = None) -> Iterator[Block]:
+def tell(
+    comparison: Comparison, drawn: Mapping[str, Spec] | None = None, judged: Answer | None = None
+) -> Iterator[Block]:
     """The comparison in words, tables and diagrams.
 
     For a terminal, without ``drawn``, letters stand for the sides, and the least that nobody looks for is left out.
+    Where something else ``judged`` these archives, that is said, and no verdict of their comparison.
     """
     labels = comparison.labels
     brief = drawn is None
     letters = tuple(chr(65 + i % 26) + str(i // 26 or "") for i in range(len(labels)))
     names = letters if brief else labels
-    yield answer(comparison)
+    yield judged or answer(comparison)
     yield Terms(list(zip(names, labels, strict=True)) if brief and not comparison.stages.staged else [])
     sides = tuple(" ".join(pair) for pair in zip(letters, labels, strict=True)) if brief else labels
-    relative = list(tell_relative(comparison, sides if comparison.stages.staged else names, brief=brief))
+    columns = sides if comparison.stages.staged else names
+    relative = [] if judged else list(tell_relative(comparison, columns, brief=brief))
     heading = "Relative capacities" if comparison.sections[-1].searched else "Relative rates"
     yield from relative if brief else [Part(heading, relative, key="relative")] * bool(relative)
     apart = list(comparison.apart())
@@ -76,7 +80,7 @@ def tell(comparison: Comparison, drawn: Mapping[str, Spec] | None = None) -> Ite
                    for name, spec in drawn.items() if name != "linear"]  # fmt: skip
         # A button of the first diagram switches its axis: that of a linear one is a file for print.
         yield Part("Diagrams", figures, key="diagrams", tab="Diagrams")
-    if said := list(_tell_verdicts(comparison, names)):
+    if not judged and (said := list(_tell_verdicts(comparison, names))):
         yield Part("Verdict", said, key="verdict", tab="Figures")
     runs = [pair for side in comparison.sides for pair in zip(side.runs, side.evaluations, strict=True)]
     yield from _tell_peaks(bounds.of_evaluations(runs))
@@ -88,7 +92,7 @@ def tell(comparison: Comparison, drawn: Mapping[str, Spec] | None = None) -> Ite
     for number, section in enumerate(comparison.sections, start=1):
         title = f"Figures, {section.heading}" if section.heading else "Figures"
         yield Part(title, list(_tell_section(section, names)), key=f"figures-{number}", tab="Figures")
-        yield from _tell_causes(section, number, names)
+        yield from _tell_causes(section, number, names, said=not judged)
     if any(one.overall for section in comparison.sections for one in section.compared[1:]):
         yield Part("Means", [Sentence(_MEAN, "note")], key="means", tab="Figures")
     if systems := list(_tell_systems(comparison, names, brief=brief)):
@@ -129,8 +133,12 @@ def _tell_peaks(found: bounds.Bounds) -> Iterator[Block]:
         yield Part("Peaks", list(bounds.tell_peaks(found)), key="peaks", tab="Figures")
 
 
-def _tell_causes(section: Section, number: int, names: Sequence[str]) -> Iterator[Block]:
-    if changed := list(causes.tell_changes(section.evaluations, section.bases, names)):
+def _tell_causes(section: Section, number: int, names: Sequence[str], *, said: bool) -> Iterator[Block]:
+    """``said``: whether sentences tell what became of the sides that differ."""
+    def differs(side: int, scale: int) -> bool:
+        return said and section.differs(side, scale)
+
+    if changed := list(causes.tell_changes(section.evaluations, section.bases, names, differs)):
         heading = f"Where the time goes, {section.heading}" if section.heading else "Where the time goes"
         yield Part(heading, changed, key=f"why-{number}", tab="Figures")
     if flames := list(causes.tell_stacks(section.evaluations, section.bases, names)):
@@ -332,19 +340,25 @@ def html(comparison: Comparison) -> str:
     return render_document(title(comparison), list(tell(comparison, draw(comparison))))
 
 
-def files(comparison: Comparison) -> dict[str, bytes]:
-    """File name to content: comparison.txt, .json and .html, and each diagram as .vl.json, .svg and .pdf."""
+def files(comparison: Comparison, judged: Answer | None = None) -> dict[str, bytes]:
+    """File name to content: comparison.txt, .json and .html, and each diagram as .vl.json, .svg and .pdf; ``judged`` as
+    in ``tell``."""
     drawn = draw(comparison)
-    page = list(tell(comparison, drawn))
+    if judged:
+        drawn.pop("relative", None)
+    page = list(tell(comparison, drawn, judged))
     stems = {STEM if name == "rate" else f"{STEM}-{name}": spec for name, spec in drawn.items()}
-    return make_files(STEM, text(comparison), document(comparison), title(comparison), page, stems)
+    words = render_text(tell(comparison, judged=judged)) + "\n"
+    return make_files(STEM, words, document(comparison, judged), title(comparison), page, stems)
 
 
-def document(comparison: Comparison) -> dict[str, Any]:
+def document(comparison: Comparison, judged: Answer | None = None) -> dict[str, Any]:
     """The comparison as JSON values; ``null`` where there is nothing. ``archives`` are those of the last section."""
-    sections = [_section(comparison, section) for section in comparison.sections]
+    sections = [_section(comparison, section, judged) for section in comparison.sections]
     return {
         "reference": comparison.labels[0],
+        "runs": comparison.tally.document(),
+        "answer": (judged or answer(comparison)).sentence,
         "archives": sections[-1]["archives"],
         "sections": sections,
         "stages": stages.document(comparison.stages, comparison.labels),
@@ -355,12 +369,12 @@ def document(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _section(comparison: Comparison, section: Section) -> dict[str, Any]:
+def _section(comparison: Comparison, section: Section, judged: Answer | None) -> dict[str, Any]:
     return {
         "heading": section.heading,
         "measure": section.measure,
         "interval": basis(section),
-        "verdicts": dict(verdicts(comparison, section, comparison.labels)),
+        "verdicts": {} if judged else dict(verdicts(comparison, section, comparison.labels)),
         "archives": [_side(comparison, section, at) for at in range(len(section.evaluations))],
         "measures": {
             title: dict(zip(comparison.labels, ({str(x): finite(value) for x, value in one.items()} for one in sides),
@@ -379,6 +393,7 @@ def _side(comparison: Comparison, section: Section, at: int) -> dict[str, Any]:
         "label": comparison.labels[at],
         "name": names[0],
         "names": names,
+        "soundness": [one.soundness.value for one in comparison.tally.sides[comparison.labels[at]]],
         "dsi": _interval(section.dsi(at)),
         "dsi_parts": {str(x): part for x, part in parts.items()},
         "dsi_scales": [index.lowest_scale, index.highest_scale] if index else None,

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dsbench.read.blocks import Column, Table
+from dsbench.read.blocks import FASTER, SLOWER, Column, Table
 from dsbench.read.evaluation import Evaluation, Series
 from dsbench.read.format import DOWN, FAILED, NONE, UP, finite, format_number
 from dsbench.read.series import headings
@@ -20,9 +20,6 @@ _RATIO: Final = ("l.i2", "l.i1")
 """Stages whose quotient the reports on the Insert Benchmark tell: what small transactions reach of large ones."""
 _RATES_OF: Final = frozenset({"ips", "qps", "rps", "rmbps", "wps", "wmbps", "csps", "cpups", "p50", "p99"})
 """Columns of what was done in a second: their quotients say how fast a server was, not what an operation takes."""
-SLOWER: Final = 0.95
-FASTER: Final = 1.05
-"""Relative rates up to the one and from the other on are marked, as in those reports."""
 Place = tuple[Series, int]
 """A series and a scale."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import isfinite, log, nan
 from pathlib import Path
@@ -26,6 +26,7 @@ from dsbench.read.stats.changes import FEWEST, Change, changes, leaning
 from dsbench.read.stats.comparison import differing
 from dsbench.read.subject import Measure
 from dsbench.read.text import render_text
+from dsbench.read.verdict import RunVerdict, Tally, judge_run
 from dsbench.spec import OPTIONS
 
 _SAME: Final = frozenset({"spec.workload", "spec.scales", *(f"spec.{n}" for n, o in OPTIONS.items() if o.of_load)})
@@ -60,6 +61,8 @@ class Result:
     rate_tps: float
     """What is measured: of the rate the median over the cycles, at several scales its geometric mean along lg scale,
     the highest of several threads."""
+    verdict: RunVerdict
+    """Of the run."""
     stage: str = ""
     """Which stage of the run that is, and what it counts; empty where all transactions count."""
     unit: str = "tps"
@@ -145,7 +148,7 @@ def histories(folder: Path, smallest: float, choice: Choice = RATE) -> tuple[lis
             left.append(f"{path.name}: {why or choice.lack}")
             continue
         (values,) = described([run])
-        same = sorted((n, v) for n, v in values.items() if (n in _SAME or n.startswith(OF_WORKLOAD)) and n not in _FREE)
+        same = sorted((name, value) for name, value in values.items() if _counts(name))
         found.setdefault((run.host, product(run), *same), []).append((run, result, path))
     refuse_missing(stages, choice.stage, choice.group)
     if not found and lacking:
@@ -154,7 +157,25 @@ def histories(folder: Path, smallest: float, choice: Choice = RATE) -> tuple[lis
     if not found:
         words = f"{folder} holds no archive of a run that is complete"
         raise ArchiveError(words, "name the folder in which the archives lie", usage=True)
-    return [_history(sorted(runs, key=lambda one: one[1].started), smallest, choice) for runs in found.values()], left
+    made = [_history(sorted(runs, key=lambda one: one[1].started), smallest, choice) for runs in found.values()]
+    return _tell_apart(made, [runs[0][0] for runs in found.values()]), left
+
+
+def _tell_apart(histories: Sequence[History], firsts: Sequence[RunRecord]) -> list[History]:
+    """Those of one name with what tells their configurations apart."""
+    known = described(firsts)
+    found = []
+    for history, values in zip(histories, known, strict=True):
+        alike = [some for other, some in zip(histories, known, strict=True) if other.name == history.name]
+        apart = [name for name in differing(alike) if _counts(name)] if len(alike) > 1 else []
+        more = "".join(f", {name.removeprefix('spec.')} {values.get(name) or 'none'}" for name in apart)
+        found.append(replace(history, name=history.name + more))
+    return found
+
+
+def _counts(name: str) -> bool:
+    """Whether runs of one configuration have it in common."""
+    return (name in _SAME or name.startswith(OF_WORKLOAD)) and name not in _FREE
 
 
 def _is_known(value: float, choice: Choice) -> bool:
@@ -176,7 +197,8 @@ def _result(archive: Archive, choice: Choice, stages: dict[str, dict[str, None]]
         stages.setdefault(name, {}).update(dict.fromkeys(groups))
     found = choice.read(evaluation)
     unit = "per second" if found.of_stage and choice.how.name == "rate" else found.unit
-    return run, Result(archive.name, run.started, run.spec.label, found.value, found.of_stage, unit)
+    verdict = judge_run(evaluation, run)
+    return run, Result(archive.name, run.started, run.spec.label, found.value, verdict, found.of_stage, unit)
 
 
 def _history(runs: Sequence[_Run], smallest: float, choice: Choice) -> History:
@@ -229,13 +251,20 @@ def _differs(before: RunRecord, after: RunRecord) -> Iterator[tuple[str, tuple[s
             yield name, (old, new)
 
 
+def tally(histories: Sequence[History]) -> Tally:
+    """The verdicts of all runs that count."""
+    return Tally({"": [one.verdict for history in histories for one in history.results]})
+
+
 def tell(histories: Sequence[History], left: Sequence[str], drawn: Mapping[int, Spec] | None = None) -> Iterator[Block]:
     """Each configuration with its changes; a page, which has ``drawn``, has every run and difference, too."""
     fell = sum(history.fell for history in histories)
     changed = sum(bool(history.changes) for history in histories)
     of = f"{changed or 'None'} of {counted(len(histories), 'configuration')} changed"
-    yield Answer(f"{of}; the last change of {fell} was for the worse." if fell else f"{of}." if not changed
-                 else f"{of}; no last change was for the worse.")  # fmt: skip
+    last = f"; the last change of {fell} was for the worse" if fell else "; no last change was for the worse"
+    are = "is" if len(left) == 1 else "are"
+    more = [f"{counted(len(left), 'archive')} more {are} left out: see below."] * bool(left)
+    yield Answer(f"{of}{last if changed else ''}.", runs=[*tally(histories).say(), *more])
     for number, history in enumerate(histories, 1):
         figure = (drawn or {}).get(number)
         diagram = [Diagram(f"{STEM}-{number}", figure, _CAPTION)] if figure else []
@@ -296,14 +325,15 @@ def text(histories: Sequence[History], left: Sequence[str]) -> str:
 
 def document(histories: Sequence[History], left: Sequence[str]) -> dict[str, Any]:
     """The same as JSON values; ``null`` for a bound that is not known."""
-    return {"histories": [_document(history) for history in histories], "left_out": list(left)}
+    found = [_document(history) for history in histories]
+    return {"runs": tally(histories).document(), "histories": found, "left_out": list(left)}
 
 
 def _document(history: History) -> dict[str, Any]:
     how = history.choice.how
     key = "rate_tps" if how.name == "rate" else "value"
-    results = [{"archive": one.archive, "started": one.started, "label": one.label, key: one.rate_tps}
-               for one in history.results]  # fmt: skip
+    results = [{"archive": one.archive, "started": one.started, "label": one.label, key: one.rate_tps,
+                "verdict": one.verdict.document()} for one in history.results]  # fmt: skip
     changes = []
     for one in history.changes:
         ratio = one.change.ratio

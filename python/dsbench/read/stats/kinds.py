@@ -10,6 +10,7 @@ import numpy as np
 
 from dsbench.read.stats.histogram import Histogram, deviation_ns, merge, quantiles_ns
 from dsbench.read.stats.tpcc import binomial_interval
+from dsbench.read.stats.values import known
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999, 1.0)
 """Of service and response times; 1 is the maximum."""
@@ -88,6 +89,11 @@ class KindResult:
     """Rows that the committed worked on; 0 where the workload counts none."""
     rows_per_s: float = 0.0
     """The same per second."""
+
+    def told(self, quantiles_ns: Mapping[float, float]) -> list[float]:
+        """Those of ``QUANTILES``; nan where too few transactions lie beyond one to know it."""
+        done = self.committed + self.rolled_back
+        return [quantiles_ns[q] if known(q, done) else np.nan for q in QUANTILES]
 
     @property
     def share_met(self) -> bool | None:

@@ -262,12 +262,12 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     failed = [((*key, kind), counts) for key, x, part in found for kind, counts in _failures(part, x)]
     yield from tabulate_classes("Failed attempts by kind and class", keys, failed)
     waits = any(part.kind_response.get(x) for _, x, part in found)
-    body = [(*key, row.kind, row.response_mean_ns, *(row.response_ns[q] for q in QUANTILES), row.limit_s,
-             _met(row.limit_met)) for key, row in each]  # fmt: skip
+    body = [(*key, row.kind, row.response_mean_ns, *row.told(row.response_ns), row.limit_s, _met(row.limit_met))
+            for key, row in each]  # fmt: skip
     title = "Response times" + ", from the intended start" * waits
     yield Table(title, (*keys, *_TIMES, *_LIMIT), body, _marked(row.limit_met is False for _, row in each))
     if waits:
-        body = [(*key, row.kind, row.service_mean_ns, *(row.service_ns[q] for q in QUANTILES)) for key, row in each]
+        body = [(*key, row.kind, row.service_mean_ns, *row.told(row.service_ns)) for key, row in each]
         yield Table("Service times, from the start", (*keys, *_TIMES), body)
     if windows := [(key, one) for key, x, part in found for one in part.windows.get(x, ())]:
         body = [(*key, *_show_window(one)) for key, one in windows]

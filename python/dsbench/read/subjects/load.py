@@ -81,6 +81,8 @@ class Load:
     """That which holds least far; of several the first where none is known."""
     capacity: Capacity | None
     """``None`` where no step kept the objectives, or none missed them."""
+    at: int = 0
+    """Number of that objective among the steps of a cycle."""
 
     @property
     def rate(self) -> float:
@@ -103,6 +105,23 @@ class Load:
     def last(self) -> tuple[Tried, ...]:
         """Those of them at the rate of the last cycle."""
         return tuple(one for one in self.counted if one.demanded == self.tried[-1].demanded)
+
+    @property
+    def broken(self) -> str:
+        """That the last cycles, all together, missed the objective at the capacity or below; empty where they did not.
+
+        Most of them may keep it, and one miss it by more than all are allowed.
+        """
+        steps = [one.steps[self.at] for one in self.last if one.steps]
+        count = sum(step.count for step in steps)
+        share = sum(step.missed for step in steps) / count if count else 0.0
+        near = self.capacity is not None and self.tried[-1].demanded <= (1 + _BELOW) * self.rate
+        if not near or share <= self.objective.allowed:
+            return ""
+        cycles = f"last {len(steps)} cycles" if len(steps) > 1 else "last cycle"
+        miss = "miss" if len(steps) > 1 else "misses"
+        rate = say_rate(self.tried[-1].demanded)
+        return f"the {cycles}, at {rate}/s, {miss} it as a whole: {share:.1%} do, {self.objective.allowed:.2%} may"
 
     @property
     def is_open(self) -> bool:
@@ -193,7 +212,7 @@ def sum_up(tried: Sequence[Tried], objectives: Sequence[Objective]) -> Load:
     """What the cycles ``tried`` tell."""
     steps = [[one.steps[at] for one in tried] for at in range(len(objectives))]
     at, capacity = lowest(steps, [(one.allowed, one.limit_ns / 1e9) for one in objectives]) or (0, None)
-    return Load(tuple(tried), objectives[at], capacity)
+    return Load(tuple(tried), objectives[at], capacity, at)
 
 
 _Cycle = tuple[int, int]

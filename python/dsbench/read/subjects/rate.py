@@ -407,6 +407,17 @@ def _of_results(column: str) -> Callable[[Evaluation], dict[int, float]]:
     return lambda part: {row.scale: getattr(row, column) for row in part.scales}
 
 
+def _read_due(evaluation: Evaluation) -> dict[int, float]:
+    """Of an open loop: a transaction that is tried again has one start."""
+    if not evaluation.rows.makers.pacings <= {"constant", "poisson"}:
+        return {}
+    found = {}
+    for scale, load in evaluation.rows.load.items():
+        made = sum(load[name] for name in ("committed", "rolled_back", "failed", "missed")) - load["retries"]
+        found[scale] = float(np.median(np.asarray(made).sum(axis=(1, 2)) / load.duration_s))
+    return found
+
+
 def _rates(part: Evaluation) -> dict[int, float]:
     """Of a search the highest rate with the objective: the last cycles are those of a step where none was found."""
     return {x: one.rate for x, one in part.load.items()} if part.load else part.own_rates
@@ -445,6 +456,7 @@ SUBJECT: Final = Subject(
         "scales": _read_results,
         "void_scales": lambda evaluation: frozenset(evaluation.rows.run.broken),
         "cycle_rates": _read_cycle_rates,
+        "due": _read_due,
         "intervals": lambda evaluation: {x: median_interval(found) for x, found in evaluation.cycle_rates.items()},
         "cycle_numbers": lambda evaluation: {x: part.cycles for x, part in evaluation.rows.load.items()},
         "durations_s": lambda evaluation: {x: part.duration_s for x, part in evaluation.rows.load.items()},

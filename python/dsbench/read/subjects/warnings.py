@@ -14,6 +14,7 @@ from dsbench.archive import Asked, RunRecord
 from dsbench.read.blocks import Block, Notice, Notices
 from dsbench.read.groups import Makers, Series
 from dsbench.read.measured import Measured
+from dsbench.read.naming import listed
 from dsbench.read.series import phrases
 from dsbench.read.stats.doubts import doubts
 from dsbench.read.stats.equations import cycle_rate_tps
@@ -291,31 +292,40 @@ def list_warnings(evaluation: Evaluation) -> list[str]:
     return [line for group in group_warnings(evaluation.doubts) for line in _lines(group)]
 
 
+def _by_message(group: Sequence[Doubt]) -> list[tuple[str, list[int]]]:
+    """What is said, with the scales of which it is: figures of one scale are no figures of another."""
+    found: dict[str, list[int]] = {}
+    for doubt in group:
+        scales = found.setdefault(_without_scale(doubt.message, doubt.scale), [])
+        scales += [] if doubt.scale is None or doubt.scale in scales else [doubt.scale]
+    return list(found.items())
+
+
 def _lines(group: Sequence[Doubt]) -> Iterator[str]:
-    first, scales = group[0], list(dict.fromkeys(doubt.scale for doubt in group if doubt.scale is not None))
-    where = f" at scale {first.scale}" if first.scale is not None else ""
-    others = ", ".join(str(scale) for scale in scales[1:])
-    also = f" (also at {others})" if others else ""
-    word = "VOID" if first.severe else "warning"
-    yield from (f"{word}{where}{also}: {doubt.message}" for doubt in group if doubt.scale == first.scale)
-    if first.remedy:
-        yield f"  hint: {first.remedy}"
+    word = "VOID" if group[0].severe else "warning"
+    for message, scales in _by_message(group):
+        where = f" at scale {scales[0]}" if scales else ""
+        also = f" (also at {', '.join(map(str, scales[1:]))})" if scales[1:] else ""
+        yield f"{word}{where}{also}: {message}"
+    if group[0].remedy:
+        yield f"  hint: {group[0].remedy}"
 
 
 def tell_warnings(found: Sequence[Doubt], *, whole: bool = True) -> Iterator[Block]:
-    """By kind: what is known, the scales, and one remedy. What differs by scale is that of the first of them, and not
-    the ``whole``, that of its first series."""
+    """By kind: what is known, the scales, and one remedy. What differs by scale is that of the first of them, named,
+    and not the ``whole``."""
     if found:
         yield Notices([_notice(group, whole) for group in group_warnings(found)])
 
 
 def _notice(group: Sequence[Doubt], whole: bool) -> Notice:
-    first = group[0]
+    first, said = group[0], _by_message(group)
     numbers = sorted({doubt.scale for doubt in group if doubt.scale is not None})
-    messages = [_without_scale(doubt.message, first.scale) for doubt in group if doubt.scale == first.scale]
+    where = [f"scale {numbers[0]:,}", *(f"{scale:,}" for scale in numbers[1:])] if numbers else []
+    several = len(numbers) > 1 and len(said) > 1
+    messages = [f"at scale {listed(scales)} {message}" if several else message for message, scales in said]
     if len(messages) > 1 and not whole:
         messages = [messages[0], f"and {len(messages) - 1} more of this kind"]
-    where = [f"scale {numbers[0]:,}", *(f"{scale:,}" for scale in numbers[1:])] if numbers else []
     return Notice("; ".join(messages), where, first.remedy, first.severe)
 
 

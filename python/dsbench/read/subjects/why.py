@@ -34,12 +34,13 @@ _FEW: Final = 4
 """Places that stand on the page for themselves; more are behind one line."""
 _MOST: Final = 3
 """Causes of a sentence."""
+FOREIGN: Final = "CPUs that other programs used"
 _PARTS: Final = {
     shares.CPU: "server CPU", shares.QUEUE: "server CPU",
     shares.LOCK: "locks", shares.LATCH: "locks within the server", shares.FLUSH: "flush", shares.READ: "reads",
     shares.WRITE: "writes", shares.OTHER: "other waits in the server", shares.NETWORK: "network",
     shares.CLIENT: "the client", shares.CLIENT_QUEUE: "the client", shares.CLIENT_TURN: "the client",
-    shares.FOREIGN: "CPUs that other programs used", shares.UNKNOWN: "not known",
+    shares.FOREIGN: FOREIGN, shares.UNKNOWN: "not known",
 }  # fmt: skip
 """Classes to the causes of the sentence, which add up what one remedy is for."""
 _NAMED: Final = (shares.LATCH, shares.OTHER)

@@ -56,11 +56,13 @@
   }
   // A place is one more than there are entries whose whole interval is better: those of one place overlap each other. One
   // without an interval has none.
+  // A machine that did other work beside it has measured that, too: no place, and below all others.
+  const disturbed = ({verdict}) => verdict.soundness === "disturbed";
   const rank = (rows, less = false) => {
-    const known = rows.map(({figure}) => figure).filter(({low, high}) => low !== null && high !== null);
+    const known = rows.filter(({entry}) => !disturbed(entry)).map(({figure}) => figure).filter(({low, high}) => low !== null && high !== null);
     const behind = (one, other) => less ? one.low > other.high : one.high < other.low;
     for (const row of rows) {
-      const told = row.figure.low !== null && row.figure.high !== null;
+      const told = row.figure.low !== null && row.figure.high !== null && !disturbed(row.entry);
       row.place = told ? String(1 + known.filter((other) => behind(row.figure, other)).length) : "";
     }
     const shared = new Map();
@@ -123,7 +125,7 @@
     ];
   };
   const matches = (entry) => {
-    const text = JSON.stringify([entry.id, entry.sentence, entry.system, entry.about, entry.conditions.server_settings]).toLowerCase();
+    const text = JSON.stringify([entry.id, entry.sentence, entry.system, entry.about, entry.claimed.server_settings]).toLowerCase();
     return state.words.split(/\s+/).every((word) => text.includes(word)) && (!state.product || product(entry) === state.product)
       && (!state.version || entry.system.product === state.version) && (!state.machine || entry.about.machine === state.machine)
       && (!state.cpu || entry.system.cpu === state.cpu) && (!state.storage || entry.system.storage === state.storage)
@@ -133,7 +135,7 @@
     if (!here.some(MEASURES[state.by].of)) state.by = Object.keys(MEASURES).find((key) => here.some(MEASURES[key].of)) ?? "rate";
     const measure = MEASURES[state.by];
     const rows = rank(here.filter(matches).map((entry) => ({entry, figure: measure.of(entry)})).filter(({figure}) => figure)
-      .sort((one, other) => (other.figure.value - one.figure.value) * (measure.less ? -1 : 1)), measure.less);
+      .sort((one, other) => disturbed(one.entry) - disturbed(other.entry) || (other.figure.value - one.figure.value) * (measure.less ? -1 : 1)), measure.less);
     const bare = here.filter(matches).filter(({figures}) => !figures.rate).map(({id, sentence}) => make("p", {}, make("a", {href: `#entry=${id}`}, sentence)));
     if (!rows.length) return bare.length ? bare : [make("p", {}, "Nothing matches.")];
     const most = Math.max(...rows.map(({figure}) => figure.high ?? figure.value)), first = rows[0].entry;
@@ -145,15 +147,15 @@
       make("thead", {}, make("tr", {}, ...heads.map((head) => head ? make("th", {scope: "col", className: "text"}, head) : make("td")))), make("tbody", {}, ...shown));
     const rest = rows.length - shown.length;
     const more = rest > 0 ? make("button", {type: "button", onclick: () => { state.rows += 10 * ROWS; fill(); }}, `Show ${rest} more`) : "";
-    const note = rows.some(({figure}) => figure.low === null) ? "Without a place: no interval is known, as with fewer than five cycles, or of a figure of whole runs such as QphH." : "";
+    const note = [rows.some(({figure}) => figure.low === null) ? "Without a place: no interval is known, as with fewer than five cycles, or of a figure of whole runs such as QphH." : "",
+      rows.some(({entry}) => disturbed(entry)) ? "Disturbed: others used the machine meanwhile, so that the figure is not that of the database." : ""].join(" ");
     return [make("p", {className: "note"}, `A place counts those that are better for sure: entries of one place cannot be told apart, as their intervals of 95% overlap. ${note}`), compare,
       make("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": "Ranking, table"}, whole), more];
   };
   const DIFFERS = {
-    threads: ({conditions}) => conditions.threads.join(", "), limits: ({system}) => system.limits, nodes: ({system}) => system.nodes || "",
-    transport: ({system}) => system.transport, dsbench: ({dsbench}) => dsbench, resumed: ({conditions}) => conditions.resumed ? "once or more" : "",
-    options: ({conditions}) => Object.entries(conditions.options).map((pair) => pair.join(" ")).join(", "),
-    settings: ({conditions}) => Object.entries(conditions.server_settings).filter(([name]) => !/^(lc_|TimeZone|log_timezone|default_text)/.test(name)).map((pair) => pair.join(" ")).join(", "),
+    limits: ({system}) => system.limits, transport: ({system}) => system.transport, dsbench: ({dsbench}) => dsbench, resumed: ({conditions}) => conditions.resumed ? "once or more" : "",
+    options: ({claimed}) => listed(claimed.beside),
+    settings: ({claimed}) => Object.entries(claimed.server_settings).filter(([name]) => !/^(lc_|TimeZone|log_timezone|default_text)/.test(name)).map((pair) => pair.join(" ")).join(", "),
   };
   const line = ({entry, figure, place, tied}, most, first, measure) => {
     const box = make("input", {type: "checkbox", checked: state.chosen.has(entry.id), "aria-label": `Compare ${entry.id}`, onchange: () => {
@@ -167,7 +169,7 @@
     const differs = Object.entries(DIFFERS).filter(([, pick]) => String(pick(entry)) !== String(pick(first)))
       .map(([name, pick]) => `${name} ${String(pick(entry)).slice(0, 60) || "default"}`).join("; ");
     const cell = (head, text, className = "") => make("td", {className: `${className}${text ? "" : " none"}`.trim(), "data-head": head}, text || "–");
-    return make("tr", {}, make("td", {}, box), make("td", {}, place ? `${place}${tied ? " (tied)" : ""}` : "–"),
+    return make("tr", {}, make("td", {}, box), make("td", {}, disturbed(entry) ? "disturbed" : place ? `${place}${tied ? " (tied)" : ""}` : "–"),
       make("td", {className: "figure"}, make("strong", {}, `${number(figure.value)} ${measure.unit(entry)}`), make("small", {}, interval), bar),
       make("td", {className: "text"}, make("a", {href: `#entry=${entry.id}`}, entry.system.product), make("small", {}, entry.about.by)),
       cell("99%", entry.figures.p99_ns === null || entry.figures.p99_ns === undefined ? "" : time(entry.figures.p99_ns)), cell("Machine", machine(entry), "text"),
@@ -231,17 +233,20 @@
   const SYSTEM = {
     Server: ({system}) => system.product, CPU: ({system}) => `${system.cpus ?? "?"} × ${system.cpu}`, Memory: ({system}) => system.ram, Storage: ({system}) => system.storage,
     "File system": ({system}) => system.file_system, "Operating system": ({system}) => [system.os, system.kernel, system.architecture].filter(Boolean).join(", "),
-    Virtual: ({system}) => system.virtual, Transport: ({system}) => system.transport, Limits: ({system}) => system.limits, Nodes: ({system}) => String(system.nodes || ""),
+    Virtual: ({system}) => system.virtual, Transport: ({system}) => system.transport, Limits: ({system}) => system.limits,
     Machine: ({about}) => about.machine, Price: ({about}) => about.price ? `${number(about.price.per_hour)} ${about.price.currency} per hour` : "",
   };
+  const listed = (pairs, between = " ") => Object.entries(pairs).map(([name, value]) => value === "True" ? name : `${name}${between}${value}`).join(", ");
   const CONDITIONS = {
-    Workload: ({conditions}) => conditions.label, Settings: ({conditions}) => Object.entries(conditions.settings).map((pair) => pair.join(" ")).join(", "),
-    Scales: ({conditions}) => conditions.scales.join(", "), Threads: ({conditions}) => conditions.threads.join(", "), Cycles: ({conditions}) => conditions.cycles, Profile: ({conditions}) => conditions.profile,
-    Isolation: ({conditions}) => conditions.isolation, Pacing: ({conditions}) => conditions.pacing, Client: ({conditions}) => conditions.client,
-    Options: ({conditions}) => Object.entries(conditions.options).map((pair) => pair.join(" ")).join(", "),
+    Workload: ({conditions}) => conditions.label, Settings: ({conditions}) => listed(conditions.settings),
+    Scales: ({conditions}) => conditions.scales.join(", "), Threads: ({conditions}) => conditions.threads.join(", "), Nodes: ({conditions}) => String(conditions.nodes || ""), Cycles: ({conditions}) => conditions.cycles,
+    Pacing: ({conditions}) => conditions.pacing, Client: ({conditions}) => conditions.client, Options: ({conditions}) => listed(conditions.options),
     Durability: ({conditions}) => conditions.durable ? "durable" : `not durable: ${conditions.not_durable.join(", ")}`,
     Resumed: ({conditions}) => conditions.resumed ? "once or more: settings are those of its last part" : "",
-    "Server settings": ({conditions}) => Object.entries(conditions.server_settings).map((pair) => pair.join(" = ")).join(", "),
+  };
+  const CLAIMED = {
+    Isolation: ({claimed}) => claimed.isolation, "Other options": ({claimed}) => listed({...claimed.options, ...claimed.beside}),
+    "Server settings": ({claimed}) => listed(claimed.server_settings, " = "),
     "Measured": ({measured, dsbench}) => `${measured} with dsbench ${dsbench}`, "By": ({about}) => about.by, Notes: ({about}) => about.notes,
   };
   const FIGURES = {
@@ -260,8 +265,12 @@
     const entry = byId.get(id);
     if (!entry) return [make("h1", {}, "There is no such entry"), make("p", {}, make("a", {href: "#ranking"}, "To the ranking"))];
     const near = groups.get(entry.group).length - 1;
-    return [make("h1", {}, entry.sentence), make("p", {className: "sub"}, entry.group), curve([entry]),
-      make("h2", {}, "Figures"), terms(pairs(FIGURES, entry)), make("h2", {}, "System"), terms(pairs(SYSTEM, entry)), make("h2", {}, "Conditions"), terms(pairs(CONDITIONS, entry)),
+    return [make("h1", {}, entry.sentence), disturbed(entry) ? make("p", {className: "disturbed"}, `Disturbed: ${entry.verdict.why.join("; ")}. Do not use this figure.`) : "",
+      make("p", {className: "sub"}, entry.group), curve([entry]),
+      make("h2", {}, "Figures"), terms(pairs(FIGURES, entry)),
+      ...(entry.warnings.length ? [make("h2", {}, "Warnings"), make("ul", {}, ...entry.warnings.map((one) => make("li", {}, one)))] : []),
+      make("h2", {}, "System"), terms(pairs(SYSTEM, entry)), make("h2", {}, "Conditions"), terms(pairs(CONDITIONS, entry)),
+      make("h2", {}, "Claimed"), make("p", {className: "sub"}, "What the archive says and none of its tables shows."), terms(pairs(CLAIMED, entry)),
       make("h2", {}, "Evidence"), make("p", {}, site.linked ? make("a", {href: `entries/${id}/archive.zip`, download: `${id}.zip`}, "The archive") : `entries/${id}/archive.zip`, " holds every count. dsbench show computes all of this from it again."),
       site.reports ? make("p", {}, make("a", {href: `entries/${id}/report.html`}, "The whole report")) : "",
       make("p", {}, near ? `${near} other ${near === 1 ? "entry was" : "entries were"} measured alike: ` : "No other entry was measured alike. ",
@@ -270,7 +279,7 @@
   const comparison = (ids) => {
     const chosen = ids.map((id) => byId.get(id)).filter(Boolean);
     if (chosen.length < 2) return [make("h1", {}, "Nothing to compare"), make("p", {}, make("a", {href: "#ranking"}, "Mark two entries in the ranking"))];
-    const body = Object.entries({...FIGURES, ...SYSTEM, ...CONDITIONS}).map(([name, pick]) => [name, chosen.map((entry) => pick(entry) || "–")])
+    const body = Object.entries({...FIGURES, Disturbed: (entry) => disturbed(entry) ? entry.verdict.why.join("; ") : "", ...SYSTEM, ...CONDITIONS, ...CLAIMED}).map(([name, pick]) => [name, chosen.map((entry) => pick(entry) || "–")])
       .filter(([, cells]) => cells.some((cell) => cell !== "–"))
       .map(([name, cells]) => make("tr", {}, make("th", {scope: "row"}, name), ...cells.map((cell) => make("td", {className: name in FIGURES || cell === cells[0] ? "text" : "text other"}, cell))));
     const [first, other] = chosen.map(({figures}) => figures.rate), times = first && other ? other.value / first.value : null;
@@ -278,6 +287,7 @@
     const alike = new Set(chosen.map(({group}) => group)).size === 1;
     const names = chosen.map((entry) => named(entry, chosen));
     const verdict = !alike ? "These were not measured alike: the table tells what differs" : chosen.length > 2 || times === null ? `${chosen.length} servers side by side`
+      : chosen.some(disturbed) ? `${names[0]} and ${names[1]}: other work disturbed ${chosen.every(disturbed) ? "both" : names[chosen.findIndex(disturbed)]}`
       : first.low === null || other.low === null ? `${names[0]} and ${names[1]}: without an interval nobody can tell which is faster`
       : clear ? `${names[1]} does ${number(times, 3)} times the rate of ${names[0]}` : `${names[0]} and ${names[1]} cannot be told apart`;
     return [make("h1", {}, verdict), make("p", {className: "sub"}, "What differs from the first is coloured."), curve(chosen),
@@ -288,8 +298,8 @@
   const versions = () => {
     const found = new Map();
     for (const entry of entries.filter(({figures}) => figures.rate)) {
-      const threads = counted(entry.conditions.threads.join(", ")), {transport} = entry.system;
-      const key = [`${product(entry)} on ${machine(entry)}`, [entry.group, threads, transport].filter(Boolean).join(" · ")].join("\n");
+      const {transport} = entry.system;
+      const key = [`${product(entry)} on ${machine(entry)}`, [entry.group, transport].filter(Boolean).join(" · ")].join("\n");
       found.set(key, [...(found.get(key) ?? []), entry]);
     }
     const many = [...found].filter(([, list]) => new Set(list.map(({system}) => system.product)).size > 1);
@@ -298,9 +308,9 @@
       list.sort((one, other) => one.system.product.localeCompare(other.system.product, "en", {numeric: true}) || one.measured.localeCompare(other.measured));
       const base = list[0].figures.rate;
       const rows = list.map((entry) => {
-        const {value, low, high} = entry.figures.rate, tied = low === null || base.low === null ? "no interval" : low <= base.high && base.low <= high ? "not told apart" : "";
+        const {value, low, high} = entry.figures.rate, tied = disturbed(entry) || disturbed(list[0]) ? "disturbed" : low === null || base.low === null ? "no interval" : low <= base.high && base.low <= high ? "not told apart" : "";
         return make("tr", {}, make("th", {scope: "row"}, make("a", {href: `#entry=${entry.id}`}, entry.system.product.slice(product(entry).length + 1) || entry.system.product)), make("td", {}, entry.measured), make("td", {}, `${number(value)} ${entry.figures.rate.unit}`),
-          make("td", {}, low === null ? "–" : `${number(low, 3)} to ${number(high, 3)}`), make("td", {}, entry === list[0] ? "1" : number(value / base.value, 3)), make("td", {}, entry === list[0] ? "" : tied));
+          make("td", {}, low === null ? "–" : `${number(low, 3)} to ${number(high, 3)}`), make("td", {}, entry === list[0] ? "1" : number(value / base.value, 3)), make("td", {}, entry === list[0] && !disturbed(entry) ? "" : tied));
       });
       return make("section", {}, make("h2", {}, title), make("p", {className: "sub"}, alike), make("div", {className: "scroll", tabIndex: 0, role: "region", "aria-label": `${title}, ${alike}, table`}, make("table", {className: "numbers versions"}, make("caption", {}, `${title}, ${alike}`),
         make("thead", {}, make("tr", {}, ...["Version", "Measured", "Rate", "Interval", "Relative", "Beside the first"].map((head) => make("th", {scope: "col"}, head)))), make("tbody", {}, ...rows))));
@@ -309,7 +319,8 @@
   };
   const about = () => [make("h1", {}, "How to read this"),
     make("p", {}, "Every entry holds the archive of a dsbench run. Before it was shown here, dsbench computed each figure from the archive again, and held its counts against each other: transactions against histograms, the course, the check of the database, and the machine's own counters. What did not fit was refused."),
-    make("p", {}, "Ranked together is what had the same workload, sizes, cycles, isolation, pacing and durability. What else differs is told in the row. The place of an entry is one more than there are entries whose whole interval of 95% is better than its own."),
+    make("p", {}, "Ranked together is what did the same work: workload, sizes, threads, cycles, pacing, durability, isolation and options. What else differs is told in the row. The place of an entry is one more than there are entries whose whole interval of 95% is better than its own. One whose machine did other work meanwhile is called disturbed and has none."),
+    make("p", {}, "Claimed is what no table of an archive shows: the isolation, how statements are sent, settings of the server, the names of machine and processor, the day, the price."),
     make("p", {}, "Nothing here is a result in the sense of the TPC."),
     make("p", {}, `Made by dsbench ${site.version}. Add your own: dsbench publish ARCHIVE --to FOLDER, and send a pull request.`)];
   const show = () => {

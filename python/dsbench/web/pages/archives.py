@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 
 from nicegui import run, ui
 
+from dsbench.read.verdict import Soundness
 from dsbench.web.house import House
 from dsbench.web.parts import button, go, link, on_text, tag
 from dsbench.web.pictures import draw_sparkline
@@ -15,6 +16,10 @@ from dsbench.web.shelf import Book, Note
 _FILTERS: Final = ("server", "workload", "host", "status")
 _ORDERS: Final = {"latest first": "started", "highest rate first": "rate", "server": "server", "workload": "workload"}
 _MOST: Final = 200
+_TOLD: Final = {
+    Soundness.VOID: "failed", Soundness.DISTURBED: "failed", Soundness.FIRST_LOOK: "stopped",
+}  # fmt: skip
+"""Verdicts that a row tells, with the colour of each."""
 _STATUS: Final = {"complete": "", "cut-short": "stopped", "failed": "failed"}
 
 
@@ -104,6 +109,8 @@ class _List:
         elif self._by != "started":
             found.sort(key=lambda book: str(getattr(book, self._by)))
         shown = f"{len(found)} of {len(self._books)} archives"
+        bad = [(word, sum(book.soundness is word for book in found)) for word in (Soundness.VOID, Soundness.DISTURBED)]
+        shown += "".join(f", {count} {word.value}" for word, count in bad if count)
         self._count.text = shown + (f", the first {_MOST} are shown" if len(found) > _MOST else "")
         self._rows.clear()
         with self._rows:
@@ -128,6 +135,8 @@ class _List:
             with tag("p"):
                 if (status := _STATUS.get(book.status, book.status or "cannot be read")):
                     tag("span", status, f"chip {'stopped' if status == 'running' else status.replace(' ', '-')}")
+                if book.soundness and (colour := _TOLD.get(book.soundness)):
+                    tag("span", book.soundness.value, f"chip {colour}")
                 for one in note.tags:
                     tag("span", one, "chip")
                 parts = (book.label, book.workload, book.host, book.started, book.problem[:160], note.text[:200])

@@ -39,11 +39,11 @@ def build(house: House, _asked: Mapping[str, str]) -> None:
 async def _verify(house: House, place: Any) -> None:
     from dsbench.read.commons import site
 
-    found = await run.io_bound(site.check, house.commons, None, house.verified)
+    found = await run.io_bound(site.check, house.commons)
     place.clear()
     if found is None:  # The server ends.
         return
-    house.verified = dict(found.marks)
+    house.sound = found.sound
     with place:
         for sentence in found.refused:
             problem(f"refused: {sentence}")
@@ -138,6 +138,10 @@ def _preview(place: Any, package: Any) -> None:
     place.clear()
     with place:
         tag("p", package.entry.sentence)
+        if package.entry.disturbed:
+            problem(f"Disturbed: {package.entry.disturbed}. It will have no place in the ranking.")
+        for warning in package.entry.warnings:
+            tag("p", f"Warning: {warning}.", "sub")
         heads = {name: _HEADS.get(name, name.replace("_", " ").capitalize()) for name in package.entry.system}
         fields([(heads[name], str(value)) for name, value in package.entry.system.items() if value])
         rows = [[kind, was, now or "nothing"] for kind, found in sorted(package.hidden.items())

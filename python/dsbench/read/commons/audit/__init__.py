@@ -8,7 +8,8 @@ afterwards has to change all of them, and none of these rules needs the machine.
 database kept), ``pace`` (open loops, levels, searches,
 terminals), ``queries`` (those of TPC-H), ``clients``, ``times`` (histograms and courses), ``shapes``
 (the same by second and from intended starts), ``counters`` (of server and machine), ``gaps`` (time between cycles),
-``described`` (durability, stack, sizes, workload), ``excuses`` (what frees a run of rules). ``RULES`` names each.
+``described`` (durability, stack, sizes, workload), ``claims`` (the conditions by which it is ranked), ``excuses`` (what
+frees a run of rules). ``RULES`` names each.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import pyarrow as pa
 
 from dsbench.archive import Archive, ArchiveError
 from dsbench.read.commons.audit import (
+    claims,
     clients,
     counters,
     described,
@@ -45,12 +47,19 @@ class Contradiction:
     sentence: str
 
 
+UNREADABLE: Final = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, pa.ArrowException)
+"""What rows raise that no run has."""
 RULES: Final[Mapping[str, Callable[[Rows], Iterator[str]]]] = {
     "complete": whole.complete,
     "checks": kept.checks,
     "kept rows": kept.kept_rows,
     "sums": kept.sums,
     "ladder": whole.ladder,
+    "asked": claims.pace,
+    "decided": claims.decided,
+    "tries": claims.tries,
+    "told twice": claims.description,
+    "sizes": claims.sizes,
     "load": whole.settings_of_load,
     "pace": pace.paced,
     "levels": pace.graded,
@@ -93,19 +102,27 @@ RULES: Final[Mapping[str, Callable[[Rows], Iterator[str]]]] = {
 """What an archive is held against, each rule by its name."""
 
 
-def audit(archive: Archive, read: RunRows | None = None) -> list[Contradiction]:
-    """What in ``archive`` cannot be true, the first of each rule; empty where nothing speaks against it. ``read``: its
-    rows, where they were read."""
+def audit(archive: Archive) -> list[Contradiction]:
+    """What in ``archive`` cannot be true, the first of each rule; empty where nothing speaks against it."""
     try:
-        rows = Rows(archive, read)
-    except (ArchiveError, ValueError, LookupError, TypeError, ArithmeticError, pa.ArrowException) as error:
+        if wrong := whole.crowded(archive):
+            return [Contradiction("rows", wrong)]
+        return list(contradictions(archive, RunRows.of(archive)))
+    except (ArchiveError, *UNREADABLE) as error:
         return [Contradiction("readable", str(error))]
-    found = []
+
+
+def contradictions(archive: Archive, read: RunRows) -> Iterator[Contradiction]:
+    """The same one after another; ``read`` are the rows of ``archive``. Where these are more than its cycles leave, no
+    rule adds them up."""
+    rows = Rows(archive, read)
+    if crowd := whole.crowd(rows):
+        yield Contradiction("rows", crowd)
+        return
     for name, rule in RULES.items():
         try:
             first = next(iter(rule(rows)), None)
-        except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, pa.ArrowException) as error:
+        except UNREADABLE as error:
             first = f"its rows cannot be added up: {error}"
         if first:
-            found.append(Contradiction(name, first))
-    return found
+            yield Contradiction(name, first)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from dsbench.archive.columns import LOCAL
 from dsbench.read.commons.audit.kept import beside, write_history
-from dsbench.read.commons.audit.rows import CYCLE, ENOUGH, MOST, Key, Rows, plain, where
+from dsbench.read.commons.audit.rows import CYCLE, ENOUGH, MOST, Key, Rows, plain, size_of, where
 from dsbench.workloads import find, names
 
 _SWITCHES: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
@@ -104,7 +104,7 @@ def described(run: Rows) -> Iterator[str]:
 
 def machine(run: Rows) -> Iterator[str]:
     """A machine has the memory and the CPUs that it is described with, wherever the run tells of them."""
-    ram, threads = _bytes(run.run.item("core", "RAM")), run.run.item("core", "threads")
+    ram, threads = size_of(run.run.item("core", "RAM")), run.run.item("core", "threads")
     if threads and run.run.cpus and threads != str(run.run.cpus):
         yield f"it has {threads} threads by its description, and {run.run.cpus} CPUs"
     if not ram:
@@ -118,12 +118,6 @@ def machine(run: Rows) -> Iterator[str]:
     for what, size in said.items():
         if size > _ROUNDED * ram:
             yield f"it has {ram:,.0f} bytes of memory by its description, and {size:,.0f} bytes of {what}"
-
-
-def _bytes(words: str) -> float:
-    """A size such as 23.54 GiB; 0 for other words."""
-    found = re.fullmatch(r"([\d.]+) ([KMGT]i)?B", words)
-    return float(found[1]) * 1024 ** ("KMGT".index(found[2][0]) + 1 if found[2] else 0) if found else 0.0
 
 
 def _numbers(version: str) -> str:

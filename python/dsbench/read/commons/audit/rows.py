@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Final
@@ -27,10 +28,9 @@ MOST: Final = 2**53
 class Rows:
     """An archive's rows, added up as the rules need them."""
 
-    def __init__(self, archive: Archive, rows: RunRows | None = None) -> None:
-        """``rows``: those of ``archive``, where they were read."""
-        self.archive, self.run = archive, archive.run
-        self.tables = (rows or RunRows.of(archive)).tables
+    def __init__(self, archive: Archive, rows: RunRows) -> None:
+        """``rows``: those of ``archive``."""
+        self.archive, self.run, self.tables = archive, archive.run, rows.tables
 
     def add_up(self, table: str, keys: tuple[str, ...], *columns: str, of: Any = None) -> dict[Key, tuple[int, ...]]:
         """The sums of whole columns of ``table`` by ``keys``; ``of`` chooses its rows."""
@@ -138,6 +138,12 @@ def extremes_of(run: Rows) -> dict[Key, tuple[int, int]]:
         tuple(row[key] for key in KIND): (row["residence_min_ns_min"], row["residence_max_ns_max"])
         for row in found.to_pylist()
     }
+
+
+def size_of(words: str) -> float:
+    """A size such as 23.54 GiB or 16MB in bytes, in powers of 1024, or a plain number; 0 for other words."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:([kKMGT])?i?B?)?", words)
+    return float(found[1]) * 1024 ** (" KMGT".index(found[2].upper()) if found[2] else 0) if found else 0.0
 
 
 def plain(value: Any) -> str:

@@ -2,10 +2,51 @@
 
 from __future__ import annotations
 
+import io
+import re
+from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
-from dsbench.read.commons.audit.rows import LATE_NS, MOST, Rows, where
+import pyarrow.parquet as pq
+
+from dsbench.archive import TABLES, Archive
+from dsbench.read.commons.audit.rows import CYCLE, LATE_NS, MOST, Rows, where
 from dsbench.spec.run import GRADES
+
+_MOST_ROWS: Final = 200_000
+"""Of a table of an entry: rules look at each of them, some microseconds long."""
+_MOST_TIMES: Final = 2_000_000
+"""Of those that have a row for a time and a counter, which are added up together."""
+_TIMES: Final = frozenset({"buckets", "seconds", "monitors", "samples", "statement_buckets"})
+_EACH: Final = {"groups": 1, "machine": 1, "nodes": 1, "phases": 50, "programs": 50, "monitors": 10_000}
+"""Of a cycle for each of its machines, and of a scale, so many rows at most. Those of groups are one for each."""
+_METRICS: Final = 1000
+"""Rows of ``monitors`` for each second and machine at most; a run has about a hundred."""
+
+
+def crowded(archive: Archive) -> str:
+    """Which table has more rows than an entry may have, by what its files announce; empty for none."""
+    counts = Counter[str]()
+    for name in archive.names():
+        if (table := re.split(r"[./]", name)[0]) in TABLES and name.endswith(".parquet"):
+            counts[table] += pq.read_metadata(io.BytesIO(archive.read(name))).num_rows
+    most = {table: _MOST_TIMES if table in _TIMES else _MOST_ROWS for table in counts}
+    wrong = next((table for table in counts if counts[table] > most[table]), "")
+    return f"it has {counts[wrong]:,} rows of the table {wrong}, and an entry at most {most[wrong]:,}" if wrong else ""
+
+
+def crowd(run: Rows) -> str:
+    """Which table has more rows than the cycles and scales of the run leave; empty for none."""
+    cycles = run.tables["cycles"]
+    count, names = (cycles.group_by(list(keys)).aggregate([]).num_rows for keys in (CYCLE, ("group",)))
+    machines = 1 + len(run.run.nodes)
+    for table, each in _EACH.items():
+        most = count * names if table == "groups" else each * machines * (count + len(run.run.segments) + 1)
+        most += _METRICS * machines * sum(run.longest.values()) // 10**9 if table == "monitors" else 0
+        if (rows := run.tables[table].num_rows) > most:
+            return f"it has {rows:,} rows of the table {table}, and its {count:,} cycles leave {most:,} at most"
+    return ""
 
 
 def complete(run: Rows) -> Iterator[str]:

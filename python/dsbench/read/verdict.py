@@ -1,0 +1,123 @@
+"""Whether the figures of a run can be used: one record, which crosses into everything that puts runs together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from dsbench.archive import RunRecord
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.glance import Taken, best, find_taken, find_taken_by_cycle
+from dsbench.read.naming import counted, listed
+
+_MOST: Final = 4
+"""Sides that are named."""
+
+
+class Soundness(StrEnum):
+    """From the best to the worst."""
+
+    VALID = "valid"
+    FIRST_LOOK = "first look"
+    """The cycles are too short or too few to compare with those of other runs."""
+    DISTURBED = "disturbed"
+    """Other programs or the host used a machine beside the run, at one scale at least."""
+    VOID = "void"
+    """The figures of one scale at least."""
+
+
+@dataclass(frozen=True)
+class RunVerdict:
+    """What can be said of the figures of one run, and why."""
+
+    soundness: Soundness
+    void: tuple[str, ...] = ()
+    """Why figures are void: ``the check failed at scale 4``."""
+    taken: tuple[Taken, ...] = ()
+    """What others took of the machines, at each scale where that was much."""
+
+    @property
+    def why(self) -> list[str]:
+        """What makes it void or disturbed, in words."""
+        return [*self.void, *_say_taken(self.taken)]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"soundness": self.soundness.value, "why": self.why}
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The verdicts of the runs that something rests on, by side where there are several, such as ``A`` and ``B``."""
+
+    sides: Mapping[str, Sequence[RunVerdict]]
+
+    @property
+    def verdicts(self) -> list[RunVerdict]:
+        """Of all sides."""
+        return [one for side in self.sides.values() for one in side]
+
+    def say(self, noun: str = "run") -> list[str]:
+        """A sentence for the void ones and one for the disturbed ones, where there are any: ``12 of 12 runs are
+        disturbed: other programs used 1.6 to 1.8 of 2 CPUs.``"""
+        void = {name: [one for one in side if one.void] for name, side in self.sides.items()}
+        taken = {name: [one for one in side if one.taken] for name, side in self.sides.items()}
+        of_void = [why for some in void.values() for one in some for why in one.void]
+        of_taken = _say_taken(one for some in taken.values() for verdict in some for one in verdict.taken)
+        each = (("void", void, of_void), ("disturbed", taken, of_taken))
+        return [self._say(noun, word, chosen, why) for word, chosen, why in each if why]
+
+    def _say(self, noun: str, word: str, chosen: Mapping[str, Sequence[RunVerdict]], why: Iterable[str]) -> str:
+        """``chosen`` are those of each side that it is said of; whose they are is told where it is not all of them."""
+        count = sum(map(len, chosen.values()))
+        named = [name if len(some) == len(self.sides[name]) else f"{len(some)} of {len(self.sides[name])} of {name}"
+                 for name, some in chosen.items() if some]  # fmt: skip
+        uneven = len(self.sides) > 1 and count < len(self.verdicts)
+        more = f", and of {len(named) - _MOST} more" if len(named) > _MOST else ""
+        whose = f" ({', '.join(named[:_MOST])}{more})" * uneven
+        return f"{count:,} of {counted(len(self.verdicts), noun)} {'is' if count == 1 else 'are'} {word}{whose}: " \
+            f"{'; '.join(dict.fromkeys(why))}."
+
+    def document(self) -> dict[str, Any]:
+        """How many runs have each verdict, and what makes some void or disturbed, as JSON values."""
+        every = [one.soundness for one in self.verdicts]
+        return {**{one.value: every.count(one) for one in Soundness}, "why": self.say()}
+
+
+def judge_run(evaluation: Evaluation, run: RunRecord) -> RunVerdict:
+    """By what the run itself noticed: no more than that."""
+    parts = list(evaluation.series.values()) or [evaluation]
+    void = tuple(_find_void(evaluation, parts, run))
+    taken = tuple(one for part in parts for row in part.scales for one in find_taken(part, row.scale, run.embedded))
+    short = any(doubt.code == "short-cycles" for doubt in evaluation.doubts)
+    soundness = (
+        Soundness.VOID if void else Soundness.DISTURBED if taken else
+        Soundness.FIRST_LOOK if short else Soundness.VALID
+    )  # fmt: skip
+    return RunVerdict(soundness, void, taken)
+
+
+def judge_cycles(evaluation: Evaluation, run: RunRecord) -> Tally:
+    """Those of all cycles of a search, whose result rests on each of them and on no median."""
+    parts = list(evaluation.series.values()) or [evaluation]
+    each = [one for part in parts for row in part.scales for one in find_taken_by_cycle(part, row.scale, run.embedded)]
+    disturbed = [RunVerdict(Soundness.DISTURBED, taken=(one,)) for one in each if one is not None]
+    return Tally({"": [*disturbed, *[RunVerdict(Soundness.VALID)] * (len(each) - len(disturbed))]})
+
+
+def _find_void(evaluation: Evaluation, parts: Sequence[Evaluation], run: RunRecord) -> Iterable[str]:
+    if failed := sorted({scale for part in parts for scale in part.void_scales}):
+        yield f"the check failed at scale {listed(failed)}"
+    yield from dict.fromkeys(one.message for one in evaluation.doubts if one.severe and one.scale not in failed)
+    if best(evaluation) is None and not failed and run.status != "running":
+        yield run.reason.rstrip(".") or "no transaction was committed within a cycle"
+
+
+def _say_taken(taken: Iterable[Taken]) -> list[str]:
+    """What is alike together, from the least to the most: ``other programs used 1.6 to 1.8 of 2 CPUs``."""
+    alike: dict[tuple[str, int, str], list[Taken]] = {}
+    for one in taken:
+        alike.setdefault((one.who, one.cpus, one.node), []).append(one)
+    return [some[0].say(some) for some in alike.values()]

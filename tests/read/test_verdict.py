@@ -1,0 +1,73 @@
+"""The verdict of a run, and those of many together."""
+
+from __future__ import annotations
+
+import pytest
+
+from dsbench.read.answer import tiles
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.stats.values import Doubt
+from dsbench.read.verdict import RunVerdict, Soundness, Tally, judge_run
+from fixtures import sample
+from read.test_glance import use
+
+SHORT = Doubt("short-cycles", "2 cycles of 1 s: too short", "use longer ones")
+
+
+def beside(*scales: int, **cpus: float) -> Evaluation:
+    """A run beside which others took ``cpus`` at these scales."""
+    return sample.evaluation().replace(machine={scale: (use(run=1, server=1, **cpus),) for scale in scales}, doubts=())
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "soundness", "why", "shown"),
+    [
+        (beside(), "valid", [], "yes"),
+        (beside(10, others=0.1), "valid", [], "yes"),
+        (beside().replace(doubts=(SHORT,)), "first look", [], "a first look"),
+        (beside(10, others=1.7), "disturbed", ["other programs used 1.7 of 4 CPUs"], "no"),
+        (beside(20, others=1.7), "disturbed", ["other programs used 1.7 of 4 CPUs"], "in part"),
+        (beside(10, 20, stolen=1.7), "disturbed", ["the host took 1.7 of 4 CPUs"], "no"),
+        (sample.evaluation(void=frozenset({2, 20})), "void", ["the check failed at scale 2 and 20"], "in part"),
+        (beside().replace(doubts=(Doubt("lost", "rows are missing", "", 1, severe=True),)), "void",
+         ["rows are missing"], "in part"),
+    ],
+)  # fmt: skip
+def test_a_verdict_is_that_of_the_page(evaluation: Evaluation, soundness: str, why: list[str], shown: str) -> None:
+    """The highest rate of the sample is at scale 10."""
+    found = judge_run(evaluation, sample.run())
+    assert found.document() == {"soundness": soundness, "why": why}
+    assert tiles(evaluation, sample.run())[-1].value == shown
+
+
+def test_a_run_without_a_transaction_is_void() -> None:
+    empty = sample.handmade(scales=(), void_scales=frozenset(), series={}, doubts=())
+    assert judge_run(empty, sample.run(status="failed", reason="the server is gone.")).why == ["the server is gone"]
+    assert judge_run(empty, sample.run()).soundness is Soundness.VOID
+    assert judge_run(empty, sample.run(status="running")).soundness is not Soundness.VOID
+
+
+def judged(**cpus: float) -> RunVerdict:
+    return judge_run(beside(10, **cpus), sample.run())
+
+
+VOID = RunVerdict(Soundness.VOID, ("the check failed at scale 4",))
+
+
+def test_many_are_told_together() -> None:
+    disturbed = [judged(others=1.6), judged(others=1.81), judged(others=1.7)]
+    assert Tally({"": disturbed}).say() == ["3 of 3 runs are disturbed: other programs used 1.6 to 1.8 of 4 CPUs."]
+    mixed = Tally({"": [VOID, judged(), disturbed[0]]})
+    assert mixed.say("trial") == [
+        "1 of 3 trials is void: the check failed at scale 4.", "1 of 3 trials is disturbed: other programs used 1.6 of 4 CPUs.",
+    ]  # fmt: skip
+    assert mixed.document() == {"valid": 1, "first look": 0, "disturbed": 1, "void": 1, "why": mixed.say()}
+    assert not Tally({"": [judged(), judged()]}).say()
+
+
+def test_a_side_that_was_disturbed_more_often_is_told() -> None:
+    calm, loud = judged(), judged(stolen=2)
+    assert Tally({"A": [calm, calm], "B": [calm, loud]}).say() == [
+        "1 of 4 runs is disturbed (1 of 2 of B): the host took 2 of 4 CPUs."
+    ]
+    assert "(" not in Tally({"A": [loud], "B": [loud]}).say()[0], "both sides, all of them"
