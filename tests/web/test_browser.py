@@ -431,7 +431,7 @@ def test_empty_fields_show_what_the_plan_has(page: Any, base: str) -> None:
 
     page.goto(f"{base}/?for=all")
     page.get_by_label("Scales").fill("1,2")
-    left_open("3", "4 s", "4")
+    left_open("3", "4 s", "1")
     page.get_by_label("Profile").select_option("dsi")
     left_open("10", "60 s", "16")
     plan = page.locator("#plan")
