@@ -57,7 +57,7 @@ def test_each_fact_raises_its_doubt_and_no_other(change: dict[str, Any], code: s
         {"client_cpus": float("nan"), "outside_share": float("nan")},
         {"remote": 14_100},
         {"remote": 15_900},
-        {"remote": 10, "remote_of": 100},  # 10% of a hundred is chance: 3 sigma are 10.7%
+        {"remote": 10, "kept": 100},  # 10% of a hundred is chance: 3 sigma are 10.7%
         {"remote": 0, "scale": 1},
     ],
 )
@@ -81,7 +81,7 @@ def test_a_failed_check_names_the_undo_log_where_something_was_rolled_back_by_it
 
 
 def test_nothing_measured_and_nothing_committed_are_void() -> None:
-    nothing = {"committed": 0, "attempts": 0, "remote": 0, "remote_of": 0, "histogram_count": 0}
+    nothing = {"committed": 0, "attempts": 0, "remote": 0, "kept": 0, "histogram_count": 0}
     assert codes(cycles=0, **nothing) == ["void"]
     assert codes(**{**nothing, "failed": 50, "attempts": 50}) == ["void", "failures"]
 

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from dsbench.archive import RunRecord
+from dsbench.archive.conditions import say_conditions
 from dsbench.read.blocks import Answer, Tile
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.format import format_number, format_share, say_time
@@ -331,10 +332,7 @@ def _tile_of_failures(top: Highest, evaluation: Evaluation) -> Tile:
 def _tile_of_trust(found: Best, run: RunRecord, evaluation: Evaluation) -> Tile:
     """By what the run itself noticed: no more than that."""
     kinds = {(doubt.code, doubt.message if doubt.scale is None else "") for doubt in evaluation.doubts}
-    checks = [one.holds for conditions in run.checks.values() for one in conditions]
-    held = f"{sum(checks)} of {counted(len(checks), 'check')} hold" if checks else "not checked"
-    if checks and all(checks):
-        held = "the check holds" if len(checks) == 1 else f"all {len(checks)} checks hold"
+    held = say_conditions(one for conditions in run.checks.values() for one in conditions)
     note = f"{counted(len(kinds), 'warning') if kinds else 'no warning'} · {held}"
     if evaluation.void_scales or any(doubt.severe for doubt in evaluation.doubts):
         return Tile("Can it be trusted?", "in part", note, "bad")
@@ -342,4 +340,5 @@ def _tile_of_trust(found: Best, run: RunRecord, evaluation: Evaluation) -> Tile:
         return Tile("Can it be trusted?", "no", note, "bad")
     if any(doubt.code == "short-cycles" for doubt in evaluation.doubts):
         return Tile("Can it be trusted?", "a first look", note, "fair")
-    return Tile("Can it be trusted?", "mostly" if kinds else "yes", note, "fair" if kinds else "good")
+    sure = not kinds and not (run.unmade and run.engine != "mock")
+    return Tile("Can it be trusted?", "yes" if sure else "mostly", note, "good" if sure else "fair")

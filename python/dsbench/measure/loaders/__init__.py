@@ -36,7 +36,6 @@ from dsbench.measure.loaders.results import (
     IN_DATABASE,
     SECOND_WORDS,
     TRACE_WORDS,
-    Condition,
     CycleResult,
     UInts,
 )
@@ -44,7 +43,7 @@ from dsbench.measure.loaders.stages import CycleLoad, Group, Stage
 
 __all__ = [
     "BUCKET_WORDS", "FORGETFUL", "GRACE_S", "IN_DATABASE", "LEDGER_WRITER", "NOTES_BYTES", "NULL_SERVER",
-    "SECOND_WORDS", "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "Condition", "Conformance", "CoreError",
+    "SECOND_WORDS", "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "Conformance", "CoreError",
     "Counted", "Cycle", "CycleLoad", "CycleResult", "Dialect", "Found", "Group", "Ledger", "PhaseResult", "Second",
     "Stage", "StatementName", "Stopped", "Target", "UInts", "Watch", "build", "connecting_s", "families", "measuring",
     "now_ns", "schedules", "schemes",
