@@ -84,6 +84,17 @@ def test_nothing_measured_and_nothing_committed_are_void() -> None:
     nothing = {"committed": 0, "attempts": 0, "remote": 0, "kept": 0, "histogram_count": 0}
     assert codes(cycles=0, **nothing) == ["void"]
     assert codes(**{**nothing, "failed": 50, "attempts": 50}) == ["void", "failures"]
+    failed = replace(SCALE, **{**nothing, "failed": 50, "attempts": 50, "main_error": "statement P0001"})
+    first = doubts(RUN, [SCALE, replace(failed, scale=20)])[0]
+    assert first == Doubt(
+        "void", "no transaction succeeded: 50 attempts failed, most often by statement P0001",
+        "look at the errors of the run (--by errors)", 20, severe=True,
+    )  # fmt: skip
+
+
+def test_conditions_that_were_not_made_are_told_with_what_mends_it() -> None:
+    (found,) = doubts(RUN, [replace(SCALE, unmade=(("DuckDB is not installed", "install it", 2),), conditions=9)])
+    assert found == Doubt("not-made", "2 of 9 conditions were not made: DuckDB is not installed", "install it", 10)
 
 
 @pytest.mark.parametrize(("status", "expected"), [("running", 1), ("cut-short", 1), ("failed", 1), ("complete", 0)])

@@ -244,7 +244,7 @@ def test_times_failures_and_checks_stand_beside_the_rates(tmp_path: Path) -> Non
     broken = {"1": [{"name": "sums", "state": "broken", "detail": "1"}]}
     found = read([run("one", 2 * MS, 0), run("two", 30 * MS, 10, checks=broken), run("three", MS, 0, checks={})])
     lines = [" ".join(line.split()) for line in shown.text(found).splitlines()]
-    for line in ("1, p99 2 30 1", "1 0.0% 50.0% 0.0%", "1 holds FAILED not made"):
+    for line in ("1, p99 2 30 1", "1 0.0% 50.0% 0.0%", "1 holds BROKEN not made"):
         assert line in lines
     assert not any("no verdict" in line for line in lines)
     assert shown.document(found)["sections"][0]["verdicts"]["PostgreSQL 15.18 (2)"].startswith("no verdict: no scale with a rate and a check")

@@ -47,7 +47,7 @@ def test_reasons_are_told_once_each_and_not_without_end() -> None:
 
 
 def test_a_record_with_another_state_is_refused() -> None:
-    with pytest.raises(ArchiveError, match="checks.1.0.state"):
+    with pytest.raises(ArchiveError, match=r"checks\.1\.0\.state"):
         RunRecord.of({"checks": {"1": [{"name": "sums", "state": "perhaps"}]}})
 
 

@@ -43,17 +43,16 @@ def state_of(found: Iterable[Condition]) -> State:
     return next(state for state in (State.BROKEN, State.NOT_MADE, State.HOLDS) if state in states)
 
 
-def say_conditions(found: Iterable[Condition], *, why: bool = True) -> str:
-    """The same numbers for logs, screens and pages: ``18 of 21 conditions hold, 3 were not made: …``; without the
-    reasons where nobody asks ``why``."""
+def say_conditions(found: Iterable[Condition]) -> str:
+    """The same numbers for logs, screens and pages: ``18 of 21 conditions hold, 3 were not made: …``."""
     found = tuple(found)
     if not found:
         return "not checked"
     states = Counter(one.state for one in found)
     broken, open_ = states[State.BROKEN], states[State.NOT_MADE]
-    reasons = list(dict.fromkeys(one.detail for one in found if one.state is State.NOT_MADE)) if why else []
-    told = "; ".join(reasons[:_NAMED]) + (f"; and {_count(len(reasons) - _NAMED, 'more reason')}" if reasons[_NAMED:] else "")
-    told = f": {told}" if told else ""
+    reasons = list(dict.fromkeys(one.detail for one in found if one.state is State.NOT_MADE))
+    more = [f"and {_count(len(reasons) - _NAMED, 'more reason')}"] if reasons[_NAMED:] else []
+    told = f": {'; '.join(reasons[:_NAMED] + more)}" if reasons else ""
     if open_ == len(found):
         return f"nothing was checked{told}"
     if states[State.HOLDS] == len(found):

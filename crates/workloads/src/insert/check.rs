@@ -160,13 +160,15 @@ fn ids(tables: &Tables, found: &[[i64; 3]], expected: &Expected, done: (&Done, &
     };
     [(NEWEST, newest, inserted, "inserted", false), (OLDEST, before, deleted, "deleted", disordered)].map(
         |(name, number, done, words, disordered)| {
-            let least = if disordered { 0 } else { done.least };
-            let fits = (least..=done.least.saturating_add(unused)).contains(&number);
-            match (fits, empty) {
-                (_, true) => Condition::not_made(name, "a table has no rows", ""),
+            let most = done.least.saturating_add(unused);
+            let fits = (done.least..=most).contains(&number);
+            match (fits, number <= most) {
+                _ if empty => Condition::not_made(name, "a table has no rows", ""),
                 // Numbers that commits of unknown end took may be unused: no number is too large.
-                (true, false) if uncertain => unknown_end(name, expected),
-                (fits, false) => Condition::made(name, fits, format!("{number}, {words} {}{besides}", done.least)),
+                (true, _) if uncertain => unknown_end(name, expected),
+                (false, true) if disordered && uncertain => unknown_end(name, expected),
+                (false, true) if disordered => Condition::not_made(name, DISORDERED, ""),
+                _ => Condition::made(name, fits, format!("{number}, {words} {}{besides}", done.least)),
             }
         },
     )
