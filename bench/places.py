@@ -17,6 +17,7 @@ import psutil
 from bench.cells import TCP, UNIX
 from bench.clients import BenchError, libpq, run, unseen
 from dsbench import servers
+from dsbench.archive.conditions import State
 from dsbench.measure.drivers.peers import program
 from dsbench.measure.loaders import Bench, Target
 from dsbench.spec import Target as TargetSpec
@@ -150,7 +151,7 @@ def fill(
         took["populate"] = time.monotonic() - began
         took |= {name: bench.phase(name, unseen).duration_ns / 1e9 for name in ("primary_key", "foreign_key", "clean")}
         took |= {one.name: bench.work(one, unseen).duration_ns / 1e9 for one in bench.stages if one.work == "work"}
-        broken = [condition for condition in bench.check(None, unseen).conditions if not condition.holds]
+        broken = [condition for condition in bench.check(None, unseen).conditions if condition.state is State.BROKEN]
     finally:
         target.close()
     if broken:

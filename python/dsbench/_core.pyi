@@ -4,6 +4,7 @@ from os import PathLike
 from typing import Any, final
 
 UNCOUNTED: int
+UNKNOWN_END: tuple[str, str]
 
 class CoreError(Exception):
     args: tuple[str, str, str]
@@ -38,7 +39,7 @@ class Task:
     def progress(self) -> tuple[int, int]: ...
     def finished(self) -> bool: ...
     def abandon(self) -> None: ...
-    def join(self) -> tuple[list[tuple[str, bool, str]], int, list[tuple[str, int, int]]]: ...
+    def join(self) -> tuple[list[tuple[str, str, str, str]], int, list[tuple[str, int, int]]]: ...
 
 @final
 class Cycle:

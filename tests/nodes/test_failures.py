@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from dsbench import servers
+from dsbench.archive.conditions import State, state_of
 from dsbench.measure.loaders import Target
 from fixtures.network import Network
 from fixtures.nodes import Bed, ended, history
@@ -44,7 +45,7 @@ def test_four_nodes_climb_a_ladder_of_three_scales(
         here = [r for r in cycles if r["scale"] == scale]
         assert {r["node"] for r in here} == {"n1", "n2", "n3", "n4"}
         assert sum(r["committed"] + r["late_commits"] for r in here) == rows[scale]
-        assert all(c.holds for c in archive.run.checks[scale])
+        assert state_of(archive.run.checks[scale]) is State.HOLDS
     password = database.url.split(":")[2].split("@")[0]
     assert len(password) > 20
     for bundle in bed.invitation.bundles:
@@ -91,7 +92,7 @@ def test_a_run_survives_dead_frozen_and_cut_off_nodes(
     # What n2 and n3 did until their leases ran out came late, and the database is exactly what is known and n4's.
     warned = [w.message for w in archive.run.warnings if w.code == "uncounted"]
     assert warned == ["node n4 was lost in cycle 1: what it committed there is not known"]
-    assert all(c.holds for c in archive.run.checks[1])
+    assert state_of(archive.run.checks[1]) is State.HOLDS
     counted = {(r["cycle"], r["node"]) for r in archive.table("cycles").to_pylist()}
     assert counted == {key for key, state in states.items() if state == "complete"}
 

@@ -82,7 +82,7 @@ def hostile() -> tuple[Evaluation, RunRecord]:
     run = sample.run(
         spec={"nodes": 2, "workload": EVIL, "target": {"url": EVIL, "settings": {EVIL: EVIL}}}, server_version=EVIL,
         host=EVIL, status=EVIL, reason=EVIL, settings={EVIL: EVIL}, marks={EVIL: 2e7}, dsbench=EVIL,
-        stack=[{"layer": EVIL, "items": {EVIL: EVIL}}], checks={"1": [{"name": EVIL, "holds": False, "detail": EVIL}]},
+        stack=[{"layer": EVIL, "items": {EVIL: EVIL}}], checks={"1": [{"name": EVIL, "state": "broken", "detail": EVIL}]},
         durability=[{"switch": EVIL, "value": EVIL, "safe": False, "meaning": EVIL}],
     )  # fmt: skip
     return found, run
@@ -138,12 +138,13 @@ def test_columns_without_a_value_are_left_out() -> None:
 
 
 def test_checks_that_hold_are_folded() -> None:
-    def shown(*holds: bool) -> str:
-        checks = {"1": [{"name": f"sum {at}", "holds": one, "detail": "0"} for at, one in enumerate(holds)]}
+    def shown(*states: str) -> str:
+        checks = {"1": [{"name": f"sum {at}", "state": one, "detail": "0"} for at, one in enumerate(states)]}
         return page(sample.evaluation(scales=(1,)), sample.run(checks=checks))
 
-    assert "<summary>All 2 conditions hold</summary>" in shown(True, True)
-    assert "conditions hold</summary>" not in shown(True, False)
+    assert "<summary>All 2 conditions hold</summary>" in shown("holds", "holds")
+    assert "<summary>1 of 2 conditions hold, 1 was not made: 0</summary>" in shown("holds", "not made")
+    assert "conditions hold</summary>" not in shown("holds", "broken")
 
 
 def test_headline_gives_dsi_rating_and_status(text: str) -> None:

@@ -57,7 +57,7 @@ def test_each_fact_raises_its_doubt_and_no_other(change: dict[str, Any], code: s
         {"client_cpus": float("nan"), "outside_share": float("nan")},
         {"remote": 14_100},
         {"remote": 15_900},
-        {"remote": 10, "remote_of": 100},  # 10% of a hundred is chance: 3 sigma are 10.7%
+        {"remote": 10, "kept": 100},  # 10% of a hundred is chance: 3 sigma are 10.7%
         {"remote": 0, "scale": 1},
     ],
 )
@@ -81,9 +81,20 @@ def test_a_failed_check_names_the_undo_log_where_something_was_rolled_back_by_it
 
 
 def test_nothing_measured_and_nothing_committed_are_void() -> None:
-    nothing = {"committed": 0, "attempts": 0, "remote": 0, "remote_of": 0, "histogram_count": 0}
+    nothing = {"committed": 0, "attempts": 0, "remote": 0, "kept": 0, "histogram_count": 0}
     assert codes(cycles=0, **nothing) == ["void"]
     assert codes(**{**nothing, "failed": 50, "attempts": 50}) == ["void", "failures"]
+    failed = replace(SCALE, **{**nothing, "failed": 50, "attempts": 50, "main_error": "statement P0001"})
+    first = doubts(RUN, [SCALE, replace(failed, scale=20)])[0]
+    assert first == Doubt(
+        "void", "no transaction succeeded: 50 attempts failed, most often by statement P0001",
+        "look at the errors of the run (--by errors)", 20, severe=True,
+    )  # fmt: skip
+
+
+def test_conditions_that_were_not_made_are_told_with_what_mends_it() -> None:
+    (found,) = doubts(RUN, [replace(SCALE, unmade=(("DuckDB is not installed", "install it", 2),), conditions=9)])
+    assert found == Doubt("not-made", "2 of 9 conditions were not made: DuckDB is not installed", "install it", 10)
 
 
 @pytest.mark.parametrize(("status", "expected"), [("running", 1), ("cut-short", 1), ("failed", 1), ("complete", 0)])

@@ -121,7 +121,7 @@ def test_an_archive_without_any_row_still_evaluates(tmp_path: Path) -> None:
 
 
 def test_a_failed_check_voids_the_scale_and_spoils_the_index(tmp_path: Path) -> None:
-    broken = [{"name": "branch sum", "holds": False, "detail": "5 against 7"}]
+    broken = [{"name": "branch sum", "state": "broken", "detail": "5 against 7"}]
     run = {**small.RUN, "checks": {**small.RUN["checks"], "10": broken}}
     found = evaluate(write(tmp_path, run, small.tables()))
     assert found.void_scales == {10}

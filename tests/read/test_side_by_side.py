@@ -42,7 +42,7 @@ def three(tmp_path: Path) -> Comparison:
         _archive(tmp_path, "second", {**{x: tuple(2 * n for n in ns) for x, ns in REFERENCE.items()}, 100: (7, 8, 9, 7, 9)},
                  server_version="PostgreSQL 18.6 on x86_64"),
         _archive(tmp_path, "third", REFERENCE, {"fsync": "off"},
-                 checks={"1": [{"name": "sums", "holds": False, "detail": "1"}]},
+                 checks={"1": [{"name": "sums", "state": "broken", "detail": "1"}]},
                  durability=[{"switch": "fsync", "value": "off", "safe": False, "meaning": ""}], host="pavonis"),
     ]  # fmt: skip
     return read(paths)
@@ -273,10 +273,10 @@ def test_times_failures_and_checks_stand_beside_the_rates(tmp_path: Path) -> Non
         asked = {"scales": [1], "cycles": 1, "duration": 1.0}
         return write(tmp_path, run_json(asked, name=name, **more), rows).path
 
-    broken = {"1": [{"name": "sums", "holds": False, "detail": "1"}]}
+    broken = {"1": [{"name": "sums", "state": "broken", "detail": "1"}]}
     found = read([run("one", 2 * MS, 0), run("two", 30 * MS, 10, checks=broken), run("three", MS, 0, checks={})])
     lines = [" ".join(line.split()) for line in shown.text(found).splitlines()]
-    for line in ("1, p99 2 30 1", "1 0.0% 50.0% 0.0%", "1 holds FAILED not made"):
+    for line in ("1, p99 2 30 1", "1 0.0% 50.0% 0.0%", "1 holds BROKEN not made"):
         assert line in lines
     assert not any("no verdict" in line for line in lines)
     assert shown.document(found)["sections"][0]["verdicts"]["PostgreSQL 15.18 (2)"].startswith("no verdict: no scale with a rate and a check")

@@ -17,6 +17,7 @@ import pytest
 
 from dsbench import servers
 from dsbench.archive import Archive
+from dsbench.archive.conditions import State, state_of
 from dsbench.measure import place
 from dsbench.measure.events import Moment, Observer, Silent
 from dsbench.measure.interrupts import Stop
@@ -86,7 +87,7 @@ def test_a_kept_database_is_run_on_and_dropped(emptied: str, workload: str, tmp_
     assert {row["phase"] for row in again.table("phases").to_pylist()} >= {"reuse", "check"}
     assert not any(row["phase"] in ("populate", "drop") for row in again.table("phases").to_pylist())
     standing = check_target(TargetSpec(url=url), {})
-    assert all(condition.holds for condition in standing.conditions)
+    assert state_of(standing.conditions) is State.HOLDS
     assert f"{workload} at scale 1, made by the run {first.name}, aged by 2 runs" in standing.words
     assert drop_target(TargetSpec(url=url), lambda _words: False) == ""
     assert "aged by 2 runs" in drop_target(TargetSpec(url=url), lambda _words: True)
@@ -204,7 +205,7 @@ def test_a_run_on_a_kept_database_that_is_stopped_leaves_it(tmp_path: Path) -> N
     assert (outcome.status, observer.refused) == ("cut-short", True)
     standing = check_target(TargetSpec(url=url), {})
     assert "aged by 2 runs, at least" in standing.words
-    assert all(condition.holds for condition in standing.conditions)
+    assert state_of(standing.conditions) is State.HOLDS
     assert run(url, tmp_path, reuse=True).void_scales == ()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from dsbench.archive.conditions import State
 from dsbench.measure.events import Silent
 from dsbench.measure.loaders import Bench, CoreError, Counted, PhaseResult, Target
 from dsbench.measure.loaders.cycle import Watch
@@ -290,7 +291,7 @@ def test_what_is_planted_is_found_by_the_check(
             found = check(bench, counted, lambda _done, _total: None).conditions
         except CoreError as error:
             return {"the check itself": str(error)}
-        return {condition.name: condition.detail for condition in found if not condition.holds}
+        return {condition.name: condition.detail for condition in found if condition.state is State.BROKEN}
 
     def planting(bench: Bench, counted: Counted | None, watch: Watch) -> PhaseResult:
         found = check(bench, counted, watch)

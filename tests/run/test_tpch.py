@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import sys
+import tempfile
 from collections.abc import Callable
 from math import isnan
 from pathlib import Path
@@ -12,9 +14,17 @@ from typing import Any
 import pytest
 
 from dsbench.archive import Archive
+from dsbench.archive.conditions import State
 from dsbench.measure.events import Silent
 from dsbench.measure.loaders import Bench, Target
-from dsbench.measure.loaders.answers import COLUMNS, differ, differ_from_published, load_tables, read_published
+from dsbench.measure.loaders.answers import (
+    COLUMNS,
+    check_answers,
+    differ,
+    differ_from_published,
+    load_tables,
+    read_published,
+)
 from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
 from dsbench.read.stats.queries import read_temperatures
@@ -66,7 +76,8 @@ def test_a_power_test_alone_has_no_streams_and_what_is_unchecked_no_answers(tmp_
     assert (outcome.status, outcome.void_scales) == ("complete", ())
     archive = Archive.open(outcome.archive)
     assert {row["stage"] for row in archive.table("cycles").to_pylist()} == {"power1"}
-    assert not any("answers" in condition.name for condition in archive.run.checks[1])
+    (answers,) = [condition for condition in archive.run.checks[1] if "answers" in condition.name]
+    assert (answers.state, answers.remedy) == (State.NOT_MADE, "")
     found = evaluate(archive)
     decision = found.queries[1]
     assert decision.value == decision.runs[0].power > 0
@@ -216,3 +227,69 @@ def test_a_planted_fault_is_found(fault: str, tested: Any, tmp_path: Path) -> No
         sql = change(sql)
         assert sql != own[kind]
     assert differ(kind, _answer(database, sql), _wanted(second, other[kind]))
+
+
+def test_without_a_second_engine_no_answer_is_compared_and_the_first_screen_says_so(
+    called: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    settings = [f"--set={name}={value}" for name, value in {**SIZE, "tests": "power", "runs": "1"}.items()]
+    asked = ("run", "private:sqlite", "--workload", "tpch", *settings)
+    words = "no answer was compared: DuckDB is not installed; pip install 'dsbench-db[query]'"
+    assert f"warning: {words}" in called(*asked, "--dry-run").stdout
+    done = called(*asked, "--quiet", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    (archive,) = (Archive.open(path) for path in (tmp_path / "out").glob("*.zip"))
+    open_ = [one.name for one in archive.run.checks[1] if one.state is State.NOT_MADE]
+    assert open_ == ["answers of power1"]
+    screen = " ".join(done.stdout.split())
+    held = len(archive.run.checks[1]) - 1
+    assert f"NOT CHECKED: {words}" in screen
+    assert f"{held} of {held + 1} conditions hold, 1 was not made: no answer was compared" in screen
+
+
+def test_space_for_the_answers_is_known_before_the_load(
+    called: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    usage = shutil.disk_usage
+    full = Path(tempfile.gettempdir())
+
+    def small(path: Path) -> Any:
+        return usage(path)._replace(free=10**9) if Path(path) == full else usage(path)
+
+    monkeypatch.setattr(shutil, "disk_usage", small)
+    asked = ("run", f"sqlite:///{tmp_path}/x.db", "--workload", "tpch", "--set", "tests=power")
+    done = called(*asked, "--out", "out")
+    assert done.returncode == 1
+    assert "scale 1: to compare its answers takes 1.21 GB" in done.stderr
+    assert "TMPDIR" in done.stderr
+    assert not list(tmp_path.glob("x.db*"))
+    assert "to compare its answers" in called(*asked, "--dry-run").stdout
+    assert "to compare its answers" not in called(*asked, "--set", "answers=unchecked", "--dry-run").stdout
+
+
+def test_a_comparison_that_cannot_write_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full:
+        def evidence(self) -> Any:
+            return [("power1", 0, 0, "SELECT 1", [["1"]], 0, 0, "", "")], [], False
+
+        def export(self, folder: Path) -> None:
+            raise OSError(28, "No space left on device")
+
+    (found,) = check_answers(Full(), ["Q1"])  # type: ignore[arg-type]
+    assert (found.name, found.state) == ("answers of power1", State.NOT_MADE)
+    assert "No space left on device" in found.detail
+    assert "TMPDIR" in found.remedy
+
+
+def test_no_query_that_was_answered_is_no_answer_that_is_right() -> None:
+    class Late:
+        def evidence(self) -> Any:
+            return [("power1", 0, 0, "SELECT 1", [], 0, 0, "timeout", "")], [], False
+
+        def export(self, folder: Path) -> None:
+            (folder / "second.json").write_text('{"tables": {}, "columns": {}, "falling": {}, "in_order": []}')
+
+    (found,) = check_answers(Late(), ["Q1"])  # type: ignore[arg-type]
+    assert found.state is State.NOT_MADE
+    assert "Q1 of stream 0 (timeout)" in found.detail

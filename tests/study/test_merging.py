@@ -52,7 +52,7 @@ def test_archives_of_one_run_are_a_study_too(tmp_path: Path) -> None:
     other = write(tmp_path, {**run_json({**spec, "threads": 4}, name="other"), "host": "c"}, {"cycles": rows}).path
     with pytest.raises(SpecError, match="their work is not the same: threads is 1, 4"):
         merge([("", paths[0]), ("", other)], tmp_path / "none")
-    failed = {"1": [{"name": "sums", "holds": False, "detail": "0"}]}
+    failed = {"1": [{"name": "sums", "state": "broken", "detail": "0"}]}
     void = write(tmp_path, {**run_json(spec, name="void"), "host": "c", "checks": failed}, {"cycles": rows}).path
     with pytest.raises(SpecError, match="its check failed at scale 1"):
         merge([("", paths[0]), ("", void)], tmp_path / "none")

@@ -43,6 +43,7 @@ fn schemes() -> Vec<&'static str> {
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("UNCOUNTED", dsbench_core::workload::UNCOUNTED)?;
+    module.add("UNKNOWN_END", (dsbench_workloads::UNKNOWN_END, dsbench_workloads::REPEAT))?;
     module.add("CoreError", module.py().get_type::<error::CoreError>())?;
     module.add_class::<target::Target>()?;
     module.add_class::<bench::Bench>()?;

@@ -91,8 +91,10 @@ fn worst(errors: Vec<Error>) -> Option<Error> {
     errors.into_iter().min_by_key(rank)
 }
 
+/// A condition: name, state, detail, remedy.
+type Found = (String, &'static str, String, &'static str);
 /// (conditions of a check, duration in ns, what was timed by itself: name, rows, duration in ns).
-type Joined = (Vec<(String, bool, String)>, u64, Vec<(String, u64, u64)>);
+type Joined = (Vec<Found>, u64, Vec<(String, u64, u64)>);
 
 #[pymethods]
 impl Task {
@@ -123,7 +125,7 @@ impl Task {
         for outcome in joined {
             match outcome {
                 Ok((Ok(found), at)) => {
-                    conditions.extend(found.into_iter().map(|c| (c.name, c.holds, c.detail)));
+                    conditions.extend(found.into_iter().map(|c| (c.name, c.state.name(), c.detail, c.remedy)));
                     ended = ended.max(at);
                 }
                 Ok((Err(error), _)) => errors.push(error),

@@ -69,13 +69,14 @@ impl Promised {
             let Some(sql) = question(dialect, conn, of_references)? else { continue };
             let found = folded(&conn.fetch(&sql)?.rows, of_references);
             let without = if of_references { without_foreign_keys(dialect, conn)? } else { Vec::new() };
-            let lacks = |key: &&&Key| !without.contains(&key.table) && !found.iter().any(|one| fits(one, key));
-            let missing: Vec<String> = promised.iter().filter(lacks).map(|key| key.told()).collect();
-            let detail = match missing.len() {
-                0 => format!("{} of them", promised.len()),
-                _ => format!("there is no valid and whole {}", missing.join("; ")),
-            };
-            conditions.push(Condition { name: name.into(), holds: missing.is_empty(), detail });
+            let due: Vec<&Key> = promised.into_iter().filter(|key| !without.contains(&key.table)).collect();
+            let lacks = |key: &&&Key| !found.iter().any(|one| fits(one, key));
+            let missing: Vec<String> = due.iter().filter(lacks).map(|key| key.told()).collect();
+            conditions.push(match (due.len(), missing.len()) {
+                (0, _) => Condition::not_made(name, "the storage engine has none", ""),
+                (due, 0) => Condition::made(name, true, format!("{due} of them")),
+                _ => Condition::made(name, false, format!("there is no valid and whole {}", missing.join("; "))),
+            });
         }
         Ok(conditions)
     }

@@ -21,6 +21,7 @@ macro_rules! sql_files {
 pub use dsbench_core::sql;
 pub use entry::Entry;
 pub use settings::Settings;
+pub use steps::{REPEAT, UNKNOWN_END};
 
 pub mod catalogue;
 pub mod ch;

@@ -233,7 +233,7 @@ impl Off {
         let of = if read < rows { format!(" of {rows}, in pieces") } else { String::new() };
         let first = self.first.map_or(String::new(), |first| format!(", the first: {first}"));
         let detail = format!("{read} rows were read{of}, {} are off{first}", self.rows);
-        Condition { name, holds: self.rows == 0, detail }
+        Condition::made(name, self.rows == 0, detail)
     }
 }
 

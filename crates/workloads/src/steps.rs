@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use dsbench_core::engine::{Connection, Prepare, Statement};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Type};
-use dsbench_core::workload::{Progress, UNCOUNTED};
+use dsbench_core::workload::{Condition, Expected, Progress, UNCOUNTED};
 
 use crate::sql::Sections;
 
@@ -85,6 +85,46 @@ impl<'a> Counted<'a> {
     /// Tells what is not told yet. Errors as of [`Counted::rows`].
     pub fn end(&mut self) -> Result<()> {
         self.progress.advance(std::mem::take(&mut self.untold))
+    }
+}
+
+/// Why conditions are not made that compare what is there with what clients did.
+const NO_COUNTS: &str = "no run has left what its clients committed";
+const LOST_NODES: &str = "nodes were lost, and with them what they committed";
+/// Why it is not known what commits left, and how that is mended.
+pub const UNKNOWN_END: &str = "connections were lost in commits, which may have taken place";
+/// See [`UNKNOWN_END`].
+pub const REPEAT: &str = "look at the errors of the run for what ended connections, and repeat the scale";
+
+/// The answer of an engine from which nothing can be read back.
+pub fn nothing_kept() -> Vec<Condition> {
+    vec![Condition::not_made("conditions", "the engine keeps no data", "")]
+}
+
+/// What stands for the answers that a second engine would compare, where the user wants none compared.
+pub fn answers_unchecked() -> Condition {
+    Condition::not_made("answers of the queries", "answers=unchecked: they were not to be compared", "")
+}
+
+/// A condition on what clients did, where nothing tells what that is.
+pub fn no_counts(name: &str) -> Condition {
+    Condition::not_made(name, NO_COUNTS, "")
+}
+
+/// A condition that commits of unknown end leave open.
+pub fn unknown_end(name: &str, expected: &Expected) -> Condition {
+    let lost = expected.unknown.iter().any(|unknown| *unknown >= UNCOUNTED);
+    Condition::not_made(name, if lost { LOST_NODES } else { UNKNOWN_END }, REPEAT)
+}
+
+/// That so many are there as clients made: all that were acknowledged, and no more than those of unknown end besides.
+/// Where nobody knows how many those are, one that is too few is seen, and one too many is not.
+pub fn as_made(name: &str, found: i64, made: &RangeInclusive<u64>, detail: String) -> Condition {
+    match u64::try_from(found) {
+        Ok(found) if made.end() - made.start() >= UNCOUNTED && found >= *made.start() => {
+            Condition::not_made(name, LOST_NODES, REPEAT)
+        }
+        found => Condition::made(name, found.is_ok_and(|found| made.contains(&found)), detail),
     }
 }
 

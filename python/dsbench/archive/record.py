@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ValidationError
 
 from dsbench.archive.asked import Asked, Recorded, Whole
+from dsbench.archive.conditions import Condition, State
 from dsbench.archive.errors import ArchiveError
 from dsbench.spec import RunSpec, SpecError, plain, recorded
 from dsbench.spec.price import Price, read_price
@@ -32,14 +33,6 @@ class Durability(Recorded):
     value: Any = ""
     safe: bool = True
     meaning: str = ""
-
-
-class Checked(Recorded):
-    """A condition that the database had to keep."""
-
-    name: str = ""
-    holds: bool = False
-    detail: str = ""
 
 
 class Segment(Recorded):
@@ -159,6 +152,8 @@ class RunRecord(Recorded):
     """"running", "complete", "cut-short" or "failed"."""
     reason: str = ""
     """Why it is neither running nor complete."""
+    remedy: str = ""
+    """What mends that, where to resume the run does not."""
     spec: Asked = Asked()
     host: str = ""
     process: dict[str, Any] = Field(default_factory=dict)
@@ -175,7 +170,7 @@ class RunRecord(Recorded):
     durability: tuple[Durability, ...] = ()
     marks: dict[str, Size] = Field(default_factory=dict)
     """Sizes of memories in bytes."""
-    checks: dict[Whole, tuple[Checked, ...]] = Field(default_factory=dict)
+    checks: dict[Whole, tuple[Condition, ...]] = Field(default_factory=dict)
     """By scale."""
     segments: tuple[Segment, ...] = ()
     calibration: Ceilings | None = None
@@ -225,9 +220,17 @@ class RunRecord(Recorded):
             raise ArchiveError(words, "take another copy of the archive, or start a new run", usage=True) from None
 
     @property
-    def broken(self) -> dict[int, tuple[Checked, ...]]:
+    def broken(self) -> dict[int, tuple[Condition, ...]]:
         """Scale, rising, to the conditions that do not hold; only scales that have one."""
-        found = {x: tuple(c for c in conditions if not c.holds) for x, conditions in sorted(self.checks.items())}
+        return self._in_state(State.BROKEN)
+
+    @property
+    def unmade(self) -> dict[int, tuple[Condition, ...]]:
+        """Scale, rising, to the conditions that were not made; only scales that have one."""
+        return self._in_state(State.NOT_MADE)
+
+    def _in_state(self, state: State) -> dict[int, tuple[Condition, ...]]:
+        found = {x: tuple(c for c in every if c.state is state) for x, every in sorted(self.checks.items())}
         return {x: conditions for x, conditions in found.items() if conditions}
 
     @property

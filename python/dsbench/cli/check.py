@@ -12,6 +12,7 @@ import typer
 
 from dsbench import check as promises
 from dsbench import spec, workloads
+from dsbench.archive.conditions import State, say_conditions, state_of
 from dsbench.cli import errors, options
 from dsbench.cli.options import completing
 from dsbench.cli.progress import Counting
@@ -21,6 +22,7 @@ from dsbench.measure.loaders import Stopped
 
 _DEFAULT: str = spec.RunSpec.model_fields["workload"].default
 _ROUNDS, _THREADS = 5, 4
+_WIDE = max(len(state) for state in State)
 EPILOG = (
     "Examples: dsbench check postgresql://me@host/db --workload tpcb --scale 10 | "
     "dsbench check private:postgresql --promises | "
@@ -113,13 +115,16 @@ def _consistent(
         raise spec.SpecError("TARGET", "a private server is gone with its run: there is nothing to check", remedy)
     found = check_target(where, {name: value for name, value in asked.items() if value})
     if as_json:
-        print(json.dumps([{"name": c.name, "holds": c.holds, "detail": c.detail} for c in found.conditions], indent=2))
+        print(json.dumps([condition.described() for condition in found.conditions], indent=2))
     else:
         for condition in found.conditions:
-            print(f"{'holds ' if condition.holds else 'BROKEN'}  {condition.name}: {condition.detail}")
+            print(f"{condition.state.shown:{_WIDE}}  {condition.name}: {condition.detail}")
+            if condition.remedy:
+                print(f"{'':{_WIDE}}  hint: {condition.remedy}")
     if found.words:
         print(found.words, file=sys.stderr)
-    if not all(condition.holds for condition in found.conditions):
+    print(say_conditions(found.conditions), file=sys.stderr)
+    if state_of(found.conditions) is State.BROKEN:
         errors.tell("the database is not consistent")
         sys.exit(errors.FAILED)
 

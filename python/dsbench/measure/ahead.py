@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from dsbench.measure.events import format_time
 from dsbench.measure.journal import RunError
 from dsbench.measure.kernel import kinds
 from dsbench.measure.loaders import Bench, Target
+from dsbench.measure.loaders.answers import LACKING, lacks_engine
 from dsbench.measure.monitors.firebird import LARGEST
 from dsbench.measure.opening import explain_errors
 from dsbench.measure.plan import can_go_on, planned
@@ -104,6 +106,10 @@ class ScaleAhead:
     """Whether stages of load add rows that stay."""
     statistics_s: tuple[float, float]
     """Of reading a whole database of Firebird before the cycles and after them (gstat): on fast storage and on slow."""
+    check_bytes: int
+    """What its check writes at least into the folder for temporary files."""
+    uncompared: bool
+    """Whether answers would be compared, and nothing is here to do it."""
 
 
 @dataclass(frozen=True)
@@ -179,19 +185,43 @@ def look_ahead(asked: Merged) -> Ahead:
     size = scales[-1].size_bytes
     warnings = [f"the space of the database, {size[1] / 1e9:.3g} GB, may be more than there is"] \
         if size is not None and free is not None and size[1] > free else []  # fmt: skip
+    try:
+        _refuse_unchecked(scales, None if spec.storage else folder)
+    except RunError as full:
+        warnings.append(f"{full}: {full.remedy}")
+    if scales[-1].uncompared:
+        warnings.append("; ".join(LACKING))
     return Ahead(settings, scales, str(folder or ""), free, (*warnings, *_too_many_files(spec)))
 
 
 def refuse_full(spec: RunSpec) -> None:
-    """``RunError`` where the database of a scale cannot fit the disk, as far as that can be seen from here."""
+    """``RunError`` where the database of a scale, or what its check writes, cannot fit the disk, as far as that can be
+    seen from here."""
     folder = None if spec.existing or spec.reuse or spec.storage else _folder(spec)
-    if (free := _free(folder)) is None:
-        return
-    for one in _scales(spec):
-        if one.size_bytes is not None and one.size_bytes[0] > free:
+    free = _free(folder)
+    compares = any(one.name == "answers" for one in workloads.find(spec.workload, spec.workload_settings).settings)
+    scales = _scales(spec) if compares or free is not None else ()
+    _refuse_unchecked(scales, folder)
+    for one in scales:
+        if free is not None and one.size_bytes is not None and one.size_bytes[0] > free:
             needs = f"scale {one.scale} takes {_gb(one.size_bytes[0])} or more, and {folder} has {_gb(free)} free"
             named = "private:…?directory=FOLDER" if spec.target.private is not None else "sqlite:///FILE"
             raise RunError(needs, f"free space, name another place ({named}), or smaller --scales")
+
+
+def _refuse_unchecked(scales: Sequence[ScaleAhead], folder: Path | None) -> None:
+    """``RunError`` where the folder for temporary files has no room for what the check writes there, beside the
+    database where both are on one file system. The check comes last: after the load it would be too late."""
+    temporary = Path(tempfile.gettempdir())
+    shared = folder is not None and folder.is_dir() and folder.stat().st_dev == temporary.stat().st_dev
+    for one in (one for one in scales if one.check_bytes):
+        beside = one.size_bytes[0] if shared and one.size_bytes is not None else 0
+        free = shutil.disk_usage(temporary).free
+        if one.check_bytes + beside > free:
+            both = f"{_gb(one.check_bytes)}{f' beside a database of {_gb(beside)}' * bool(beside)}"
+            needs = f"scale {one.scale}: to compare its answers takes {both} or more in {temporary}"
+            remedy = "set TMPDIR to a folder with more space, or leave them unchecked: --set answers=unchecked"
+            raise RunError(f"{needs}, which has {_gb(free)} free", remedy)
 
 
 def _gb(size: int) -> str:
@@ -312,7 +342,10 @@ def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead
     loads = sum(stage.work == "load" for stage in bench.stages)
     analysed = _statistics_s(size, 2 * loads) if _is_analysed(spec, target) else (0.0, 0.0)
     loaded = bool(entry.loaded_rows)
-    return ScaleAhead(scale, rows, size, tuple(stages), load_s, populate, check, clean, loaded, analysed)
+    space, lacking = bench.check_bytes, bench.compares and lacks_engine()
+    return ScaleAhead(
+        scale, rows, size, tuple(stages), load_s, populate, check, clean, loaded, analysed, space, lacking
+    )
 
 
 def _is_analysed(spec: RunSpec, target: Target) -> bool:

@@ -14,9 +14,9 @@ import psutil
 
 from dsbench import release, workloads
 from dsbench.archive import FORMAT, Archive, Asked, RunRecord, Writer
-from dsbench.archive.record import Checked, Noticed, Segment
+from dsbench.archive.conditions import Condition
+from dsbench.archive.record import Noticed, Segment
 from dsbench.measure.events import Observer
-from dsbench.measure.loaders import Condition
 from dsbench.problem import Problem
 from dsbench.redaction import redact_words
 from dsbench.spec import RunSpec
@@ -93,7 +93,7 @@ class Journal:
         begun = Archive.open(writer.path).run
         journal = cls(writer, observer, begun)
         journal.note(
-            format=FORMAT, status="running", reason="", ended=None, process=this_process(),
+            format=FORMAT, status="running", reason="", remedy="", ended=None, process=this_process(),
             resumed=(*begun.resumed, now()),
         )  # fmt: skip
         if begun.host != platform.node():
@@ -121,8 +121,7 @@ class Journal:
 
     def checked(self, scale: int, conditions: Iterable[Condition]) -> None:
         """The outcome of a check."""
-        found = tuple(Checked(name=c.name, holds=c.holds, detail=c.detail) for c in conditions)
-        self.note(checks={**self.record.checks, scale: found})
+        self.note(checks={**self.record.checks, scale: tuple(conditions)})
 
     def warn(self, code: str, message: str, remedy: str, scale: int | None = None) -> None:
         """A doubt that only the run itself can notice."""

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsbench import servers
+from dsbench.archive.conditions import Condition
 from dsbench.archive.record import Age
 from dsbench.measure import place
 from dsbench.measure.interrupts import listening
 from dsbench.measure.journal import Journal, RunError, this_process
-from dsbench.measure.loaders import Bench, Condition, CoreError, Counted, Target
+from dsbench.measure.loaders import Bench, CoreError, Counted, Target
 from dsbench.measure.opening import explain_errors, open_target
 from dsbench.measure.place import Kept
 from dsbench.spec import RunSpec, SpecError, build, named_as, needs_pgbench

@@ -27,6 +27,7 @@ from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import Journal, RunError, now
 from dsbench.measure.kernel import possible_kinds
 from dsbench.measure.loaders import Bench, CoreError, Stopped, Target, now_ns
+from dsbench.measure.loaders.answers import LACKING, lacks_engine
 from dsbench.measure.loaders.loader import Loader
 from dsbench.measure.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
 from dsbench.measure.monitors.counted import StatementCounts
@@ -39,6 +40,7 @@ from dsbench.measure.plan import Planned, can_go_on, planned
 from dsbench.measure.plans import ask_plans, has_plans
 from dsbench.measure.scale import Counts, Scale
 from dsbench.measure.stopping import Enough, choose_scale
+from dsbench.measure.success import refuse_barren
 from dsbench.measure.surroundings import Probes, Snapshots
 from dsbench.redaction import HIDDEN, redact_words, secrets_of
 from dsbench.spec import RunSpec, SpecError
@@ -83,6 +85,8 @@ def execute(
         observer.archive(writer.path)
         if words:
             journal.say(f"the server has {words}")
+        if bench.compares and lacks_engine():
+            journal.say("; ".join(LACKING))
         return _Run(spec, base, journal, stop, load).make({})
 
 
@@ -174,6 +178,7 @@ class _Run:
                         self._run_scale(number, scale, done.get(scale, 0))
                         self.journal.observer.scale_done(self.journal.writer.path)
                 self._run_further_scales()
+                refuse_barren(self.journal)
             status = "complete"
         except Stopped as stopped:
             status, error = "cut-short", RunError(str(stopped), "go on with: dsbench run --resume ARCHIVE")

@@ -10,13 +10,14 @@ from pathlib import Path
 import psutil
 
 from dsbench.archive import LOCAL, Archive
+from dsbench.archive.conditions import Condition, State, say_conditions, state_of
 from dsbench.archive.record import Segment
 from dsbench.measure.capacity import place_rates
 from dsbench.measure.cycle import Restarted, Setting, run_cycle
 from dsbench.measure.journal import RunError
 from dsbench.measure.keeping import Base
 from dsbench.measure.kernel import watch_kernel
-from dsbench.measure.loaders import IN_DATABASE, UNCOUNTED, Condition, Counted, CycleResult, PhaseResult, Stage, now_ns
+from dsbench.measure.loaders import IN_DATABASE, UNCOUNTED, Counted, CycleResult, PhaseResult, Stage, now_ns
 from dsbench.measure.loaders.results import NodeResult, Part
 from dsbench.measure.monitors import Sampler
 from dsbench.measure.place import DROP
@@ -39,16 +40,16 @@ class Scale:
         self._restarted: Restarted | None = None
 
     def run(self) -> bool:
-        """Runs all stages; whether every check held."""
+        """Runs all stages; whether no condition is broken."""
         does = {
             "build": self._build, "load": self._load, "work": self._sampled, "check": self._check, "drop": self._drop,
         }  # fmt: skip
         for stage in self._setting.bench.stages:
             does[stage.work](stage)
-        return all(condition.holds for condition in self._conditions)
+        return not self._is_broken
 
     def check(self, last: Planned, counts: Counts | None) -> bool:
-        """Checks and drops the database of cycles that are all recorded; whether every check held.
+        """Checks and drops the database of cycles that are all recorded; whether no condition is broken.
 
         ``counts`` is what is in that database. Without it a new one is made and loaded as in the cycle ``last``.
         """
@@ -61,7 +62,11 @@ class Scale:
             self._counts.add((self._scale, last.number), run_cycle(self._setting, self._scale, last, recorded=False))
         for stage in (one for one in stages if one.work in ("check", "drop")):
             (self._check if stage.work == "check" else self._drop)(stage)
-        return all(condition.holds for condition in self._conditions)
+        return not self._is_broken
+
+    @property
+    def _is_broken(self) -> bool:
+        return state_of(self._conditions) is State.BROKEN
 
     def _build(self, stage: Stage) -> None:
         """Creates the place, fills it and adds the keys, each phase timed; a kept one is looked through instead.
@@ -108,13 +113,14 @@ class Scale:
         with setting.during("reuse"):
             checked = setting.bench.check(self._base.counted, setting.watch("reuse"))
             size = setting.target.size_bytes()
-        for condition in (c for c in checked.conditions if not c.holds):
+        for condition in (c for c in checked.conditions if c.state is State.BROKEN):
             raise RunError(
                 f"the kept database is not as it was left: {condition.name}: {condition.detail}",
                 f"{DROP}, and leave --reuse out",
             )
         self._phase(stage, "reuse", checked, size_bytes=size)
-        setting.journal.say(f"scale {self._scale}: the kept database passed its check, {size / 1e9:.3f} GB")
+        held = say_conditions(checked.conditions)
+        setting.journal.say(f"scale {self._scale}: the kept database, {size / 1e9:.3f} GB: {held}")
 
     def _parts(self) -> int:
         """Parts of a population at the same time: a core each, one where only one may write."""
@@ -194,13 +200,11 @@ class Scale:
             checked = setting.bench.check(counts.counted(), setting.watch("check"))
         self._phase(stage, "check", checked)
         several = sum(one.work == "check" for one in setting.bench.stages) > 1
-        named = [replace(c, name=f"{stage.name}: {c.name}") if several else c for c in checked.conditions]
+        named = [c.changed(name=f"{stage.name}: {c.name}") if several else c for c in checked.conditions]
         self._conditions += named
         setting.journal.checked(self._scale, self._conditions)
-        held = sum(c.holds and not c.detail.startswith("not checkable") for c in named)
-        if held and all(c.holds for c in named):
-            setting.journal.say(f"scale {self._scale}: {_counted(held)}")
-        for condition in (c for c in named if not c.holds):
+        setting.journal.say(f"scale {self._scale}: {say_conditions(named)}")
+        for condition in (c for c in named if c.state is State.BROKEN):
             setting.journal.say(f"CHECK FAILED at scale {self._scale}: {condition.name}: {condition.detail}")
 
     def _drop(self, stage: Stage) -> None:
@@ -208,7 +212,7 @@ class Scale:
         if self._base.stays(self._scale):
             with setting.during("keep"):
                 self._base.keep(setting.journal, self._scale, self._counts.counted())
-        elif not all(c.holds for c in self._conditions) or not self._base.leave(self._scale, self._setting.journal):
+        elif self._is_broken or not self._base.leave(self._scale, self._setting.journal):
             with setting.during("drop"):
                 self._phase(stage, "drop", _timed(self._base.remove))
 
@@ -230,10 +234,6 @@ class Scale:
         journal = self._setting.journal
         part = f"scale-{self._scale:05d}_{len(journal.record.segments):03d}_{stage.name}_{phase}"
         journal.writer.rows("phases", part, [{**row, "rows": rows, "size_bytes": size_bytes}])
-
-
-def _counted(held: int) -> str:
-    return "the condition of the workload holds" if held == 1 else f"all {held} conditions of the workload hold"
 
 
 def _timed(phase: Callable[[], None]) -> PhaseResult:

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from dsbench.archive import RunRecord
+from dsbench.archive.conditions import say_conditions
 from dsbench.read.blocks import Answer, Tile, Tone
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.format import format_number, format_share, say_time
@@ -367,14 +368,12 @@ def _tile_of_failures(top: Highest, evaluation: Evaluation) -> Tile:
 def _tile_of_trust(verdict: RunVerdict, limited: Limit, run: RunRecord, evaluation: Evaluation) -> Tile:
     """What the run itself noticed, in a word."""
     kinds = {(doubt.code, doubt.message if doubt.scale is None else "") for doubt in evaluation.doubts}
-    checks = [one.holds for conditions in run.checks.values() for one in conditions]
-    held = f"{sum(checks)} of {counted(len(checks), 'check')} hold" if checks else "not checked"
-    if checks and all(checks):
-        held = "the check holds" if len(checks) == 1 else f"all {len(checks)} checks hold"
+    held = say_conditions(one for conditions in run.checks.values() for one in conditions)
     note = f"{counted(len(kinds), 'warning') if kinds else 'no warning'} · {held}"
+    sure = not kinds and not (run.unmade and run.engine != "mock")
     words: dict[Soundness, tuple[str, Tone]] = {
         Soundness.VOID: ("in part", "bad"), Soundness.DISTURBED: ("no" if limited.foreign else "in part", "bad"),
         Soundness.FIRST_LOOK: ("a first look", "fair"),
-        Soundness.VALID: ("mostly", "fair") if kinds else ("yes", "good"),
+        Soundness.VALID: ("yes", "good") if sure else ("mostly", "fair"),
     }  # fmt: skip
     return Tile("Can it be trusted?", words[verdict.soundness][0], note, words[verdict.soundness][1])

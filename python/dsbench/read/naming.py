@@ -139,6 +139,8 @@ def warnings(evaluation: Evaluation, run: RunRecord) -> list[str]:
         lines.append("NOT DURABLE: " + ", ".join(switches))
     if evaluation.void_scales:
         lines.append("VOID, check failed at scale " + ", ".join(str(s) for s in sorted(evaluation.void_scales)))
+    mended = dict.fromkeys((one.detail, one.remedy) for found in run.unmade.values() for one in found if one.remedy)
+    lines += [f"NOT CHECKED: {why}; {remedy}" for why, remedy in mended]
     if run.status in _UNFINISHED:
         lines.append(": ".join(part for part in (_UNFINISHED[run.status], run.reason) if part))
     return lines

@@ -17,7 +17,7 @@ def _other_sizes(times: float) -> Doctor:
 
 
 def _broken_check(copy: Copy) -> None:
-    next(iter(copy.run["checks"].values()))[0]["holds"] = False
+    next(iter(copy.run["checks"].values()))[0]["state"] = "broken"
 
 
 def _other_count(copy: Copy) -> None:

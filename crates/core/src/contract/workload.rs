@@ -194,15 +194,62 @@ impl Expected {
     }
 }
 
+/// What became of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It was looked at, and holds.
+    Holds,
+    /// It was looked at, and does not hold.
+    Broken,
+    /// Nobody knows: it was not looked at, or what was found decides nothing.
+    NotMade,
+}
+
+impl State {
+    /// As archives have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Holds => "holds",
+            State::Broken => "broken",
+            State::NotMade => "not made",
+        }
+    }
+}
+
 /// One condition that the database must meet, with what was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     /// Short name: "account sum = teller sum".
     pub name: String,
-    /// Whether it holds.
-    pub holds: bool,
-    /// The numbers, in words.
+    /// What became of it.
+    pub state: State,
+    /// The numbers, in words; of one that was not made, why.
     pub detail: String,
+    /// How it is made next time; empty where it cannot be on this target with this workload.
+    pub remedy: &'static str,
+}
+
+impl Condition {
+    /// One that was looked at.
+    pub fn made(name: impl Into<String>, holds: bool, detail: impl Into<String>) -> Self {
+        let state = if holds { State::Holds } else { State::Broken };
+        Self { name: name.into(), state, detail: detail.into(), remedy: "" }
+    }
+
+    /// One of which nobody knows.
+    pub fn not_made(name: impl Into<String>, why: impl Into<String>, remedy: &'static str) -> Self {
+        Self { name: name.into(), state: State::NotMade, detail: why.into(), remedy }
+    }
+
+    /// Whether it was looked at, and holds.
+    pub fn holds(&self) -> bool {
+        self.state == State::Holds
+    }
+
+    /// Whether it was looked at, and does not hold.
+    pub fn is_broken(&self) -> bool {
+        self.state == State::Broken
+    }
 }
 
 /// What a query answered, for comparison with what another engine answers.

@@ -11,6 +11,7 @@ use super::expression::{Expression, Step};
 use super::rows::Rows;
 use super::table::Generator;
 use crate::loaded::{compare, pieces, Beside, Found, Off, Reading};
+use crate::steps::{no_counts, unknown_end};
 use crate::tpcb::rows::is_signed;
 
 /// Part of a number by which a double may lie beside it.
@@ -32,18 +33,23 @@ pub(super) fn check(
         let fetch = |conn: &mut dyn Connection, step: &Step| conn.fetch(&step.sql).map_err(|error| step.placed(error));
         let (holds, detail) = match &wanted.what {
             What::Nothing(step) => no_row(&fetch(conn, step)?),
-            What::Equals(_, equals) if expected.is_none() && equals.names().iter().any(counts) => continue,
-            What::Equals(step, equals) => equal(equals, step, kinds, &fetch(conn, step)?, expected)?,
+            What::Equals(_, equals) if expected.is_none() && equals.names().iter().any(counts) => {
+                all.push(no_counts(&wanted.name));
+                continue;
+            }
+            What::Equals(step, equals) => {
+                all.push(equal(&wanted.name, equals, step, kinds, &fetch(conn, step)?, expected)?);
+                continue;
+            }
             What::Loaded(of) => loaded(described, dialect, of, kinds, conn, expected).map_err(|error| {
                 let said = error.message.as_deref().unwrap_or(error.kind.name());
                 Error { message: Some(format!("condition {}: {said}", wanted.name).into()), ..error }
             })?,
         };
-        all.push(Condition { name: wanted.name.clone(), holds, detail });
+        all.push(Condition::made(&wanted.name, holds, detail));
     }
     if described.conditions.is_empty() {
-        let detail = "not checkable: the workload file has no [conditions]".to_string();
-        all.push(Condition { name: "conditions".into(), holds: true, detail });
+        all.push(Condition::not_made("conditions", "the workload file has no [conditions]", ""));
     }
     Ok(all)
 }
@@ -108,13 +114,13 @@ fn loaded(
     }
     let found = off.condition(String::new(), read, table.rows);
     let Some(equals) = of.written.as_ref().filter(|_| expected.is_some()) else {
-        return Ok((found.holds, found.detail));
+        return Ok((found.holds(), found.detail));
     };
     let (least, most) = range(equals, kinds, expected)?;
     // What was overwritten cannot be counted, what was written once at least cannot be gone altogether.
     let fits = written as f64 <= order(most) && (written > 0 || order(least) == 0.0 || ranges.len() > 1);
     let detail = format!("{}; {written} texts are of clients, who wrote {}", found.detail, shown(most));
-    Ok((found.holds && fits, detail))
+    Ok((found.holds() && fits, detail))
 }
 
 fn said(value: dsbench_core::value::Value<'_>) -> String {
@@ -132,27 +138,32 @@ fn no_row(found: &Table) -> (bool, String) {
 }
 
 fn equal(
+    name: &str,
     equals: &Expression,
     step: &Step,
     kinds: &[&str],
     found: &Table,
     expected: Option<&Expected>,
-) -> Result<(bool, String)> {
+) -> Result<Condition> {
     let [row] = found.rows.as_slice() else {
-        return Ok((false, format!("found {} rows, and one is needed: {}", found.rows.len(), step.place)));
+        let detail = format!("found {} rows, and one is needed: {}", found.rows.len(), step.place);
+        return Ok(Condition::made(name, false, detail));
     };
     let text = row.first().cloned().flatten().unwrap_or_else(|| "NULL".into());
-    let unknown = expected.map_or(0, |expected| expected.unknown.iter().fold(0, |sum: u64, n| sum.saturating_add(*n)));
-    if unknown > 0 && equals.names().iter().any(|name| name.starts_with("sum_")) {
-        return Ok((true, format!("found {text}; not checkable: {unknown} commits are of unknown end")));
+    let unknown = expected.filter(|expected| expected.unknown.iter().any(|unknown| *unknown > 0));
+    if let (Some(expected), true) = (unknown, equals.names().iter().any(|name| name.starts_with("sum_"))) {
+        return Ok(unknown_end(name, expected));
     }
-    let least_and_most = range(equals, kinds, expected)?;
-    let holds = number(&text).is_some_and(|found| lies(found, least_and_most));
+    let (least, most) = range(equals, kinds, expected)?;
+    let holds = number(&text).is_some_and(|found| lies(found, (least, most)));
+    if let (Some(expected), true) = (unknown, holds && (order(least).is_infinite() || order(most).is_infinite())) {
+        return Ok(unknown_end(name, expected));
+    }
     let told = match unknown {
-        0 => shown(least_and_most.0),
-        _ => format!("{} to {}", shown(least_and_most.0), shown(least_and_most.1)),
+        None => shown(least),
+        Some(_) => format!("{} to {}", shown(least), shown(most)),
     };
-    Ok((holds, format!("found {text}, expected {told}")))
+    Ok(Condition::made(name, holds, format!("found {text}, expected {told}")))
 }
 
 /// The least and the greatest that the expression may be. Commits of unknown end move it, kind by kind, up or down, as

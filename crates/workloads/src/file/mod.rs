@@ -29,7 +29,7 @@ use dsbench_script::{Scripts, Slot, Source};
 use crate::script::client::{Beside, ScriptClient};
 use crate::script::plan::Plan;
 use crate::script::{all_kept, kept, told};
-use crate::tpcb::check::not_checkable;
+use crate::steps::nothing_kept;
 use crate::Options;
 use described::{Described, What};
 use expression::{run, Step};
@@ -202,7 +202,7 @@ impl Workload for FromFile {
     fn check(&self, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
         match self.dialect.keeps_data {
             true => check::check(&self.described, self.dialect, self.kinds, conn, expected),
-            false => Ok(not_checkable()),
+            false => Ok(nothing_kept()),
         }
     }
 

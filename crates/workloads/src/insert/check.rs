@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use dsbench_core::engine::Connection;
 use dsbench_core::error::{ErrorKind, Result};
 use dsbench_core::value::{Type, Value};
-use dsbench_core::workload::{Condition, Expected};
+use dsbench_core::workload::{Condition, Expected, UNCOUNTED};
 
 use super::client::CACHED;
 use super::rows::Row;
@@ -13,24 +13,32 @@ use super::tables::{texts, Tables, INDEXES};
 use super::{DELETE, INSERT, ROLES};
 use crate::catalogue::Promised;
 use crate::loaded::{pieces, Off, Reading};
-use crate::steps::{numbers, of_unknown_end};
-use crate::tpcb::check::not_checkable;
+use crate::steps::{no_counts, nothing_kept, numbers, of_unknown_end, unknown_end};
+
+const ROWS: &str = "rows = inserted - deleted";
+const NEWEST: &str = "largest number = rows inserted";
+const OLDEST: &str = "numbers below the smallest = rows deleted";
+const MISSING: &str = "numbers missing between rows";
+const DISORDERED: &str = "rows came or went in another order than their numbers";
 
 /// Rows, numbers and index entries of all tables against each other, and against what the clients did.
 pub fn check(tables: &Tables, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
     if !tables.dialect.keeps_data {
-        return Ok(not_checkable());
+        return Ok(nothing_kept());
     }
     // Of each table: rows, number of the oldest, number of the newest.
     let found: Vec<[i64; 3]> =
         (0..tables.count()).map(|table| numbers(conn, &tables.one("rows", table)?)).collect::<Result<_>>()?;
     let rows: i64 = found.iter().map(|table| table[0]).sum();
     let mut conditions = Vec::new();
-    if let Some(expected) = expected {
-        let [inserted, deleted] =
-            [(INSERT, "inserted"), (DELETE, "deleted")].map(|(kind, sum)| Done::of(expected, kind, sum));
-        conditions.push(inserted.less(&deleted, rows));
-        conditions.extend(ids(tables, &found, expected, (&inserted, &deleted)));
+    match expected {
+        Some(expected) => {
+            let [inserted, deleted] =
+                [(INSERT, "inserted"), (DELETE, "deleted")].map(|(kind, sum)| Done::of(expected, kind, sum));
+            conditions.push(inserted.less(&deleted, rows, expected));
+            conditions.extend(ids(tables, &found, expected, (&inserted, &deleted)));
+        }
+        None => conditions.extend([ROWS, NEWEST, OLDEST].map(no_counts)),
     }
     let written = expected.is_none_or(|expected| *expected.range(DELETE).start() > 0);
     let entries = entries(tables, conn, &found, written)?;
@@ -84,19 +92,21 @@ fn of_clients(
     }
     let all: i64 = found.iter().map(|table| table[0]).sum();
     let mut conditions = vec![off.condition("rows are those that clients made".into(), read, all as u64)];
-    if let Some(expected) = expected {
+    conditions.push(if let Some(expected) = expected {
         let uncertain = [(INSERT, "inserted"), (DELETE, "deleted")]
             .into_iter()
             .any(|(kind, sum)| Done::of(expected, kind, sum).uncertain());
         let sum = |name| expected.sum(name).unwrap_or_default();
-        let disordered = uncertain || sum("unordered") != 0 || (tables.shared && tables.clients > 1);
-        let detail = match disordered {
-            true => format!("{missing}; not checkable: rows came or went in another order than their numbers"),
-            false => format!("{missing}, {} of them rows that were not inserted", sum("failed")),
-        };
-        let name = "numbers missing between rows".into();
-        conditions.push(Condition { name, holds: disordered || missing <= sum("failed"), detail });
-    }
+        let disordered = sum("unordered") != 0 || (tables.shared && tables.clients > 1);
+        let detail = format!("{missing}, {} of them rows that were not inserted", sum("failed"));
+        match (missing <= sum("failed"), uncertain) {
+            (false, true) => unknown_end(MISSING, expected),
+            (false, false) if disordered => Condition::not_made(MISSING, DISORDERED, ""),
+            (holds, _) => Condition::made(MISSING, holds, detail),
+        }
+    } else {
+        no_counts(MISSING)
+    });
     Ok(conditions)
 }
 
@@ -120,11 +130,15 @@ impl Done {
         self.most > self.least
     }
 
-    fn less(&self, deleted: &Self, rows: i64) -> Condition {
-        let holds = (self.least.saturating_sub(deleted.most)..=self.most - deleted.least).contains(&rows);
+    fn less(&self, deleted: &Self, rows: i64, expected: &Expected) -> Condition {
+        let (least, most) = (self.least.saturating_sub(deleted.most), self.most.saturating_sub(deleted.least));
+        let holds = (least..=most).contains(&rows);
+        if holds && most.saturating_sub(least) as u64 >= UNCOUNTED {
+            return unknown_end(ROWS, expected);
+        }
         let [more, fewer] = [self, deleted].map(|done| of_unknown_end(&done.commits));
         let detail = format!("{rows} rows, inserted {}{more}, deleted {}{fewer}", self.least, deleted.least);
-        Condition { name: "rows = inserted - deleted".into(), holds, detail }
+        Condition::made(ROWS, holds, detail)
     }
 }
 
@@ -133,31 +147,31 @@ impl Done {
 fn ids(tables: &Tables, found: &[[i64; 3]], expected: &Expected, done: (&Done, &Done)) -> [Condition; 2] {
     let (inserted, deleted) = done;
     let sum = |name| expected.sum(name).unwrap_or_default();
-    let unused = if inserted.uncertain() || deleted.uncertain() { i64::MAX / 2 } else { sum("unused") };
+    let uncertain = inserted.uncertain() || deleted.uncertain();
+    let unused = if uncertain { i64::MAX / 2 } else { sum("unused") };
     let newest: i64 = found.iter().map(|table| table[2]).sum();
     // Of an empty table the oldest would be the next one.
     let before: i64 = found.iter().map(|&[rows, oldest, _]| if rows > 0 { oldest - 1 } else { 0 }).sum();
     let empty = found.iter().any(|table| table[0] == 0);
     let disordered = deleted.uncertain() || sum("unordered") != 0 || (tables.shared && tables.clients > 1);
-    let least = if disordered { 0 } else { deleted.least };
     let besides = match unused {
         0 => String::new(),
-        unused if unused > i64::MAX / 4 => ", commits of unknown end".to_string(),
         unused => format!(", {unused} numbers may be unused"),
     };
-    let condition = |name: &str, holds, detail| Condition { name: name.into(), holds, detail };
-    [
-        condition(
-            "largest number = rows inserted",
-            empty || (inserted.least..=inserted.least.saturating_add(unused)).contains(&newest),
-            format!("{newest}, inserted {}{besides}", inserted.least),
-        ),
-        condition(
-            "numbers below the smallest = rows deleted",
-            empty || (least..=deleted.least.saturating_add(unused)).contains(&before),
-            format!("{before}, deleted {}{besides}", deleted.least),
-        ),
-    ]
+    [(NEWEST, newest, inserted, "inserted", false), (OLDEST, before, deleted, "deleted", disordered)].map(
+        |(name, number, done, words, disordered)| {
+            let most = done.least.saturating_add(unused);
+            let fits = (done.least..=most).contains(&number);
+            match (fits, number <= most) {
+                _ if empty => Condition::not_made(name, "a table has no rows", ""),
+                // Numbers that commits of unknown end took may be unused: no number is too large.
+                (true, _) if uncertain => unknown_end(name, expected),
+                (false, true) if disordered && uncertain => unknown_end(name, expected),
+                (false, true) if disordered => Condition::not_made(name, DISORDERED, ""),
+                _ => Condition::made(name, fits, format!("{number}, {words} {}{besides}", done.least)),
+            }
+        },
+    )
 }
 
 /// Each secondary index has an entry for each row. Before l.x there is none; `written` says that it was run.
@@ -195,10 +209,9 @@ fn entries(tables: &Tables, conn: &mut dyn Connection, found: &[[i64; 3]], writt
     if !written && missing == found.len() * INDEXES.len() {
         return Ok(Vec::new());
     }
-    let conditions = INDEXES.into_iter().enumerate().map(|(at, (end, ..))| Condition {
-        name: format!("entries of {end} = rows"),
-        holds: off[at].is_empty(),
-        detail: if off[at].is_empty() { format!("{} entries", sums[at]) } else { off[at].join(", ") },
+    let conditions = INDEXES.into_iter().enumerate().map(|(at, (end, ..))| {
+        let detail = if off[at].is_empty() { format!("{} entries", sums[at]) } else { off[at].join(", ") };
+        Condition::made(format!("entries of {end} = rows"), off[at].is_empty(), detail)
     });
     Ok(conditions.collect())
 }

@@ -92,16 +92,12 @@ impl Workload for Rehearsal {
         let inserts = expected.committed.get(usize::from(INSERT)).copied().unwrap_or_default();
         let least = LOADERS * LOADED * self.scale;
         Ok(vec![
-            Condition {
-                name: "rows = inserts x rows".into(),
-                holds: inserted == inserts * ROWS,
-                detail: format!("{inserted}, {inserts} inserts of {ROWS}"),
-            },
-            Condition {
-                name: "the load is whole".into(),
-                holds: inserted >= least,
-                detail: format!("{inserted} of {least} rows at least"),
-            },
+            Condition::made(
+                "rows = inserts x rows",
+                inserted == inserts * ROWS,
+                format!("{inserted}, {inserts} inserts of {ROWS}"),
+            ),
+            Condition::made("the load is whole", inserted >= least, format!("{inserted} of {least} rows at least")),
         ])
     }
 

@@ -28,7 +28,7 @@ use dsbench_core::workload::{
 use dsbench_script::{Scripts, Slot};
 
 use crate::steps;
-use crate::tpcb::check::not_checkable;
+use crate::steps::nothing_kept;
 use crate::{Call, Options, Settings};
 use client::{Beside, ScriptClient};
 use plan::Plan;
@@ -190,7 +190,7 @@ impl Workload for Script {
     /// Of builtin scripts it is known what they leave; of others nothing is.
     fn check(&self, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
         if !self.keeps_data {
-            return Ok(not_checkable());
+            return Ok(nothing_kept());
         }
         match &self.on {
             On::Pgbench(tables) if self.builtins == self.kinds.len() => {
@@ -199,8 +199,8 @@ impl Workload for Script {
                 tables.check(conn, expected, &self.writing, tpcb)
             }
             _ => {
-                let detail = "not checkable: scripts say what they do, not what has to hold afterwards".to_string();
-                Ok(vec![Condition { name: "conditions".into(), holds: true, detail }])
+                let why = "scripts say what they do, not what has to hold afterwards";
+                Ok(vec![Condition::not_made("conditions", why, "")])
             }
         }
     }

@@ -8,7 +8,7 @@ use dsbench_core::workload::{Condition, Expected, Part, Progress};
 use crate::catalogue::Promised;
 use crate::loaded::{compare, pieces, Beside, Off, Reading};
 use crate::sql::Sections;
-use crate::steps::{numbers, of_unknown_end, Counted};
+use crate::steps::{as_made, no_counts, numbers, of_unknown_end, unknown_end, Counted};
 
 const FILES: &[(&str, &str)] = sql_files!();
 
@@ -111,25 +111,7 @@ impl Tables {
             // Which rows of the history are those of which script is not known.
             _ => found.push(equal("teller sum = branch sum", ("teller", ts), ("branch", bs))),
         }
-        if let Some(expected) = expected {
-            let ranges = builtin.iter().map(|kind| expected.range(*kind));
-            let (low, high) =
-                ranges.fold((0_u64, 0_u64), |sum, range| (sum.0 + range.start(), sum.1.saturating_add(*range.end())));
-            let rows = u64::try_from(hn).unwrap_or(0);
-            let detail = format!("history {rows}, committed {low}{}", of_unknown_end(&(low..=high)));
-            let holds = (low..=high).contains(&rows);
-            found.push(Condition { name: "history rows = committed transactions".into(), holds, detail });
-            for (sum, in_history) in [("delta", hs), ("aid", aids), ("tid", tids), ("bid", bids)] {
-                let of_clients = expected.sum(sum).or((sum == "delta" || low == 0).then_some(0));
-                if let (true, Some(of_clients)) = (low == high, of_clients) {
-                    let name = match sum {
-                        "delta" => "history sum = sum of the clients".to_string(),
-                        _ => format!("sum of {sum} in the history = that of the clients"),
-                    };
-                    found.push(equal(&name, ("history", in_history), ("clients", of_clients)));
-                }
-            }
-        }
+        found.extend(of_clients(builtin, expected, hn, [("delta", hs), ("aid", aids), ("tid", tids), ("bid", bids)]));
         let made = ["tables", "primary_keys"].into_iter().flat_map(|section| self.sql.all(section));
         found.extend(Promised::of(made).check(self.dialect, conn)?);
         for table in TABLES {
@@ -171,15 +153,40 @@ impl Tables {
     }
 }
 
+/// The rows of the history, and sums over them, as clients counted them.
+fn of_clients(builtin: &[u8], expected: Option<&Expected>, rows: i64, sums: [(&str, i64); 4]) -> Vec<Condition> {
+    let rows_name = "history rows = committed transactions";
+    let names = sums.map(|(sum, _)| match sum {
+        "delta" => "history sum = sum of the clients".to_string(),
+        _ => format!("sum of {sum} in the history = that of the clients"),
+    });
+    let Some(expected) = expected else {
+        return std::iter::once(rows_name).chain(names.iter().map(String::as_str)).map(no_counts).collect();
+    };
+    let ranges = builtin.iter().map(|kind| expected.range(*kind));
+    let (low, high) =
+        ranges.fold((0_u64, 0_u64), |sum, range| (sum.0 + range.start(), sum.1.saturating_add(*range.end())));
+    let detail = format!("history {rows}, committed {low}{}", of_unknown_end(&(low..=high)));
+    let mut found = vec![as_made(rows_name, rows, &(low..=high), detail)];
+    for (name, (sum, in_history)) in names.iter().zip(sums) {
+        found.push(match expected.sum(sum).or((low == 0).then_some(0)) {
+            None => Condition::made(name, false, format!("the clients gave no sum of {sum}")),
+            Some(_) if high > low && rows as u64 != low => unknown_end(name, expected),
+            Some(of_clients) => equal(name, ("history", in_history), ("clients", of_clients)),
+        });
+    }
+    found
+}
+
 /// How many rows are off, as a query counts them.
 fn none_off(name: &str, conn: &mut dyn Connection, sql: &str) -> Result<Condition> {
     let [off] = numbers(conn, sql)?;
-    Ok(Condition { name: name.into(), holds: off == 0, detail: format!("{off} rows are off") })
+    Ok(Condition::made(name, off == 0, format!("{off} rows are off")))
 }
 
 fn equal(name: &str, left: (&str, i64), right: (&str, i64)) -> Condition {
     let detail = format!("{} {}, {} {}", left.0, left.1, right.0, right.1);
-    Condition { name: name.into(), holds: left.1 == right.1, detail }
+    Condition::made(name, left.1 == right.1, detail)
 }
 
 /// Rows of one table.

@@ -14,8 +14,9 @@ use dsbench_core::value::{Rows, Type, Value};
 use dsbench_core::workload::{Client, Condition, Drawn, End, Expected, Shape, Workload};
 
 use crate::entry::names_of;
+use crate::steps::nothing_kept;
 use crate::tpcb::bank::{Bank, TPCB};
-use crate::tpcb::check::{not_checkable, Totals};
+use crate::tpcb::check::Totals;
 use crate::tpcb::on_bank::OnBank;
 use crate::tpcb::rows::Table;
 use crate::{Call, Options};
@@ -33,7 +34,7 @@ fn open(options: &Options) -> Result<Box<dyn Workload>> {
 fn check(at: &OnBank, conn: &mut dyn Connection, _expected: Option<&Expected>) -> Result<Vec<Condition>> {
     let bank = &at.bank;
     if !bank.dialect.keeps_data {
-        return Ok(not_checkable());
+        return Ok(nothing_kept());
     }
     let totals = Totals::read(bank, conn)?;
     Ok(totals.scaled(bank).into_iter().chain(totals.untouched(bank)).collect())

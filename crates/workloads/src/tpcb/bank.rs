@@ -224,7 +224,7 @@ impl Bank {
                 words.push([format!("{relation}: {place}"), options].join(", ").trim_end_matches(", ").to_string());
             }
         }
-        Ok(vec![Condition { name: "relations lie as asked".into(), holds, detail: words.join("; ") }])
+        Ok(vec![Condition::made("relations lie as asked", holds, words.join("; "))])
     }
 
     /// Writes a part of the rows.

@@ -8,7 +8,7 @@ use dsbench_core::workload::{Condition, Expected, Progress};
 use super::bank::{compact_integers, Bank};
 use super::rows::{Source, Table};
 use crate::loaded::{compare, pieces, Beside, Off, Reading};
-use crate::steps::{numbers, of_unknown_end};
+use crate::steps::{as_made, no_counts, nothing_kept, numbers, of_unknown_end, unknown_end};
 
 /// Name of the sum by which a client that is no part of dsbench says that it tells none.
 const UNTOLD: &str = "untold";
@@ -68,35 +68,32 @@ impl Totals {
         &self,
         bank: &Bank,
         conn: &mut dyn Connection,
-        expected: &Expected,
+        expected: Option<&Expected>,
         accounts: u64,
     ) -> Result<Vec<Condition>> {
-        let (range, found) = (expected.range(0), self.sums[2]);
-        let committed = format!("account sum {found}, committed {}{}", range.start(), of_unknown_end(&range));
-        let sum = Condition {
-            name: "account sum = committed transactions".into(),
-            holds: u64::try_from(found).is_ok_and(|found| range.contains(&found)),
-            detail: committed,
-        };
-        let name = "accounts with a balance <= keys of the streams".into();
+        let name = "account sum = committed transactions";
+        let found = self.sums[2];
+        let sum = expected.map_or_else(
+            || no_counts(name),
+            |expected| {
+                let range = expected.range(0);
+                let detail = format!("account sum {found}, committed {}{}", range.start(), of_unknown_end(&range));
+                as_made(name, found, &range, detail)
+            },
+        );
         let detail = format!("{} accounts, {accounts} keys", self.touched);
-        let few = Condition { name, holds: self.touched as u64 <= accounts, detail };
+        let few =
+            Condition::made("accounts with a balance <= keys of the streams", self.touched as u64 <= accounts, detail);
         let [amended] = numbers(conn, bank.sql.one("amended")?)?;
         let name = "sum of balance * number = that of the clients";
         Ok(vec![sum, few, of_clients(name, "accounts", ("accounts", amended), found, expected)])
     }
 }
 
-/// The answer for an engine from which nothing can be read back.
-pub fn not_checkable() -> Vec<Condition> {
-    let detail = "not checkable: the engine keeps no data".to_string();
-    vec![Condition { name: "conditions".into(), holds: true, detail }]
-}
-
 /// All conditions of TPC-B after the transactions in `expected`; without it, those within the database.
 pub fn check(bank: &Bank, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
     if !bank.dialect.keeps_data {
-        return Ok(not_checkable());
+        return Ok(nothing_kept());
     }
     let totals = Totals::read(bank, conn)?;
     let [branch, teller, account] = totals.sums;
@@ -112,7 +109,7 @@ pub fn check(bank: &Bank, conn: &mut dyn Connection, expected: Option<&Expected>
         ("history branch = branch of its teller", "history_off"),
     ] {
         let [off] = numbers(conn, bank.sql.one(section)?)?;
-        conditions.push(Condition { name: name.into(), holds: off == 0, detail: format!("{off} rows are off") });
+        conditions.push(Condition::made(name, off == 0, format!("{off} rows are off")));
     }
     conditions.push(accounts(bank, conn, &totals)?);
     let mut off = [0; 2];
@@ -123,11 +120,9 @@ pub fn check(bank: &Bank, conn: &mut dyn Connection, expected: Option<&Expected>
     for (name, off) in
         ["branch of a teller and of an account = by its number", "fillers as long as written"].into_iter().zip(off)
     {
-        conditions.push(Condition { name: name.into(), holds: off == 0, detail: format!("{off} rows are off") });
+        conditions.push(Condition::made(name, off == 0, format!("{off} rows are off")));
     }
-    if let Some(expected) = expected {
-        conditions.extend(history(bank, conn, &totals, expected)?);
-    }
+    conditions.extend(history(bank, conn, &totals, expected)?);
     Ok(conditions)
 }
 
@@ -194,7 +189,12 @@ pub fn loaded(bank: &Bank, conn: &mut dyn Connection) -> Result<Vec<Condition>> 
 }
 
 /// What the history holds is what the clients did, and what was there before.
-pub fn history(bank: &Bank, conn: &mut dyn Connection, totals: &Totals, expected: &Expected) -> Result<Vec<Condition>> {
+pub fn history(
+    bank: &Bank,
+    conn: &mut dyn Connection,
+    totals: &Totals,
+    expected: Option<&Expected>,
+) -> Result<Vec<Condition>> {
     let brought = totals.history_brought(bank);
     let [remote, accounts] = numbers(conn, bank.sql.one("history_accounts")?)?;
     let sums = [
@@ -215,31 +215,27 @@ fn accounts(bank: &Bank, conn: &mut dyn Connection, totals: &Totals) -> Result<C
     let [off, moved] = numbers(conn, bank.sql.one("accounts_off")?)?;
     let detail = format!("{off} rows are off, {} not 0, by the history {moved}", totals.touched);
     let holds = off == 0 && moved == totals.touched;
-    Ok(Condition { name: "account balance = sum of its history".into(), holds, detail })
+    Ok(Condition::made("account balance = sum of its history", holds, detail))
 }
 
 /// Every acknowledged commit is in the history, and nothing else but commits of unknown end.
-fn history_rows(brought: i64, expected: &Expected) -> Condition {
+fn history_rows(brought: i64, expected: Option<&Expected>) -> Condition {
+    let name = "history rows = committed transactions";
+    let Some(expected) = expected else { return no_counts(name) };
     let range = expected.range(0);
-    let found = u64::try_from(brought).unwrap_or(0);
-    let detail = format!("history {found}, committed {}{}", range.start(), of_unknown_end(&range));
-    Condition { name: "history rows = committed transactions".into(), holds: range.contains(&found), detail }
+    let detail = format!("history {brought}, committed {}{}", range.start(), of_unknown_end(&range));
+    as_made(name, brought, &range, detail)
 }
 
 /// What the clients summed up is what the history says. When commits of unknown end took place, their
 /// inputs are not known, and the sums can only be compared within the database.
-fn of_clients(name: &str, sum: &str, found: (&str, i64), brought: i64, expected: &Expected) -> Condition {
+fn of_clients(name: &str, sum: &str, found: (&str, i64), brought: i64, expected: Option<&Expected>) -> Condition {
+    let Some(expected) = expected else { return no_counts(name) };
     let committed = *expected.range(0).start();
     match expected.sum(sum).or((committed == 0).then_some(0)) {
-        None if expected.sum(UNTOLD).is_some() => {
-            let detail = "not checkable: this client tells no sums; compared within the database only".into();
-            Condition { name: name.into(), holds: true, detail }
-        }
-        None => Condition { name: name.into(), holds: false, detail: format!("the clients gave no sum of {sum}") },
-        Some(_) if *expected.range(0).end() > committed && brought as u64 != committed => {
-            let detail = "not checkable: commits of unknown end took place; compared within the database only".into();
-            Condition { name: name.into(), holds: true, detail }
-        }
+        None if expected.sum(UNTOLD).is_some() => Condition::not_made(name, "this client tells no sums", ""),
+        None => Condition::made(name, false, format!("the clients gave no sum of {sum}")),
+        Some(_) if *expected.range(0).end() > committed && brought as u64 != committed => unknown_end(name, expected),
         Some(sum) => equal(name, found, ("clients", sum)),
     }
 }
@@ -250,5 +246,5 @@ fn zero((name, found): (&str, i64)) -> Condition {
 
 fn equal(name: &str, left: (&str, i64), right: (&str, i64)) -> Condition {
     let detail = format!("{} {}, {} {}", left.0, left.1, right.0, right.1);
-    Condition { name: name.into(), holds: left.1 == right.1, detail }
+    Condition::made(name, left.1 == right.1, detail)
 }

@@ -10,8 +10,7 @@ use super::kept;
 use super::rows::Table;
 use super::sizes::DISTRICTS;
 use super::{DELIVERY, NEW_ORDER, PAYMENT};
-use crate::steps::of_unknown_end;
-use crate::tpcb::check::not_checkable;
+use crate::steps::{as_made, no_counts, nothing_kept, of_unknown_end, unknown_end};
 
 /// The sections of the conditions that the database answers alone, with the names of their columns.
 const WITHIN: &[(&str, &[&str])] = &[
@@ -57,30 +56,35 @@ const WITHIN: &[(&str, &[&str])] = &[
 /// Tables that keep their number of rows, in the order of the section `rows`.
 const FIXED: [Table; 5] = [Table::Item, Table::Warehouse, Table::District, Table::Stock, Table::Customer];
 
+/// The conditions on what the clients counted.
+const COUNTED: [&str; 4] = [
+    "orders = loaded + committed New-Orders",
+    "history = loaded + committed Payments",
+    "delivered orders = loaded + those of the clients",
+    "sum of customers' numbers in new orders = that of the clients",
+];
+
 /// All conditions after the transactions in `expected`; without it, those within the database.
 pub fn check(company: &Company, conn: &mut dyn Connection, expected: Option<&Expected>) -> Result<Vec<Condition>> {
     if !company.dialect.keeps_data {
-        return Ok(not_checkable());
+        return Ok(nothing_kept());
     }
     let mut conditions = Vec::new();
     for (table, sql) in FIXED.into_iter().zip(company.sql.all("rows")) {
         let (found, wanted) = (company.numbers(conn, sql, 1)?[0], company.rows_of(table) as i64);
         let detail = format!("found {found}, scale {wanted}");
-        conditions.push(Condition { name: format!("{} rows", table.name()), holds: found == wanted, detail });
+        conditions.push(Condition::made(format!("{} rows", table.name()), found == wanted, detail));
     }
     for (section, names) in WITHIN {
         for (name, off) in names.iter().zip(company.sums(conn, section, names.len())?) {
-            conditions.push(Condition {
-                name: company.filled(name),
-                holds: off == 0,
-                detail: format!("{off} rows are off"),
-            });
+            conditions.push(Condition::made(company.filled(name), off == 0, format!("{off} rows are off")));
         }
     }
     conditions.extend(kept::check(company, conn)?);
     conditions.extend(company.promised().check(company.dialect, conn)?);
-    if let Some(expected) = expected {
-        conditions.extend(counted(company, conn, expected)?);
+    match expected {
+        Some(expected) => conditions.extend(counted(company, conn, expected)?),
+        None => conditions.extend(COUNTED.map(no_counts)),
     }
     Ok(conditions)
 }
@@ -93,22 +97,16 @@ fn counted(company: &Company, conn: &mut dyn Connection, expected: &Expected) ->
     let more = (deliveries.end() - deliveries.start()).saturating_mul(DISTRICTS);
     let table = |table: Table| company.rows_of(table);
     let cases = [
-        ("orders = loaded + committed New-Orders", "orders", table(Table::Orders), expected.range(NEW_ORDER)),
-        ("history = loaded + committed Payments", "history", table(Table::History), expected.range(PAYMENT)),
-        (
-            "delivered orders = loaded + those of the clients",
-            "delivered",
-            company.loaded_delivered(),
-            delivered..=delivered.saturating_add(more),
-        ),
+        ("orders", table(Table::Orders), expected.range(NEW_ORDER)),
+        ("history", table(Table::History), expected.range(PAYMENT)),
+        ("delivered", company.loaded_delivered(), delivered..=delivered.saturating_add(more)),
     ];
     let mut conditions = Vec::new();
-    for (name, section, loaded, added) in cases {
-        let found = company.sums(conn, section, 1)?[0] as u64;
-        let holds = found.checked_sub(loaded).is_some_and(|since| added.contains(&since));
+    for (name, (section, loaded, added)) in COUNTED.into_iter().zip(cases) {
+        let found = company.sums(conn, section, 1)?[0];
         let by_clients = format!("by the clients {}{}", added.start(), of_unknown_end(&added));
         let detail = format!("found {found}, loaded {loaded}, {by_clients}");
-        conditions.push(Condition { name: name.into(), holds, detail });
+        conditions.push(as_made(name, found - loaded as i64, &added, detail));
     }
     conditions.push(customers(company, conn, expected)?);
     Ok(conditions)
@@ -123,12 +121,10 @@ fn customers(company: &Company, conn: &mut dyn Connection, expected: &Expected) 
     conn.query(query, &[], &mut rows)?;
     let (found, there, orders) = (rows.decimal(0, 0, 0)?, rows.int(0, 1)? as u64, expected.range(NEW_ORDER));
     let clients = expected.sum("order_customers").or((orders.end() == &0).then_some(0));
-    let (holds, detail) = match clients {
-        None => (false, "the clients gave no sum of them".to_string()),
-        Some(_) if orders.start() != orders.end() && there != *orders.start() => {
-            (true, "not checkable: commits of unknown end took place".to_string())
-        }
-        Some(sum) => (sum == found, format!("found {found}, by the clients {sum}")),
-    };
-    Ok(Condition { name: "sum of customers' numbers in new orders = that of the clients".into(), holds, detail })
+    let name = COUNTED[3];
+    Ok(match clients {
+        None => Condition::made(name, false, "the clients gave no sum of them"),
+        Some(_) if orders.start() != orders.end() && there != *orders.start() => unknown_end(name, expected),
+        Some(sum) => Condition::made(name, sum == found, format!("found {found}, by the clients {sum}")),
+    })
 }

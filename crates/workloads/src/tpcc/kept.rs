@@ -77,7 +77,7 @@ pub fn check(company: &Company, conn: &mut dyn Connection) -> Result<Vec<Conditi
 }
 
 fn none_off(name: &str, off: u64) -> Condition {
-    Condition { name: name.into(), holds: off == 0, detail: format!("{off} rows are off") }
+    Condition::made(name, off == 0, format!("{off} rows are off"))
 }
 
 fn constants(company: &Company, conn: &mut dyn Connection) -> Result<Condition> {

@@ -9,7 +9,7 @@ use dsbench_core::error::Result;
 use dsbench_core::generator::Conduct;
 use dsbench_core::placement::Placement;
 use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until, GIVE_UP_S};
-use dsbench_core::workload::{ClientId, End, Expected, Part, Population, Progress, Shape, Workload};
+use dsbench_core::workload::{ClientId, End, Expected, Part, Population, Progress, Shape, State, Workload};
 use dsbench_workloads::{Call, Options, Settings};
 
 /// A session of load.
@@ -182,8 +182,15 @@ fn expected_of(outcome: &CycleOutcome, kinds: usize) -> Expected {
     expected
 }
 
+/// Names of the conditions that were not made, but for foreign keys where the engine has none.
+pub fn open_conditions(workload: &dyn Workload, conn: &mut dyn Connection, expected: Option<&Expected>) -> Vec<String> {
+    let conditions = workload.check(conn, expected).unwrap();
+    let open = conditions.into_iter().filter(|condition| condition.state == State::NotMade).map(|one| one.name);
+    open.filter(|name| name != "foreign keys are there").collect()
+}
+
 /// Names of the conditions that do not hold.
 pub fn broken(workload: &dyn Workload, conn: &mut dyn Connection, expected: &Expected) -> Vec<String> {
     let conditions = workload.check(conn, Some(expected)).unwrap();
-    conditions.into_iter().filter(|condition| !condition.holds).map(|condition| condition.name).collect()
+    conditions.into_iter().filter(|condition| condition.is_broken()).map(|condition| condition.name).collect()
 }

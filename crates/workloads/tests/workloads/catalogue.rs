@@ -83,7 +83,7 @@ fn damaged_indexes_and_keys_are_found_in_the_catalogue(product: Product) {
         engine.connect(LOAD).unwrap().script(&planted).unwrap();
         let found = Promised::of(made).check(engine.dialect(), &mut *engine.connect(LOAD).unwrap()).unwrap();
         assert_eq!(found.len(), 2, "{found:?}");
-        let broken: Vec<&str> = found.iter().filter(|one| !one.holds).map(|one| one.detail.as_str()).collect();
+        let broken: Vec<&str> = found.iter().filter(|one| one.is_broken()).map(|one| one.detail.as_str()).collect();
         assert_eq!(broken.len(), usize::from(!fault.is_empty()), "{fault}: {found:?}");
     }
 }

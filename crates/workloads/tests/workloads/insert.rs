@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dsbench_core::engine::{Connection, Engine, Prepare};
 use dsbench_core::stage::{Stage, Until, Work};
-use dsbench_core::workload::{ClientId, Expected, Part, Population, Progress, Workload};
+use dsbench_core::workload::{ClientId, Condition, Expected, Part, Population, Progress, State, Workload};
 use dsbench_workloads::Call;
 
 use crate::bed::{broken, build, cell, open_with, transact, LOAD};
@@ -135,6 +135,12 @@ fn worked(engine: &dyn Engine, workload: &dyn Workload, stage: &str) -> Progress
     progress
 }
 
+/// Whether it is one that clients of one table leave open, whose rows come and go in another order than their numbers.
+fn is_open(one: &Condition) -> bool {
+    let names = ["numbers missing between rows", "numbers below the smallest = rows deleted"];
+    one.state == State::NotMade && names.contains(&one.name.as_str()) && one.detail.contains("another order")
+}
+
 /// All stages, a few transactions in each. Gives what is expected of the database then.
 fn whole(engine: &dyn Engine, tables: &str, settled: &[&str]) -> (Box<dyn Workload>, Box<dyn Connection>, Expected) {
     let workload = open_with(engine, "insert", Call::Statements, 1, &[("tables", tables)]);
@@ -143,7 +149,7 @@ fn whole(engine: &dyn Engine, tables: &str, settled: &[&str]) -> (Box<dyn Worklo
     assert_eq!(done.run(engine, &*workload, &[LOADING], 20)[INSERT], CLIENTS * 20 * 100);
     let names = |conn: &mut dyn Connection, done: &Done| -> Vec<String> {
         let found = workload.check(conn, Some(&done.0)).unwrap();
-        assert!(found.iter().all(|condition| condition.holds), "{found:?}");
+        assert!(found.iter().all(|one| one.holds() || is_open(one)), "{found:?}");
         found.into_iter().map(|condition| condition.name).collect()
     };
     assert_eq!(names(&mut *conn, &done).len(), 6, "there are no indexes yet");
@@ -250,7 +256,7 @@ fn tables_that_run_empty_are_filled_again(engine: &dyn Engine) {
             assert_eq!(rows[DELETE], CLIENTS * (200 + 100), "all that was there, and the oldest of what came");
         }
         let found = workload.check(&mut *conn, Some(&done.0)).unwrap();
-        assert!(found.iter().all(|condition| condition.holds), "{tables}: {found:?}");
+        assert!(found.iter().all(|one| one.holds() || is_open(one)), "{tables}: {found:?}");
     }
 }
 
@@ -298,9 +304,9 @@ fn damaged_indexes_are_found(product: Product, engine: &dyn Engine, workload: &d
         }
         on().script(&[&format!("DROP INDEX pi2_{name}{table}")]).unwrap();
         let found = workload.check(&mut *on(), Some(expected)).unwrap();
-        assert!(found.iter().any(|found| !found.holds && found.name == "indexes are there, valid and whole"));
+        assert!(found.iter().any(|found| found.is_broken() && found.name == "indexes are there, valid and whole"));
         let of_index = found.iter().find(|found| found.name == condition).unwrap();
-        assert!(!of_index.holds && of_index.detail.contains(&format!("pi2_{name} is missing")), "{of_index:?}");
+        assert!(of_index.is_broken() && of_index.detail.contains(&format!("pi2_{name} is missing")), "{of_index:?}");
     }
 }
 

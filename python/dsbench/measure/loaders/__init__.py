@@ -39,7 +39,6 @@ from dsbench.measure.loaders.results import (
     IN_DATABASE,
     SECOND_WORDS,
     TRACE_WORDS,
-    Condition,
     CycleResult,
     UInts,
 )
@@ -47,8 +46,8 @@ from dsbench.measure.loaders.stages import CycleLoad, Group, Stage
 
 __all__ = [
     "BUCKET_WORDS", "FORGETFUL", "GRACE_S", "HALF_OPEN", "IN_DATABASE", "LEDGER_WRITER", "NOTES_BYTES", "NULL_SERVER",
-    "SECOND_WORDS", "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "Claim", "Condition", "Conformance",
-    "CoreError", "Counted", "Cycle", "CycleLoad", "CycleResult", "Dialect", "Found", "Group", "Holder", "Ledger",
-    "PhaseResult", "Second", "Stage", "StatementName", "Stopped", "Target", "UInts", "Watch", "build", "connecting_s",
-    "families", "measuring", "now_ns", "schedules", "schemes",
+    "SECOND_WORDS", "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "Claim", "Conformance", "CoreError",
+    "Counted", "Cycle", "CycleLoad", "CycleResult", "Dialect", "Found", "Group", "Holder", "Ledger", "PhaseResult",
+    "Second", "Stage", "StatementName", "Stopped", "Target", "UInts", "Watch", "build", "connecting_s", "families",
+    "measuring", "now_ns", "schedules", "schemes",
 ]  # fmt: skip

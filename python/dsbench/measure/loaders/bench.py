@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from dsbench import _core
+from dsbench.archive.conditions import Condition, State
 from dsbench.measure import drivers
-from dsbench.measure.loaders.answers import check_answers
+from dsbench.measure.loaders.answers import check_answers, lacks_engine, space_needed
 from dsbench.measure.loaders.core import CoreError, Target, errors
 from dsbench.measure.loaders.cycle import POLL_S, Cycle, Source, Watch
 from dsbench.measure.loaders.peers import Peer, Pgbench, Sysbench
 from dsbench.measure.loaders.processes import Processes
-from dsbench.measure.loaders.results import Condition
 from dsbench.measure.loaders.stages import CycleLoad, Stage, read_load, read_stages, write_options
 from dsbench.spec import NotHere, RunSpec
 from dsbench.spec import Target as TargetSpec
@@ -220,6 +220,16 @@ class Bench:
             answers = () if counted is None else check_answers(self._core, self.kinds)
         return replace(checked, conditions=checked.conditions + answers)
 
+    @property
+    def compares(self) -> bool:
+        """Whether its check compares answers with those of a second engine."""
+        return self._core.evidence() is not None
+
+    @property
+    def check_bytes(self) -> int:
+        """What that writes at least into the folder for temporary files; 0 where there is no second engine."""
+        return space_needed(self.rows) if self.compares and not lacks_engine() else 0
+
     def work(self, stage: Stage, watch: Watch) -> PhaseResult:
         """Runs the statements of a work stage, on as many connections as it has parts."""
         with errors():
@@ -310,5 +320,6 @@ def _wait(task: _core.Task, watch: Watch) -> PhaseResult:
         with suppress(_core.CoreError):
             task.join()
         raise
-    conditions, duration_ns, pieces = task.join()
-    return PhaseResult(duration_ns, tuple(Condition(*c) for c in conditions), tuple(Timed(*piece) for piece in pieces))
+    found, duration_ns, pieces = task.join()
+    conditions = tuple(Condition(name=a, state=State(b), detail=c, remedy=d) for a, b, c, d in found)
+    return PhaseResult(duration_ns, conditions, tuple(Timed(*piece) for piece in pieces))

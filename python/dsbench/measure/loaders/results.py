@@ -36,15 +36,6 @@ MISSED: Final = "it was not armed in time for the common start"
 
 
 @dataclass(frozen=True)
-class Condition:
-    """One condition of a check, with the numbers that were found."""
-
-    name: str
-    holds: bool
-    detail: str
-
-
-@dataclass(frozen=True)
 class CycleResult:
     """What one cycle left on this node."""
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from dsbench.archive.conditions import Condition, State, state_of
 from dsbench.read import subjects
 from dsbench.read.blocks import Answer, Block, Column, Diagram, Notice, Notices, Part, Sentence, Table, Terms
 from dsbench.read.choice import read_values
@@ -232,16 +233,18 @@ def _medians(runs: Sequence[Values]) -> dict[int, float]:
 
 
 def _check(section: Section, side: int, scale: int) -> str:
-    found = {_of_check(one, scale) for one in section.evaluations[side]}
-    return next((word for word in ("FAILED", "not made", "holds") if word in found), NONE)
+    """That of the worst run of a side; of conditions that were not all made, how many hold."""
+    runs = [one.run.checks.get(scale, ()) for one in section.evaluations[side] if _has(one, scale)]
+    if not runs:
+        return NONE
+    state = state_of(one for found in runs for one in found or [Condition()])
+    worst = min(runs, key=lambda found: sum(one.state is State.HOLDS for one in found))
+    held = sum(one.state is State.HOLDS for one in worst)
+    return f"{held} of {len(worst)} hold" if state is State.NOT_MADE and held else state.shown
 
 
-def _of_check(one: Evaluation, scale: int) -> str:
-    if scale in one.void_scales:
-        return "FAILED"
-    if all(row.scale != scale for row in one.scales):
-        return ""
-    return "not made" if any(d.code == "unchecked" and d.scale == scale for d in one.doubts) else "holds"
+def _has(one: Evaluation, scale: int) -> bool:
+    return any(row.scale == scale for row in one.scales)
 
 
 def _index(found: Interval | None) -> str:

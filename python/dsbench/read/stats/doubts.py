@@ -62,7 +62,7 @@ def cut_short(run: RunFacts) -> Iterator[Doubt]:
         yield Doubt("cut-short", "the run has not ended, or was killed", "wait for it, or resume it")
     elif run.status in ("cut-short", "failed"):
         words = "was cut short" if run.status == "cut-short" else "failed"
-        yield Doubt("cut-short", f"the run {words}{why}", "resume the run for the missing cycles")
+        yield Doubt("cut-short", f"the run {words}{why}", run.remedy or "resume the run for the missing cycles")
 
 
 def durability(run: RunFacts) -> Iterator[Doubt]:
@@ -131,10 +131,22 @@ def unchecked(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         yield Doubt("unchecked", message, remedy, scale.scale)
 
 
+def not_made(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Of some conditions nobody knows whether they hold."""
+    for why, remedy, count in scale.unmade:
+        words = f"{count} of {_count(scale.conditions, 'condition')} {'was' if count == 1 else 'were'} not made: {why}"
+        yield Doubt("not-made", words, remedy, scale.scale)
+
+
 def void(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """Nothing was counted."""
     if scale.cycles == 0:
         yield Doubt("void", "no cycle was finished", "resume the run", scale.scale)
+    elif scale.kept == 0 and scale.failed + scale.unknown:
+        words = f"no transaction succeeded: {_count(scale.failed, 'attempt')} failed"
+        words += f", most often by {scale.main_error}" if scale.main_error else ""
+        words += f"; {_count(scale.unknown, 'commit')} of unknown end" if scale.unknown else ""
+        yield Doubt("void", words, "look at the errors of the run (--by errors)", scale.scale, severe=True)
     elif scale.committed == 0:
         remedy = "look at the errors of the run; longer cycles (--duration) when transactions outlast them"
         yield Doubt("void", "no transaction was committed within a cycle", remedy, scale.scale)
@@ -258,10 +270,10 @@ def missed_starts(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
 def remote_share(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """The inputs ask for a share of transactions that reach another branch, of which scale 1 need not have two."""
     asked = run.workload.remote
-    if asked is None or scale.remote_of == 0 or (scale.scale == 1 and not scale.remote):
+    if asked is None or scale.kept == 0 or (scale.scale == 1 and not scale.remote):
         return
-    share = scale.remote / scale.remote_of
-    chance = REMOTE_SIGMAS * sqrt(asked.share * (1 - asked.share) / scale.remote_of)
+    share = scale.remote / scale.kept
+    chance = REMOTE_SIGMAS * sqrt(asked.share * (1 - asked.share) / scale.kept)
     if not asked.least <= share <= asked.most and abs(share - asked.share) > chance:
         source, unit = run.workload.specification or run.workload.name, run.workload.unit.name
         remedy = f"do not call the figures {run.workload.label}; when one {unit} fails more than others "
@@ -323,6 +335,7 @@ RUN_RULES: tuple[RunRule, ...] = (cut_short, short_cycles, durability, slow_cloc
 SCALE_RULES: tuple[ScaleRule, ...] = (
     check_failed,
     unchecked,
+    not_made,
     void,
     missing_cycles,
     incomplete,

@@ -31,6 +31,8 @@ class RunFacts:
     status: str
     """'running', 'complete', 'cut-short' or 'failed'."""
     reason: str
+    remedy: str
+    """What mends that, where to resume the run does not."""
     duration_s: float
     """D, that of the shortest cycle"""
     cycles: int
@@ -101,8 +103,9 @@ class ScaleFacts:
     unknown: int
     missed: int
     remote: int
-    """Committed transactions on another branch's account, out of ``remote_of``."""
-    remote_of: int
+    """Committed transactions on another branch's account, out of ``kept``."""
+    kept: int
+    """Transactions that the database holds, those that ended before and after the duration included."""
     absent: int
     """Cycles in which a node of the run is missing."""
     outside_share: float
@@ -118,6 +121,10 @@ class ScaleFacts:
     """The workload's conditions were looked at after the cycles."""
     broken: tuple[str, ...]
     """Conditions of the check that do not hold, in words."""
+    unmade: tuple[tuple[str, str, int], ...]
+    """Why conditions were not made, how they are made, and how many of them, where they could have been."""
+    conditions: int
+    """Of its check, in whatever state."""
     measured_s: float
     """Sum of the demanded durations of the cycles."""
     populations: int

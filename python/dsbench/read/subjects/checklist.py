@@ -13,6 +13,7 @@ import numpy as np
 
 from dsbench import workloads
 from dsbench.archive import RunRecord
+from dsbench.archive.conditions import say_conditions
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.naming import counted, listed, pacing
 from dsbench.read.subject import Subject
@@ -189,18 +190,18 @@ def _noticed(run: RunRecord) -> Answer:
     if _keeps_nothing(run):
         return Answer(question, "the engine keeps no data", source, "told")
     if run.broken:
-        return Answer(question, f"the check FAILED at scale {listed(run.broken)}", source, "beware")
+        return Answer(question, f"conditions are BROKEN at scale {listed(run.broken)}", source, "beware")
     if run.spec.existing:
         words = "the tables are not dsbench's: nothing is known that has to hold in them"
         return Answer(question, words, source, "told")
     unchecked = [scale for scale in run.spec.scales if scale not in run.checks]
-    conditions = max((len(found) for found in run.checks.values()), default=0)
-    if not conditions:
+    if not run.checks:
         return Answer(question, "no scale was checked", source, "beware")
-    held = f"{counted(conditions, 'condition')} of the whole database held at scale {listed(sorted(run.checks))}"
+    made = say_conditions(one for found in run.checks.values() for one in found)
+    held = f"{made}, on the whole database at scale {listed(sorted(run.checks))}"
     if unchecked:
-        return Answer(question, f"{held}; not checked at scale {listed(unchecked)}", source, "beware")
-    return Answer(question, held, source, "good")
+        held += f"; not checked at scale {listed(unchecked)}"
+    return Answer(question, held, source, "beware" if unchecked or run.unmade else "good")
 
 
 def _interval(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:

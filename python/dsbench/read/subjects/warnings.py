@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dsbench.archive import Asked, RunRecord
+from dsbench.archive.conditions import Condition
 from dsbench.read.blocks import Block, Notice, Notices
 from dsbench.read.groups import Makers, Series
 from dsbench.read.measured import Measured
@@ -74,6 +76,8 @@ def judge(
                 uses=uses.get(scale, ()),
                 checked=scale in run.checks or run.spec.existing,
                 broken=broken.get(scale, ()),
+                unmade=_count_unmade(run.unmade.get(scale, ())),
+                conditions=len(run.checks.get(scale, ())),
                 populations=_populations(run, scale, part),
                 nodes=_nodes(nodes, scale),
                 evenness=even.get(scale),
@@ -87,6 +91,12 @@ def judge(
 def failed_checks(run: RunRecord) -> dict[int, tuple[str, ...]]:
     """Scale to the conditions that do not hold, in words; only scales that have one."""
     return {scale: tuple(f"{c.name} ({c.detail})" for c in conditions) for scale, conditions in run.broken.items()}
+
+
+def _count_unmade(found: Iterable[Condition]) -> tuple[tuple[str, str, int], ...]:
+    """Why, how it is mended and how many, of those that can be made."""
+    counts = Counter((one.detail, one.remedy) for one in found if one.remedy)
+    return tuple((why, remedy, count) for (why, remedy), count in counts.items())
 
 
 def _scale_facts(
@@ -104,6 +114,8 @@ def _scale_facts(
     uses: tuple[CycleUse, ...],
     checked: bool,
     broken: tuple[str, ...],
+    unmade: tuple[tuple[str, str, int], ...],
+    conditions: int,
     populations: int,
     nodes: tuple[NodeFacts, ...],
     evenness: Evenness | None,
@@ -120,7 +132,7 @@ def _scale_facts(
         unknown=load.total("unknown"),
         missed=load.total("missed"),
         remote=load.total("remote"),
-        remote_of=load.kept,
+        kept=load.kept,
         absent=int((~load.present).any(axis=1).sum()) if not any(node.absent for node in nodes) else _absent(nodes),
         nodes=nodes,
         outside_share=ledger.own_ns / ledger.clients_ns
@@ -139,6 +151,8 @@ def _scale_facts(
         measured_s=load.measured_s,
         lasted_s=tuple(zip(load.cycles.tolist(), load.duration_s.tolist(), strict=True)),
         broken=broken,
+        unmade=unmade,
+        conditions=conditions,
         populations=populations,
         evenness=evenness,
         ledger=ledger,
@@ -183,6 +197,7 @@ def _run_facts(run: RunRecord, load: Mapping[int, Measured], makers: Makers) -> 
         workload=run.entry,
         status=run.status,
         reason=run.reason,
+        remedy=run.remedy,
         duration_s=min(durations_s, default=spec.duration),
         cycles=spec.cycles,
         peak=spec.peak,

@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dsbench.archive.record import Checked
+from dsbench.archive.conditions import Condition, State
 from dsbench.read.commons.audit.rows import CYCLE, ENOUGH, Rows, where
 from dsbench.spec.run import TURN_RAMP_UP_S, turn_s
 
@@ -55,11 +55,11 @@ def checks(run: Rows) -> Iterator[str]:
             yield f"scale {scale}: its check does not tell of {min(lacking)}"
     for scale, conditions in run.run.checks.items():
         for one in conditions:
-            if one.holds and (_differs(one) or ((off := _OFF.fullmatch(one.detail)) and off[1] != "0")):
+            if one.state is State.HOLDS and (_differs(one) or ((off := _OFF.fullmatch(one.detail)) and off[1] != "0")):
                 yield f"scale {scale}: {one.name} holds by its check, and it found {one.detail}"
 
 
-def _differs(one: Checked) -> bool:
+def _differs(one: Condition) -> bool:
     """Whether a check found two numbers where one was expected."""
     found = (_EQUAL.fullmatch(one.detail) if " = " in one.name else None) or _ASKED.fullmatch(one.detail)
     return found is not None and found[1] != found[2]
@@ -78,7 +78,7 @@ def kept_rows(run: Rows) -> Iterator[str]:
             found = re.fullmatch(r"history (\d+), committed (\d+)", one.detail)
             if found is None:
                 continue
-            if found[1] != found[2] and one.holds:
+            if found[1] != found[2] and one.state is State.HOLDS:
                 yield f"scale {scale}: the check says that {found[1]} rows are {found[2]}"
             here = [key for key in kept if key[0] == scale and key[1] >= first.get(scale, 1)]
             least = sum(sum(written.get(key, (0, 0, 0, 0))[:3]) for key in here)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
+from dsbench.archive.conditions import State
 from dsbench.read.commons.audit.rows import CYCLE, LATE_NS, Key, Rows, where
 
 _STREAMS: Final = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
@@ -46,13 +47,15 @@ def _answers(run: Rows, scale: int, stages: Sequence[str]) -> Iterator[str]:
     """Where answers were compared, those of each stage were, and each of them is right."""
     told = {one.name: one for one in run.run.checks.get(scale, ())}
     if not any(name.removeprefix("answers of ") in stages for name in told):
-        return  # There was no second engine.
+        return  # None were to be compared.
     for stage in stages:
         one = told.get(f"answers of {stage}")
+        if one is not None and one.state is State.NOT_MADE:
+            continue
         found = _ANSWERS.match(one.detail) if one else None
         if one is None or found is None:
             yield f"scale {scale}: its check does not tell of the answers of {stage}"
-        elif one.holds and found[1] != found[2]:
+        elif one.state is State.HOLDS and found[1] != found[2]:
             yield f"scale {scale}: the answers of {stage} are right by its check, and {one.detail[:100]}"
 
 
