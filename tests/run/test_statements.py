@@ -55,7 +55,10 @@ def test_a_workload_without_statements_to_tell_is_refused(tmp_path: Path) -> Non
 @pytest.mark.parametrize(("tries", "retries"), [(1, 0), (3, 2)])
 def test_attempts_end_at_their_number(tries: int, retries: int, tmp_path: Path) -> None:
     failing = "mock:?latency_ms=1&fail_every=1"
-    archive = _run(tmp_path, failing, max_tries=tries, per_statement=True)
+    with pytest.raises(dsbench.RunError, match="no transaction succeeded") as ended:
+        _run(tmp_path, failing, max_tries=tries, per_statement=True)
+    assert ended.value.archive is not None
+    archive = dsbench.open(ended.value.archive)
     (kind,) = archive.evaluate().kinds[1]
     assert kind.committed == 0
     assert archive.run.spec.retry == (tries > 1)
