@@ -61,7 +61,25 @@ def test_threads_of_this_process_are_seen_in_their_calls(tmp_path: Path) -> None
     there.close()
     assert (seen["lock"], seen["idle"]) == (1.0, 1.0)
     assert seen["ran"] > 0
-    assert set(seen) <= {*STATES, "looks", "ran", "queued"}
+    assert set(seen) <= {*STATES, "looks", "ran", "queued", "throttled"}
+
+
+def test_time_for_which_a_quota_denied_a_cpu_is_that_of_the_control_group(tmp_path: Path) -> None:
+    task = tmp_path / "proc/7/task/7"
+    task.mkdir(parents=True)
+    for name, text in (("syscall", "running"), ("comm", "client-1"), ("schedstat", "2000000000 1000000000 5")):
+        (task / name).write_text(text)
+    (tmp_path / "proc/7/cgroup").write_text("0::/box\n")
+    group = tmp_path / "sys/fs/cgroup/box"
+    group.mkdir(parents=True)
+    (group / "cpu.stat").write_text("usage_usec 5\nthrottled_usec 1500000\n")
+    watched = Threads(RUN, Known({}), lambda: [7], tmp_path / "proc")
+    watched.begin()
+    told = {metric: (unit, value) for metric, unit, value in watched.sample()}
+    assert told["throttled"] == ("s total", 1.5)
+    assert told["queued"] == ("s total", 1.0)
+    (group / "cpu.stat").write_text("usage_usec 5\n")
+    assert "throttled" not in {metric for metric, _, _ in watched.sample()}, "without a quota"
 
 
 class Looking:

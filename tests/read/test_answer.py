@@ -158,8 +158,8 @@ def test_a_capacity_that_its_last_cycles_miss_all_together_is_told_so() -> None:
 
 
 @pytest.mark.parametrize(("due", "words"), [
-    ({10: 95.25}, "does 1,105 of the 95.25 transactions per second that were due, 100 asked for."),
-    ({}, "does 1,105 transactions per second, 100 asked for."),
+    ({10: 95.25}, "does 1,105 of the 95.25 transactions per second that were due (100 asked for)."),
+    ({}, "does 1,105 transactions per second (100 asked for)."),
 ])  # fmt: skip
 def test_an_open_loop_is_held_against_what_was_due(due: dict[int, float], words: str) -> None:
     evaluation = sample.evaluation(open_loop=True).replace(due=due)

@@ -417,3 +417,12 @@ def test_systems_stand_beside_each_other(tmp_path: Path) -> None:
     assert "memory modules  1 × 8 GiB DDR3  2 × 8 GiB DDR4" in shown.text(read([one, other]))
     assert "\nSystems" not in shown.text(read([one, same])), "a terminal has them where they differ"
     assert "all of them" in shown.html(read([one, same]))
+
+
+def test_another_version_of_dsbench_is_a_difference(tmp_path: Path) -> None:
+    paths = [_archive(tmp_path, name, REFERENCE, dsbench=version) for name, version in (("a", "0.0.9"), ("b", "0.1.0"), ("c", "0.1.0"))]
+    found = read(paths)
+    assert len(found.sides) == 2, "they repeat nothing"
+    assert found.changed["dsbench"] == ["0.0.9", "0.1.0"]
+    assert "dsbench 0.0.9 0.1.0" in [" ".join(line.split()) for line in shown.text(found).splitlines()]
+    assert not shown.text(read(paths[:2])).startswith("Two runs of the same settings")

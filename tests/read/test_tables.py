@@ -130,13 +130,13 @@ def test_in_the_open_loop_the_summary_has_response_times_and_names_the_service_t
     assert lines[7].split() == ["1", "2", "–", "20"]
 
 
-def test_doubts_of_one_kind_share_their_lines(evaluation: Evaluation) -> None:
+def test_doubts_of_one_kind_share_their_remedy(evaluation: Evaluation) -> None:
     same = [Doubt("failures", f"{scale}% failed", "--retry", scale) for scale in (1, 10, 100)]
     unsafe = [Doubt("durability", f"{name} = off", "switch it on") for name in ("fsync", "full_page_writes")]
     notes = tables.summary_notes(evaluation.replace(doubts=(*unsafe, *same)))
     assert notes[1:] == [
         "warning: fsync = off", "  hint: switch it on", "warning: full_page_writes = off", "  hint: switch it on",
-        "warning at scale 1 (also at 10, 100): 1% failed", "  hint: --retry",
+        "warning at scale 1: 1% failed", "warning at scale 10: 10% failed", "warning at scale 100: 100% failed", "  hint: --retry",
     ]  # fmt: skip
 
 

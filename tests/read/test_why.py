@@ -15,7 +15,7 @@ from dsbench.read.several.causes import say_change
 from dsbench.read.stats import shares
 from dsbench.read.stats.shares import Seen, Threads, What, divide, summarise
 from dsbench.read.subjects import find_subject
-from dsbench.read.subjects.why import Why, name_causes, read_log_use
+from dsbench.read.subjects.why import FOREIGN, Why, name_causes, read_log_use
 
 
 def parts(seen: Seen) -> dict[str, float]:
@@ -43,6 +43,17 @@ def test_sessions_that_wait_for_a_cpu_before_they_say_so_are_counted_by_the_kern
     found = parts(Seen(8.0, waiting={}, active=2.4, server=server, client_cpu=0.1))
     assert (found[shares.CPU], found[shares.QUEUE]) == (pytest.approx(1.6), pytest.approx(5.9))
     assert found[shares.UNKNOWN] == pytest.approx(0.4)
+
+
+def test_who_waits_for_a_quota_waits_for_no_other_program() -> None:
+    """One CPU of four waiting threads was denied to them for 0.8 of the time; what is left waits for those that ran."""
+    server = Threads({}, ran=1.0, queued=3.0, throttled=0.8)
+    found = parts(Seen(4.0, waiting={}, active=4.0, server=server, foreign=0.5))
+    assert found == pytest.approx({shares.CPU: 1.0, shares.QUEUE: 1.1, shares.QUOTA: 0.8, shares.FOREIGN: 1.1})
+    denied = Threads({}, ran=1.0, queued=3.0, throttled=9.0)
+    assert parts(Seen(4.0, waiting={}, active=4.0, server=denied, foreign=0.5)) == pytest.approx({shares.CPU: 1.0, shares.QUOTA: 3.0})
+    own = parts(Seen(2.0, client=Threads({}, ran=0.5, queued=1.0, count=2.0, throttled=0.4), client_cpu=0.5, foreign=1.0))
+    assert (own[shares.QUOTA], own[shares.FOREIGN]) == (pytest.approx(0.4), pytest.approx(0.6))
 
 
 def test_parts_that_come_to_more_than_the_whole_shrink_alike_on_both_sides() -> None:
@@ -117,6 +128,9 @@ def test_a_change_is_told_by_what_it_takes() -> None:
     before, after = {"flush": 1.9, "server CPU": 0.5}, {"flush": 0.3, "server CPU": 0.52}
     assert say_change(before, after) == "a transaction takes 0.82 ms instead of 2.4 ms: 0.3 ms instead of 1.9 ms flush"
     assert say_change({}, after) == ""
+    noisy, calm = {"flush": 1.0, FOREIGN: 6.6}, {"flush": 1.1, FOREIGN: 1.8}
+    assert say_change(noisy, calm).startswith("a transaction takes, waits for other programs left out, 1.1 ms instead of 1 ms")
+    assert FOREIGN not in say_change(noisy, {"flush": 3.0, FOREIGN: 0.0}), "what others took is no finding about a side"
     assert say_change(after, after).endswith("no share of it changed by a tenth of that")
 
 

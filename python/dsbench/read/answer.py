@@ -152,10 +152,10 @@ def _say_nothing(evaluation: Evaluation, run: RunRecord, who: str) -> str:
 
 
 def _say_due(top: Highest, asked: float) -> str:
-    """``of the 95.3 transactions per second that were due, 100 asked for``: chance draws the starts around those."""
+    """``of the 95.3 transactions per second that were due (100 asked for)``: chance draws the starts around those."""
     due = top.part.due.get(top.scale, nan)
     what = f"of the {_number(due)} {top.unit} that were due" if isfinite(due) else top.unit
-    return f"{what}, {asked:,.6g} asked for"
+    return f"{what} ({asked:,.6g} asked for)"
 
 
 def _follow(legs: Sequence[LegResult], unit: str, cycles: float) -> str:

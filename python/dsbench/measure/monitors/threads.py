@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
+from dsbench import control_groups
 from dsbench.measure.monitors import proc
 from dsbench.measure.monitors.machine import RUN, SERVER, Known
 from dsbench.measure.monitors.monitor import Value
@@ -100,7 +101,7 @@ class Threads:
 
     def sample(self) -> list[Value]:
         """Mean number of threads by state since the last sample, of how many looks at a thread; how long they ran and
-        waited for a CPU since they began."""
+        waited for a CPU since they began, and how long a quota denied them one."""
         values: list[Value] = []
         if looked := sum(self._seen.values()):
             count = len(self._threads)
@@ -111,6 +112,9 @@ class Threads:
             self._times.update({one: times for one in self._threads if (times := self._read_times(one)) is not None})
             ran, queued = (sum(times[at] for times in self._times.values()) / 1e9 for at in (0, 1))
             values += [("ran", "s total", ran), ("queued", "s total", queued)]
+            # Of one process: those of a side share their control group.
+            denied_ns = control_groups.throttled_ns(self._threads[0][0], self._root.parent)
+            values += [("throttled", "s total", denied_ns / 1e9)] if denied_ns is not None else []
         return values
 
     def _find(self) -> list[Thread]:

@@ -411,8 +411,8 @@ def _doubts(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _name_scales(some: Sequence[Doubt]) -> str:
-    scales = dict.fromkeys(f"{one.scale:,}" for one in some if one.scale is not None)
-    return f" (scale {', '.join(scales)})" if scales else ""
+    scales = sorted({one.scale for one in some if one.scale is not None})
+    return f" (scale {', '.join(f'{scale:,}' for scale in scales)})" if scales else ""
 
 
 def _median(values: Sequence[float]) -> float:

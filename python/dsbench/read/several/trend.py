@@ -244,8 +244,6 @@ def _differs(before: RunRecord, after: RunRecord) -> Iterator[tuple[str, tuple[s
     """What is not as it was, the label, which may be a commit, first."""
     if before.spec.label != after.spec.label:
         yield "label", (before.spec.label, after.spec.label)
-    if before.dsbench != after.dsbench:
-        yield "dsbench", (before.dsbench, after.dsbench)
     for name, (old, new) in differing(described([before, after])).items():
         if name not in SAYS_NOTHING:
             yield name, (old, new)

@@ -15,12 +15,14 @@ import numpy as np
 from dsbench.read.stats.precision import student
 
 CPU, QUEUE, FOREIGN = "server CPU", "server waits for a CPU", "CPU taken by other programs"
+QUOTA = "CPU quota"
 LOCK, LATCH, FLUSH, READ, WRITE, OTHER = "lock", "latch", "flush", "read", "write", "other"
 NETWORK = "network"
 CLIENT, CLIENT_QUEUE, CLIENT_TURN = "client CPU", "client waits for a CPU", "client waits for itself"
 UNKNOWN = "not known"
 CLASSES: Final = (
-    CPU, QUEUE, LOCK, LATCH, FLUSH, READ, WRITE, OTHER, NETWORK, CLIENT, CLIENT_QUEUE, CLIENT_TURN, FOREIGN, UNKNOWN,
+    CPU, QUEUE, LOCK, LATCH, FLUSH, READ, WRITE, OTHER, NETWORK, CLIENT, CLIENT_QUEUE, CLIENT_TURN, QUOTA, FOREIGN,
+    UNKNOWN,
 )  # fmt: skip
 WAITS: Final = (LOCK, LATCH, FLUSH, READ, WRITE, OTHER)
 """Classes of the table ``samples`` in which a session waits within the server."""
@@ -54,6 +56,8 @@ class Threads:
     queued: float = 0.0
     """Waiting for a CPU, on average."""
     count: float = 0.0
+    throttled: float = 0.0
+    """CPUs, on average, on which their control group had used up its quota while threads of it were to run."""
 
     @property
     def queue_share(self) -> float:
@@ -92,7 +96,8 @@ def divide(seen: Seen) -> dict[What, float]:
         inside, counted = ({what: value * whole / total for what, value in part.items()} for part in (inside, counted))
     outside = {} if seen.embedded else _divide_client(seen, counted, whole - min(total, whole))
     found = _add(inside, outside)
-    found = _split_foreign(found, seen.foreign)
+    split = _split_quota(found, QUEUE, seen.client if seen.embedded else seen.server)
+    found = _split_foreign(_split_quota(split, CLIENT_QUEUE, seen.client), seen.foreign)
     left = whole - sum(found.values())
     found = _add(found, {What(UNKNOWN): left}) if left > 1e-9 * whole else found
     return {what: value for what, value in found.items() if value > 0}
@@ -161,6 +166,12 @@ def _divide_client(seen: Seen, found: Mapping[What, float], left: float) -> Mapp
     # A reply finds its thread running or before a CPU in as much of the time as the thread is.
     busy = min(1.0, threads.ran / threads.count), min(1.0, threads.queued / threads.count)
     return _add(found, {What(CLIENT_TURN): left * busy[0], What(CLIENT_QUEUE): left * min(busy[1], 1 - busy[0])})
+
+
+def _split_quota(found: Mapping[What, float], queue: str, threads: Threads | None) -> Mapping[What, float]:
+    """Of those who wait for a CPU as many as wait for their quota: one at least on each CPU that is denied to them."""
+    taken = min(found.get(What(queue), 0.0), threads.throttled if threads else 0.0)
+    return _add(found, {What(queue): -taken, What(QUOTA): taken}) if taken > 0 else found
 
 
 def _split_foreign(found: Mapping[What, float], share: float) -> dict[What, float]:

@@ -40,7 +40,7 @@ _PARTS: Final = {
     shares.LOCK: "locks", shares.LATCH: "locks within the server", shares.FLUSH: "flush", shares.READ: "reads",
     shares.WRITE: "writes", shares.OTHER: "other waits in the server", shares.NETWORK: "network",
     shares.CLIENT: "the client", shares.CLIENT_QUEUE: "the client", shares.CLIENT_TURN: "the client",
-    shares.FOREIGN: FOREIGN, shares.UNKNOWN: "not known",
+    shares.QUOTA: "CPU quota", shares.FOREIGN: FOREIGN, shares.UNKNOWN: "not known",
 }  # fmt: skip
 """Classes to the causes of the sentence, which add up what one remedy is for."""
 _NAMED: Final = (shares.LATCH, shares.OTHER)
@@ -58,6 +58,7 @@ _MEASURES: Final = {
     "server-cpu": (shares.CPU, "on a CPU in the server"),
     "cpu-queue": (shares.QUEUE, "waiting for a CPU in the server"),
     "foreign": (shares.FOREIGN, "waiting for a CPU that other programs used"),
+    "quota": (shares.QUOTA, "waiting for the next share of a CPU quota"),
     "lock": (shares.LOCK, "waiting for locks"), "latch": (shares.LATCH, "waiting for locks within the server"),
     "flush": (shares.FLUSH, "waiting until what is written is durable"),
     "read": (shares.READ, "waiting for reads"), "write": (shares.WRITE, "waiting for writes"),
@@ -193,7 +194,9 @@ def _see(evaluation: Evaluation) -> dict[int, _Looks]:
 
 def _of_second(here: Threads | None, cycle: Threads | None) -> Threads | None:
     """The states of a second; the times are those of its cycle."""
-    return replace(here, ran=cycle.ran, queued=cycle.queued) if here is not None and cycle is not None else cycle
+    if here is None or cycle is None:
+        return cycle
+    return replace(here, ran=cycle.ran, queued=cycle.queued, throttled=cycle.throttled)
 
 
 def _see_load(evaluation: Evaluation, load: Measured, at: int, trip_s: float, foreign: float) -> Seen:
@@ -217,6 +220,8 @@ def _see_load(evaluation: Evaluation, load: Measured, at: int, trip_s: float, fo
     )
 
 
+_TIMED: Final = ("ran", "queued", "throttled")
+"""Metrics of threads that are times."""
 _ThreadKey = tuple[int, int, str, int]
 """Scale, cycle, side and second; -1 for the whole cycle."""
 
@@ -238,15 +243,15 @@ def _read_threads(monitors: pa.Table, evaluation: Evaluation) -> dict[_ThreadKey
                 states[key][row["metric"]].append(row["value"])
     found = {}
     for key in {*looks, *((*name, -1) for name in times)}:
-        ran, queued = times.get(key[:3], (0.0, 0.0))
+        ran, queued, throttled = times.get(key[:3], (0.0, 0.0, 0.0))
         nodes = max(evaluation.run.spec.nodes, 1) if key[2] == "client" else 1
         mean = {state: nodes * sum(values) / looks[key] for state, values in states[key].items()} if looks[key] else {}
-        found[key] = Threads(mean, ran, queued, sum(mean.values()))
+        found[key] = Threads(mean, ran, queued, sum(mean.values()), throttled)
     return found
 
 
-def _read_times(table: pa.Table, evaluation: Evaluation) -> dict[tuple[int, int, str], tuple[float, float]]:
-    """By scale, cycle and side how many threads ran, and waited for a CPU, on average."""
+def _read_times(table: pa.Table, evaluation: Evaluation) -> dict[tuple[int, int, str], tuple[float, float, float]]:
+    """By scale, cycle and side how many threads ran and waited for a CPU, and how many CPUs a quota denied."""
     counters, number = grouped(table, ("scale", "cycle", "node", "monitor", "metric"))
     if not counters:
         return {}
@@ -254,14 +259,14 @@ def _read_times(table: pa.Table, evaluation: Evaluation) -> dict[tuple[int, int,
                  for c, d in zip(load.cycles, load.duration_ns, strict=True)}  # fmt: skip
     of = zip(whole(table, "scale").tolist(), whole(table, "cycle").tolist(), strict=True)
     spans = np.array([durations.get(key, 0) for key in of], dtype=np.int64)
-    found: dict[tuple[int, int, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
+    found: dict[tuple[int, int, str], list[float]] = defaultdict(lambda: [0.0] * len(_TIMED))
     for name, gain, _, covered in zip(*gains(number, whole(table, "at_ns"), table["value"].to_numpy(), spans),
                                       strict=True):  # fmt: skip
         scale, cycle, _node, monitor, metric = counters[int(name)]
         load_s = covered * durations.get((scale, cycle), 0) / 1e9
         if load_s > 0 and isfinite(gain):
-            found[scale, cycle, monitor.removesuffix("_threads")][metric == "queued"] += float(gain) / load_s
-    return {key: (ran, queued) for key, (ran, queued) in found.items()}
+            found[scale, cycle, monitor.removesuffix("_threads")][_TIMED.index(metric)] += float(gain) / load_s
+    return {key: (ran, queued, throttled) for key, (ran, queued, throttled) in found.items()}
 
 
 _Sampled = dict[tuple[int, int, int], tuple[dict[What, float], float]]
@@ -405,6 +410,7 @@ _SHOWN: Final = {
     shares.NETWORK: ("network", "messages on their way"), shares.CLIENT: ("client", "on a CPU"),
     shares.CLIENT_QUEUE: ("client", "waits for a CPU"),
     shares.CLIENT_TURN: ("client", "waits for itself: its turn or locks"),
+    shares.QUOTA: ("both", "wait for the next share of a CPU quota"),
     shares.FOREIGN: ("both", "wait for a CPU that other programs use"), shares.UNKNOWN: ("not known", ""),
 }  # fmt: skip
 _NOTE: Final = (
@@ -524,7 +530,7 @@ _COLOURS: Final = {
     shares.CPU: "#009e73", shares.QUEUE: "#8fd3bd", shares.LOCK: "#d55e00", shares.LATCH: "#f0a36b",
     shares.FLUSH: "#0072b2", shares.READ: "#56b4e9", shares.WRITE: "#004a73", shares.OTHER: "#cc79a7",
     shares.NETWORK: "#8b5fbf", shares.CLIENT: "#a6761d", shares.CLIENT_QUEUE: "#d0ae6e",
-    shares.CLIENT_TURN: "#e6d3ad", shares.FOREIGN: "#7a3b2e", shares.UNKNOWN: "#bdbdbd",
+    shares.CLIENT_TURN: "#e6d3ad", shares.QUOTA: "#e8c000", shares.FOREIGN: "#7a3b2e", shares.UNKNOWN: "#bdbdbd",
 }  # fmt: skip
 
 
