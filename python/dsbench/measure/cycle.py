@@ -39,6 +39,7 @@ from dsbench.measure.opening import WRONG, during, explain_cycle, is_lost, is_se
 from dsbench.measure.plan import Planned, several_loads
 from dsbench.measure.rows import DETAILS, Names, group_rows, longest_ns, write_cycle, write_use
 from dsbench.measure.surroundings import Probes, Snapshots, sample_sessions, with_nodes
+from dsbench.measure.twice import Twice
 from dsbench.read.format import say_time
 from dsbench.read.stats.machine import Used
 from dsbench.spec import RunSpec
@@ -82,6 +83,7 @@ class Setting:
     stop: Stop
     moment: Moment
     snapshots: Snapshots
+    twice: Twice
     probes: Probes
     perf: tuple[str, ...] = ()
     """What perf is to watch in a cycle more."""

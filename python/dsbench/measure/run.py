@@ -42,6 +42,7 @@ from dsbench.measure.scale import Counts, Scale
 from dsbench.measure.stopping import Enough, choose_scale
 from dsbench.measure.success import refuse_barren
 from dsbench.measure.surroundings import Probes, Snapshots
+from dsbench.measure.twice import Twice
 from dsbench.redaction import HIDDEN, redact_words, secrets_of
 from dsbench.spec import RunSpec, SpecError
 from dsbench.spec import Target as TargetSpec
@@ -237,7 +238,8 @@ class _Run:
         )  # fmt: skip
         setting = Setting(
             spec, self.target, journal, bench, self.load, self.monitors, self.known, self.stop, moment, snapshots,
-            self.probes, self.perf, self._restart if self.server is not None else None, self.lasting,
+            Twice(journal, dialect, self.target, self._url()), self.probes, self.perf,
+            self._restart if self.server is not None else None, self.lasting,
         )
         running = Scale(setting, scale, cycles, self.base, known)
         if not (running.run() if cycles else running.check(*self._find_unchecked(bench, scale))):

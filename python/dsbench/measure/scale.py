@@ -137,6 +137,7 @@ class Scale:
         last, ran = cycles[0].number - 1 if cycles else 0, None
         if cycles:
             setting.probes.measure(self._scale, stage.name, last, "before")
+            setting.twice.begin()
         if (setting.spec.objective or setting.spec.graduated) and cycles:
             chosen = place_rates(setting, self._scale, cycles, self._count_trial)
         else:
@@ -153,6 +154,7 @@ class Scale:
             if self._known.reached(cycle):
                 setting.journal.say(f"scale {self._scale}: {self._known.describe(cycle)}")
         if cycles:
+            setting.twice.end(self._scale)
             self._setting.snapshots.after(stage.name)
             setting.probes.measure(self._scale, stage.name, last, "after")
             if ran is not None and stage.repeated:
@@ -163,6 +165,7 @@ class Scale:
         if cycle.cold and setting.restart is not None:
             with setting.during("restart", cycle.number):
                 self._restarted = began = setting.restart()
+                setting.twice.begin()
             key = {"scale": self._scale, "stage": cycle.stage.name, "cycle": cycle.number, "phase": "restart"}
             row = {**key, "duration_ns": began.duration_ns, "size_bytes": began.held}
             setting.journal.writer.rows("phases", f"scale-{self._scale:05d}_cycle-{cycle.number:05d}_restart", [row])

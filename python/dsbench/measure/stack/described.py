@@ -57,6 +57,8 @@ class Database:
     pid: int | None = None
     """A process of its server here; ``None`` when it runs in this process or elsewhere."""
     items: Items = field(default_factory=dict)
+    identity: Mapping[str, str] = field(default_factory=dict)
+    """Which server answers, since when, and as what: by name. Empty values are not known."""
     settings: Mapping[str, str] = field(default_factory=dict)
     durability: list[Switch] = field(default_factory=list)
     marks: Mapping[str, int] = field(default_factory=dict)

@@ -27,6 +27,7 @@ _DATABASE = (
     " d.mon$ods_major || '.' || d.mon$ods_minor as structure, d.mon$forced_writes as forced_writes,"
     " d.mon$sweep_interval as sweep_interval, d.mon$reserve_space as reserve, d.mon$sql_dialect as dialect,"
     " d.mon$backup_state as backup, d.mon$read_only as read_only, d.mon$crypt_page as crypted,"
+    " d.mon$creation_date as created,"
     " rdb$get_context('SYSTEM', 'ENGINE_VERSION') as version, r.rdb$character_set_name as charset"
     " from mon$database d cross join rdb$database r"
 )
@@ -57,6 +58,7 @@ def describe(queries: Queries, url: str) -> Database:  # noqa: ARG001
         here=pid is not None or embedded,
         pid=None if embedded else pid,
         items=_items(version, database, mode),
+        identity={"creation of the database": database.get("created", ""), "database": database.get("path", "")},
         settings=set_here,
         durability=durability(database.get("forced_writes", "")),
         marks=_marks(database, mode),

@@ -65,12 +65,21 @@ def describe(queries: Queries, url: str) -> Database:  # noqa: ARG001
         here=pid is not None,
         pid=pid,
         items=_items(queries, known, engine),
+        identity=identity(known, pid),
         settings=settings(queries),
         durability=switches(queries, known, engine),
         marks=_marks(known, engine),
         api={"interface": "MySQL client/server protocol, version 10", "transport": _transport(queries)},
         driver={"client": "dsbench's own, compiled in"},
     )
+
+
+def identity(known: Mapping[str, str], pid: int | None) -> dict[str, str]:
+    """Which server answers. When it started it tells to the second at best, so its process stands for that."""
+    named = {"identity of the server": "server_uuid", "number of the server": "server_id", "host": "hostname",
+             "port": "port", "read-only": "read_only"}  # fmt: skip
+    process = {"process of the server": str(pid or "")}
+    return {name: known.get(variable, "") for name, variable in named.items()} | process
 
 
 def directory(queries: Queries, url: str) -> Path | None:  # noqa: ARG001

@@ -57,6 +57,7 @@ def describe(queries: Queries, url: str) -> Database:  # noqa: ARG001
         here=pid is not None,
         pid=pid,
         items=_items(queries, version),
+        identity=identity(queries),
         settings=settings(queries),
         durability=durability(queries),
         marks={row["name"]: int(float(row["bytes"])) for row in rows(queries, _MARKS)},
@@ -87,6 +88,24 @@ def process(queries: Queries) -> int | None:
         return pid if psutil.Process(pid).name().startswith("postgres") else None
     except (ValueError, psutil.Error):
         return None
+
+
+_IDENTITY = {
+    "system identifier": "select system_identifier from pg_catalog.pg_control_system()",
+    "timeline": "select timeline_id from pg_catalog.pg_control_checkpoint()",
+    "start of the server": "select pg_catalog.pg_postmaster_start_time()",
+    "address of the server": "select pg_catalog.host(pg_catalog.inet_server_addr()) || ' port '"
+    " || pg_catalog.inet_server_port()",
+    "role of the server": "select case when pg_catalog.pg_is_in_recovery() then 'standby' else 'primary' end",
+    "settings of roles and databases": "select pg_catalog.string_agg(setdatabase || '/' || setrole || ' '"
+    " || pg_catalog.array_to_string(setconfig, ' '), '; ' order by setdatabase, setrole)"
+    " from pg_catalog.pg_db_role_setting where setconfig is not null",
+}
+
+
+def identity(queries: Queries) -> dict[str, str]:
+    """Which server answers; a login without rights is told less."""
+    return {name: cell(queries, sql) for name, sql in _IDENTITY.items()}
 
 
 def settings(queries: Queries) -> dict[str, str]:
