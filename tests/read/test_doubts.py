@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dsbench.read.stats.both_counts import BothCounts
 from dsbench.read.stats.doubts import doubts
 from dsbench.read.stats.facts import RunFacts, UnsafeSwitch, outside_share
 from dsbench.read.stats.fairness import Evenness
@@ -223,3 +224,12 @@ def test_a_quantile_is_known_where_transactions_lie_beyond_it() -> None:
 def test_a_workload_that_says_how_many_queries_there_are_has_no_more_of_them() -> None:
     queries = replace(RUN, workload=find("tpch"))
     assert "few-transactions" not in [d.code for d in doubts(queries, [replace(SCALE, histogram_count=24)])]
+
+
+def test_the_servers_count_is_held_against_the_clients_in_both_directions() -> None:
+    quiet = BothCounts(1, ended=819, server=900, own=100, seconds=2.0)
+    assert (quiet.foreign, quiet.lacking) == (0, 0)
+    assert BothCounts(1, ended=819, server=1064, own=120, seconds=2.0).foreign == 125
+    assert BothCounts(1, ended=1000, server=400, own=100, seconds=2.0).lacking == 600
+    assert BothCounts(1, ended=1000, server=400, own=100, seconds=1.0).lacking == 0, "they may come late"
+    assert BothCounts(1, ended=40, server=400, own=100, seconds=2.0).foreign == 0, "too few to compare"

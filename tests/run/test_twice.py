@@ -15,6 +15,7 @@ from dsbench.measure.loaders import Target
 from dsbench.measure.run import execute
 from dsbench.measure.stack.described import Database
 from dsbench.measure.twice import find_changes
+from dsbench.read.evaluation import evaluate
 from dsbench.spec import Target as TargetSpec
 from dsbench.spec import merged
 
@@ -80,3 +81,13 @@ def test_a_promise_that_is_given_up_during_the_cycles_is_told(product: str, medd
     assert words in told[0]
     given_up = words.partition(" ")[0]
     assert given_up in [one.switch for one in run.unsafe]
+
+
+def test_transactions_of_somebody_else_are_told(tmp_path: Path) -> None:
+    with servers.start(TargetSpec(url="private:postgresql", settings={"fsync": "off"}), 10) as server:
+        values = {"scales": (1,), "cycles": 2, "duration": 2.0, "threads": 2, "placement": "free", "samples": 0}
+        meddler = Meddler(server.url, *["SELECT 1"] * 3000)
+        made = execute(merged(values, target=server.url).spec, tmp_path / "out", meddler)
+    first, second = evaluate(Archive.open(made.archive)).both_counts[1]
+    assert first.foreign > 2000
+    assert (first.lacking, second.foreign, second.lacking) == (0, 0, 0)

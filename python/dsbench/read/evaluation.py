@@ -9,6 +9,7 @@ from typing import Any
 from dsbench.archive import Archive, RunRecord
 from dsbench.read.groups import Series, texts
 from dsbench.read.rows import RunRows, SeriesRows
+from dsbench.read.stats.both_counts import BothCounts
 from dsbench.read.stats.efficiency import Efficiency
 from dsbench.read.stats.fairness import Evenness
 from dsbench.read.stats.fits import Fit
@@ -132,6 +133,8 @@ class Evaluation:
     """By scale: what each machine did beside the run in each cycle; empty where the archive does not tell."""
     evenness: Mapping[int, Evenness]
     """By scale: the slowest and the fastest client; empty with one client, or groups that do not do the same."""
+    both_counts: Mapping[int, tuple[BothCounts, ...]]
+    """By scale: cycles of which the server counted the transactions as well; empty where it does not."""
     ledger: Mapping[int, Ledger]
     """By scale: where the time of the clients went; empty where the client does not tell."""
     kernel: Mapping[int, tuple[Seen, ...]]

@@ -9,6 +9,7 @@ from dsbench.read.stats.facts import RunFacts, ScaleFacts
 from dsbench.read.stats.unrest import (
     ended_early,
     few_checkpoints,
+    foreign_transactions,
     imprecise,
     no_steady_state,
     others,
@@ -345,6 +346,7 @@ SCALE_RULES: tuple[ScaleRule, ...] = (
     start_skew,
     client_bottleneck,
     others,
+    foreign_transactions,
     no_steady_state,
     scattered,
     imprecise,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dsbench.read.stats.both_counts import BothCounts
 from dsbench.read.stats.fairness import Evenness
 from dsbench.read.stats.ledger import Ledger
 from dsbench.read.stats.machine import CycleUse
@@ -145,6 +146,8 @@ class ScaleFacts:
     """Cycles in which hardly a transaction ended for about a second; see ``stalls``."""
     server_cpu_us: tuple[float, ...] = ()
     """The server's CPU time per transaction in each cycle that tells it."""
+    counted: tuple[BothCounts, ...] = ()
+    """Cycles of which the server counted the transactions as well."""
     ledger: Ledger | None = None
     """Where its clients' time went; ``None`` where the client does not tell."""
     evenness: Evenness | None = None

@@ -115,6 +115,21 @@ def starved_clients(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     )
 
 
+def foreign_transactions(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """The server counted other transactions than the clients."""
+    more = max(scale.counted, key=lambda one: one.foreign, default=None)
+    if more is not None and more.foreign:
+        words = f"the server counted {more.server:,} transactions in cycle {more.cycle}, where the clients made "
+        words += f"{more.ended:,}: somebody else worked on the database"
+        remedy = "keep other sessions off the database, or name another, and repeat the scale"
+        yield Doubt("foreign-transactions", words, remedy, scale.scale)
+    few = max(scale.counted, key=lambda one: one.lacking, default=None)
+    if few is not None and few.lacking:
+        words = f"the clients made {few.ended:,} transactions in cycle {few.cycle}, the server counted {few.server:,}"
+        remedy = "see whether something between client and server answers in its place, or the server lost its counters"
+        yield Doubt("uncounted-transactions", words, remedy, scale.scale)
+
+
 _LEAST_GAP_NS = 5e8
 _LEAST_MISSING = 20
 """Transactions that a gap would have brought: chance leaves one in e^20 such times empty."""

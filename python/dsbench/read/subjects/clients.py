@@ -7,6 +7,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.read.blocks import Block, Column, Sentence, Table
@@ -14,6 +15,7 @@ from dsbench.read.format import NONE
 from dsbench.read.groups import whole
 from dsbench.read.measured import Measured
 from dsbench.read.series import label_series
+from dsbench.read.stats.both_counts import BothCounts
 from dsbench.read.stats.ledger import Gap, Ledger, busy_parts, find_gap, idle_clients, weighted_quantile
 from dsbench.read.stats.values import Floats
 from dsbench.read.subject import Measure, Subject
@@ -89,6 +91,44 @@ def _gaps(evaluation: Evaluation, scale: int, part: Measured) -> tuple[Gap, ...]
     return tuple(found)
 
 
+_LOOKS: Final = (2, 12, 100)
+"""Transactions of dsbench's own at most: for each look at the sessions, for each reading of the counters, and around
+them."""
+
+
+def _read_counted(evaluation: Evaluation) -> dict[int, tuple[BothCounts, ...]]:
+    """By scale, where the server counts transactions of the database under test: PostgreSQL does."""
+    rows = evaluation.rows
+    if rows.run.engine != "postgres":
+        return {}
+    server = rows.monitors.filter(pc.field("monitor") == "server")
+    server = server.filter(pc.is_in(server["metric"], pa.array(["commits", "rollbacks"])))
+    keys = ["scale", "cycle", "metric"]
+    ends = server.group_by(keys).aggregate([("value", "min"), ("value", "max"), ("value", "count")])
+    sums: dict[tuple[int, int], tuple[float, int]] = {}
+    for row in ends.to_pylist():
+        key = row["scale"], row["cycle"]
+        before = sums.get(key, (0.0, 0))
+        sums[key] = before[0] + row["value_max"] - row["value_min"], max(before[1], row["value_count"])
+    looks: dict[tuple[int, int], int] = {}
+    samples = rows.of_cycles("samples").group_by(["scale", "cycle", "second"]).aggregate([("looks", "max")])
+    for row in samples.to_pylist():
+        key = row["scale"], row["cycle"]
+        looks[key] = looks.get(key, 0) + row["looks_max"]
+    names = ("committed", "rolled_back", "failed", "in_flight", "early_commits")
+    found = {}
+    for scale, part in rows.load.items():
+        ended = sum((part[name].sum(axis=(1, 2)) for name in names), np.zeros(part.cycles.size, dtype=np.int64))
+        cycles = [(scale, int(cycle)) for cycle in part.cycles]
+        found[scale] = tuple(
+            BothCounts(key[1], int(ended[at]), int(sums[key][0]),
+                    sum(a * b for a, b in zip(_LOOKS, (looks.get(key, 0), sums[key][1], 1), strict=True)),
+                    float(part.duration_s[at]))
+            for at, key in enumerate(cycles) if key in sums
+        )  # fmt: skip
+    return found
+
+
 _HEADS: Final = (
     Column("scale"), Column("client time", "s", about="clients × duration of the cycles"),
     Column("ended", form=".1%", about="in transactions that ended in their cycle"),
@@ -143,5 +183,5 @@ SUBJECT: Final = Subject(
         Measure("half-time", "ms", "half of the client time is in transactions that take as long",
                 lambda part: {x: one.half_ns / 1e6 for x, one in part.ledger.items()}, more=False, own=True),
     ),
-    reads={"ledger": _read_ledger},
+    reads={"ledger": _read_ledger, "both_counts": _read_counted},
 )  # fmt: skip

@@ -18,6 +18,7 @@ from dsbench.read.groups import Makers, Series
 from dsbench.read.measured import Measured
 from dsbench.read.naming import listed
 from dsbench.read.series import phrases
+from dsbench.read.stats.both_counts import BothCounts
 from dsbench.read.stats.doubts import doubts
 from dsbench.read.stats.equations import cycle_rate_tps
 from dsbench.read.stats.facts import NodeFacts, RunFacts, ScaleFacts, UnsafeSwitch, outside_share
@@ -53,6 +54,7 @@ def judge(
     even: Mapping[int, Evenness],
     server_cpu: Mapping[int, Mapping[int, float]],
     ledgers: Mapping[int, Ledger],
+    counted: Mapping[int, tuple[BothCounts, ...]],
 ) -> tuple[Doubt, ...]:
     """The doubts about a run; ``begun`` are its scales, ``makers`` its groups, the mappings what was measured."""
     broken = failed_checks(run)
@@ -82,6 +84,7 @@ def judge(
                 nodes=_nodes(nodes, scale),
                 evenness=even.get(scale),
                 ledger=ledgers.get(scale),
+                counted=counted.get(scale, ()),
                 server_cpu_us=tuple(server_cpu.get(scale, {}).values()),
             )
         )
@@ -120,6 +123,7 @@ def _scale_facts(
     nodes: tuple[NodeFacts, ...],
     evenness: Evenness | None,
     ledger: Ledger | None,
+    counted: tuple[BothCounts, ...],
     server_cpu_us: tuple[float, ...],
 ) -> ScaleFacts:
     return ScaleFacts(
@@ -156,6 +160,7 @@ def _scale_facts(
         populations=populations,
         evenness=evenness,
         ledger=ledger,
+        counted=counted,
         server_cpu_us=server_cpu_us,
     )
 
@@ -264,7 +269,7 @@ def _read_warnings(evaluation: Evaluation) -> tuple[Doubt, ...]:
     judged = judge(
         run, [row.scale for row in evaluation.scales], rows.load, evaluation.frequency, evaluation.seconds,
         evaluation.resources, evaluation.errors, evaluation.nodes, evaluation.machine, evaluation.checkpoints,
-        rows.makers, evaluation.evenness, evaluation.server_cpu, evaluation.ledger,
+        rows.makers, evaluation.evenness, evaluation.server_cpu, evaluation.ledger, evaluation.both_counts,
     )  # fmt: skip
     return (
         *judged,
