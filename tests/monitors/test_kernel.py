@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import dsbench
+from dsbench.archive.conditions import State
 from dsbench.measure import kernel
 from dsbench.read import subjects
 from dsbench.read.blocks import Table
@@ -89,7 +90,7 @@ def test_a_run_has_what_perf_saw_or_says_why_not(tmp_path: Path) -> None:
         "private:postgresql", workload="tpcb", call="statements", scales=(1,), cycles=1, duration=0.5, threads=1, perf="all", out=tmp_path
     )
     assert archive.table("cycles")["cycle"].to_pylist() == [1], "the cycles beside perf are no others"
-    assert all(c.holds for c in archive.run.checks[1]), "the check knows of them"
+    assert all(c.state is State.HOLDS for c in archive.run.checks[1]), "the check knows of them"
     rows = archive.table("kernel").to_pylist()
     said = [one.message for one in archive.run.warnings if one.code == "perf"]
     for kind, what in (("calls", "calls"), ("profile", "part")):

@@ -17,6 +17,7 @@ import pytest
 
 import dsbench
 from dsbench.archive import Archive, Writer, claimed
+from dsbench.archive.conditions import State
 from fixtures.kept import finished, warned
 from fixtures.program import Program, described, only_archive
 
@@ -56,7 +57,7 @@ def test_a_run_killed_before_its_check_makes_it_on_the_database_that_is_there(tm
         session.close()
     again = dsbench.resume(archive, trust=True)
     (checked,) = again.run.checks.values()
-    assert all(condition.holds for condition in checked) is not damaged
+    assert all(condition.state is State.HOLDS for condition in checked) is not damaged
     assert (again.run.status, rows(archive), again.sealed) == ("complete", before, True)
     assert warned(again) == []
     assert not database.exists()

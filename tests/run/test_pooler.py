@@ -10,6 +10,7 @@ import pytest
 
 import dsbench
 from dsbench import servers
+from dsbench.archive.conditions import State
 from dsbench.measure.drivers import DriverError, session_opener
 from dsbench.measure.loaders import IN_DATABASE, CoreError, Target
 from dsbench.measure.place import lock
@@ -62,7 +63,7 @@ def test_workloads_run_through_a_pooler_as_on_the_server(
     }[workload]
     archive = dsbench.run(pooled, isolation="serializable", out=tmp_path, **asked, **SMALL)
     assert archive.run.status == "complete"
-    assert all(one.holds for one in archive.run.checks[1]), archive.run.checks[1]
+    assert all(one.state is State.HOLDS for one in archive.run.checks[1]), archive.run.checks[1]
     assert sum(archive.table("cycles").column("committed").to_pylist()) > 0
     if workload.startswith(("tpcb", "script")):
         # Read committed would wait for the row of the branch and go on.
@@ -100,7 +101,7 @@ def test_statements_and_blocks_of_a_script_have_the_level_that_was_asked_for(
 def test_sessions_of_a_pooler_keep_prepared_statements(postgresql: servers.Server, tmp_path: Path) -> None:
     with pgbouncer(postgresql, "session") as url:
         archive = dsbench.run(url, call="statements", prepare=True, reconnect=True, out=tmp_path, **SMALL)
-    assert all(one.holds for one in archive.run.checks[1])
+    assert all(one.state is State.HOLDS for one in archive.run.checks[1])
 
 
 def test_a_pooler_of_statements_is_refused(postgresql: servers.Server, tmp_path: Path) -> None:

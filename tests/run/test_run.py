@@ -16,6 +16,7 @@ import pytest
 
 from dsbench import servers
 from dsbench.archive import Archive
+from dsbench.archive.conditions import State
 from dsbench.measure.cycle import seed_of
 from dsbench.measure.events import Silent
 from dsbench.measure.journal import RunError
@@ -46,7 +47,7 @@ def test_a_ladder_on_postgresql(postgresql: servers.Server, tmp_path: Path, work
     archive = Archive.open(outcome.archive)
     assert (archive.run.call, archive.run.engine) == (call, "postgres")
     assert set(archive.run.checks) == {1, 2}
-    assert all(c.holds for checks in archive.run.checks.values() for c in checks)
+    assert all(c.state is State.HOLDS for checks in archive.run.checks.values() for c in checks)
     scale, cycle, committed = columns(archive, "cycles", "scale", "cycle", "committed")
     assert sorted(set(zip(scale.tolist(), cycle.tolist(), strict=True))) == [(1, 1), (1, 2), (2, 1), (2, 2)]
     assert committed.min() > 0, "every thread did something in every cycle"
@@ -80,7 +81,7 @@ def test_histograms_counters_course_and_history_agree(tmp_path: Path, url: str) 
         inside = (trace_scale == x) & (outcomes == "committed") & (trace_end <= 400_000_000)
         assert counted == inside.sum()
         history = next(c for c in archive.run.checks[x] if c.name == "history rows = committed transactions")
-        assert history.holds
+        assert history.state is State.HOLDS
         assert f"history {counted + late[scale == x].sum()}," in history.detail
 
 
@@ -275,7 +276,7 @@ def test_a_consistent_database_passes_the_check_by_itself(postgresql: servers.Se
     class Check(Silent):
         def message(self, text: str) -> None:
             if kept(text, 1, 2):
-                found.extend(c.holds for c in check_target(TargetSpec(url=postgresql.url), {"scales": (1,)}).conditions)
+                found.extend(c.state is State.HOLDS for c in check_target(TargetSpec(url=postgresql.url), {"scales": (1,)}).conditions)
 
     execute(spec_for(postgresql.url, scales=(1,)), tmp_path, Check())
     assert len(found) >= 8

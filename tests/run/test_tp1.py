@@ -71,7 +71,7 @@ def test_every_cycle_of_a_scale_takes_the_same_number_in_even_shares(runs: dict[
         for committed in by_cycle.values():
             assert sum(committed) == count
             assert max(committed) - min(committed) <= 1
-        assert all(c.holds for found in archive.run.checks.values() for c in found)
+        assert all(c.state is State.HOLDS for found in archive.run.checks.values() for c in found)
         assert re.search(rf"scale 1: {count} transactions in each cycle", (archive.path / "results.log").read_text())
 
 

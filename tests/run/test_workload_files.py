@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 import dsbench
 from dsbench import workloads
+from dsbench.archive.conditions import State
 from dsbench.measure.keeping import check_target
 from dsbench.read import subjects
 from dsbench.read.page import command_line
@@ -128,10 +129,10 @@ def test_a_damaged_row_fails_the_conditions(shop: Path) -> None:
     done, file = kept(shop, "two")
     target = build({"target": {"url": f"private:sqlite?directory={shop.parent / 'two'}"}}).target
     asked = {"workload": taking("file"), "workload_settings": done.run.spec.workload_settings}
-    assert all(condition.holds for condition in check_target(target, asked).conditions)
+    assert all(condition.state is State.HOLDS for condition in check_target(target, asked).conditions)
     with sqlite3.connect(file) as database:
         database.execute("UPDATE customer SET spent = spent - 1000000 WHERE id = 9")
-    broken = {c.name: c.detail for c in check_target(target, asked).conditions if not c.holds}
+    broken = {c.name: c.detail for c in check_target(target, asked).conditions if c.state is State.BROKEN}
     assert set(broken) == {"spent = sum of the clients", "no debts"}
     assert re.fullmatch(r"found 1 rows, the first: id 9, spent -\d+", broken["no debts"])
     with pytest.raises(dsbench.RunError, match=r"made by shop\.toml"):
@@ -267,7 +268,7 @@ def test_the_example_of_the_documentation_runs(tmp_path: Path) -> None:
     (tmp_path / "shop.toml").write_text(example)
     (tmp_path / "look.sql").write_text(look)
     done = dsbench.run("private:sqlite", workload=str(tmp_path / "shop.toml"), scales=(1,), out=tmp_path, **ASKED)
-    assert [condition.holds for condition in done.run.checks[1]] == [True] * 4
+    assert [condition.state for condition in done.run.checks[1]] == [State.HOLDS] * 4
     assert {row["kind"] for row in done.table("cycles").to_pylist() if row["committed"]} == {"buy", "look"}
 
 
@@ -328,7 +329,7 @@ def test_what_ships_runs_and_can_fail_its_check(name: str, tmp_path: Path) -> No
             if not table.startswith(("dsbench_", "sqlite_")):
                 database.execute(f"DELETE FROM {table} WHERE rowid = 1")
     conditions = check_target(target, asked).conditions
-    assert any(not condition.holds for condition in conditions), conditions
+    assert any(condition.state is State.BROKEN for condition in conditions), conditions
     with pytest.raises(dsbench.RunError) as caught:
         check_target(target, {})
     assert caught.value.remedy == f"name that file: --workload {name}"
