@@ -10,6 +10,7 @@ import pytest
 
 from dsbench import servers, spec
 from dsbench.archive import Archive
+from dsbench.archive.conditions import State
 from dsbench.measure.events import Silent
 from dsbench.measure.loaders import Target
 from dsbench.measure.run import execute
@@ -125,7 +126,7 @@ def test_relations_lie_in_the_tablespaces_that_the_workload_names(tmp_path: Path
     assert (outcome.status, outcome.void_scales) == ("complete", ())
     (checks,) = Archive.open(outcome.archive).run.checks.values()
     (laid,) = [check for check in checks if "lie as asked" in check.name]
-    assert laid.holds
+    assert laid.state is State.HOLDS
     assert "account: fast, fillfactor=50" in laid.detail
     assert _only_mine(disks)
 

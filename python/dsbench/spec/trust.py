@@ -27,7 +27,7 @@ _PLAIN: Final = frozenset(
 """Options of a run, and paths of a study, with words that are checked elsewhere, or with text for people. Those with
 numbers, switches and words of a list need not be named."""
 _OF_STORAGE: Final = frozenset(OF_STORAGE) - {"device", "mount", "mkfs"}
-_TEXT: Final = re.compile(r"[\w\s=:;,.%+-]*")
+_TEXT: Final = re.compile(r"[\w\s=:;,.@%+-]*")
 """Of a setting of a workload: no path can be in it."""
 _LEGS: Final = re.compile(r"\s*\d+(\.\d+)?\s*[a-z]{0,3}\s*:.*", re.DOTALL)
 _MOCK: Final = re.compile(r"mock:(\?[\w=&.,-]*)?", re.ASCII)
