@@ -70,7 +70,7 @@ def test_nodes_draw_the_inputs_of_their_own_clients(postgresql: servers.Server) 
 
 
 @pytest.mark.parametrize("tables", ["each", "shared"])
-def test_two_nodes_run_stages_of_every_form_and_every_condition_holds(
+def test_two_nodes_run_stages_of_every_form_and_no_condition_is_broken(
     tables: str, postgresql: servers.Server, tmp_path: Path
 ) -> None:
     # Each cycle of two nodes takes seconds: the queries beside one rate are of the form of all.
@@ -84,7 +84,8 @@ def test_two_nodes_run_stages_of_every_form_and_every_condition_holds(
         archive = bed.archive()
     (checks,) = archive.run.checks.values()
     assert len(checks) == 6 + 9 + 9
-    assert state_of(checks) is State.HOLDS, checks
+    # Clients that share a table insert out of order, which leaves some conditions open.
+    assert {one.state for one in checks} - ({State.NOT_MADE} if tables == "shared" else set()) == {State.HOLDS}, checks
     rows = [row for row in archive.table("cycles").to_pylist() if (row["stage"], row["group"]) == ("l.i0", "insert")]
     assert {row["node"] for row in rows} == {"same", "same-2"}
     assert sum(row["rows"] for row in rows) == 4 * 1000
