@@ -20,7 +20,8 @@ def test_cpus_are_those_of_all_machines_and_not_their_mean(tmp_path: Path) -> No
     key = {"scale": 1, "stage": ONLY_STAGE, "cycle": 1}
     used = {"local": (S, 9 * S, 10 * S), "a": (8 * S, None, 2 * S), "b": (6 * S, None, 4 * S)}
     for node, (run_ns, server_ns, idle_ns) in used.items():
-        row = {**key, "node": node, "span_ns": 10 * S, "run_ns": run_ns, "server_ns": server_ns, "idle_ns": idle_ns}
+        rest = dict.fromkeys(("kernel_ns", "others_ns", "unseen_ns", "stolen_ns"), 0)
+        row = {**key, **rest, "node": node, "span_ns": 10 * S, "run_ns": run_ns, "server_ns": server_ns, "idle_ns": idle_ns}
         writer.rows("machine", f"one_{node}", [row])
         times = [MS] * (0 if node == "local" else 50)
         writer.rows("buckets", f"one_{node}", [{**key, **row} for row in bucket_rows(1, 1, times, node=node)])

@@ -122,14 +122,16 @@ _WAITS: Final = {"a CPU": "cpu_pressure", "storage": "io_pressure", "memory": "m
 
 def _cycles(archive: Path, stem: str) -> list[Cycle]:
     """The cycles of one part, or with an empty ``stem`` those of a sealed archive."""
-    cycles = _sums(archive, "cycles", stem, committed="sum", failed="sum", residence_max_ns="max")
+    maxima = dict.fromkeys(("residence_max_ns", "in_flight_max_ns"), "max")
+    cycles = _sums(archive, "cycles", stem, committed="sum", failed="sum", **maxima)
     spans = {_at(row): row["duration_ns_max"] / 1e9 for row in _sums(archive, "groups", stem, duration_ns="max")}
     wanted: dict[str, Any] = {f"{name}_ns": "sum" for name in _CPUS.values()}
     wanted |= {f"{name}_ns": "max" for name in _WAITS.values()}
     sums = {_at(row): row for row in _sums(archive, "machine", stem, span_ns="max", own_bytes="sum", **wanted)}
     buckets: dict[_At, list[tuple[int, int]]] = {}
-    for row in _sums(archive, "buckets", stem, "high_ns", count="sum"):
-        buckets.setdefault(_at(row), []).append((row["high_ns"], row["count_sum"]))
+    for row in _sums(archive, "buckets", stem, "measure", "high_ns", count="sum"):
+        if row["measure"] == "residence":
+            buckets.setdefault(_at(row), []).append((row["high_ns"], row["count_sum"]))
     seconds: dict[_At, dict[int, int]] = {}
     for row in _sums(archive, "seconds", stem, "second", count="sum"):
         seconds.setdefault(_at(row), {})[row["second"]] = row["count_sum"]
@@ -147,7 +149,7 @@ def _cycle(
         machine |= {name: (used.get(f"{column}_ns_max") or 0) / span_ns for name, column in _WAITS.items()
                     if used.get(f"{column}_ns_max") is not None}  # fmt: skip
         machine["bytes per second"] = (used.get("own_bytes_sum") or 0) / span_ns * 1e9
-    slowest_ms = (cycle["residence_max_ns_max"] or 0) / 1e6
+    slowest_ms = max(cycle["residence_max_ns_max"] or 0, cycle["in_flight_max_ns_max"] or 0) / 1e6
     rates = [float(seconds.get(second, 0)) for second in range(max(seconds, default=-1) + 1)]
     if rates and span_s % 1 > 0 and len(rates) == math.ceil(span_s):  # The last second may be a part of one.
         rates[-1] /= span_s % 1
