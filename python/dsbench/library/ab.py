@@ -263,8 +263,9 @@ def _run(
 def store(found: Versus, out: Path) -> None:
     """Writes ab.json whole, or not at all. ``OutError`` where that fails."""
     try:
+        out.mkdir(parents=True, exist_ok=True)
         written(out / f"{STEM}.json", (as_json(found.document()) + "\n").encode())
-    except ArchiveError as error:
+    except (ArchiveError, OSError) as error:
         raise OutError(f"--out: {error}") from None
 
 

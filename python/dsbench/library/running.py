@@ -117,8 +117,9 @@ def going_on(
     with listening(stop) as stop, claimed(path):  # Before anything is read that another one may be writing.
         if not trust:
             described = Archive.open(path).run.spec.described()
-            if target is not None:
-                described["target"]["url"] = "private:" + (Target(url=described["target"]["url"]).private or "")
+            if target is not None:  # It takes the place of that in the archive, whose settings are for its product.
+                product = Target(url=described["target"].pop("url")).private
+                described["target"] |= {"url": f"private:{product}"} if product else {}
             refuse(risks(described), str(path), "--resume")
         again = None
         if target is not None:

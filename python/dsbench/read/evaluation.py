@@ -19,7 +19,18 @@ from dsbench.read.stats.ledger import Ledger
 from dsbench.read.stats.machine import CycleUse
 from dsbench.read.stats.queries import Decision
 from dsbench.read.stats.tpcc import Nopm, Window
-from dsbench.read.stats.values import Collision, Doubt, Floats, Frequency, Index, Interval, Ints, Resource, ScaleResult
+from dsbench.read.stats.values import (
+    Collision,
+    Doubt,
+    Floats,
+    Frequency,
+    Index,
+    Interval,
+    Ints,
+    Left,
+    Resource,
+    ScaleResult,
+)
 from dsbench.read.subjects import readers
 from dsbench.read.subjects.cost import Seen
 from dsbench.read.subjects.device_times import Timed
@@ -56,6 +67,8 @@ class Evaluation:
     levels: tuple[float, ...]
     void_scales: frozenset[int]
     """Scales whose check failed: shown, marked, and left out of the index."""
+    left: Left | None
+    """What a run on tables of somebody else left there; ``None`` where its rates count all of it."""
     cycle_rates: Mapping[int, Floats]
     """Scale to T_i (eq. 7), by cycle in order."""
     node_rates: Mapping[str, Mapping[int, Floats]]

@@ -159,6 +159,17 @@ class Frequency:
         return self.quantiles_ns.get(quantile, float("nan")) if known(quantile, self.count) else float("nan")
 
 
+@dataclass(frozen=True)
+class Left:
+    """Transactions that a run left in tables of somebody else."""
+
+    there: int
+    counted: int
+    """Those of the rates; the others ran in ramp-ups or ended after the time of their cycle."""
+    early: int
+    """Those that ran in ramp-ups."""
+
+
 LEAST_BEYOND = 5
 """Transactions to be expected beyond a quantile, below which it is not known: it would be that of single ones. An
 interval from order statistics has an upper end at 95% where q^n is at most 0.025, which 3.7 of them need (David and

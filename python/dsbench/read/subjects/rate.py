@@ -22,7 +22,7 @@ from dsbench.read.stats.fits import FEWEST_OF_MEMORY
 from dsbench.read.stats.index import STEEP, Fall, falls, index
 from dsbench.read.stats.peak import Peak, in_words, peak
 from dsbench.read.stats.precision import FEWEST, LEVEL, median_interval
-from dsbench.read.stats.values import Floats, Frequency, Index, Interval, ScaleResult
+from dsbench.read.stats.values import Floats, Frequency, Index, Interval, Left, ScaleResult
 from dsbench.read.subject import Measure, Subject
 from dsbench.read.subjects.clients import longest_ns
 from dsbench.spec import PROFILES
@@ -281,8 +281,10 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     else:
         for heading, part in each_series(evaluation):
             yield from tell_scales(part, heading)
-    if evaluation.rows.run.spec.existing:
-        yield from _tell_left(evaluation.rows.whole.tables["cycles"])
+    if left := evaluation.left:
+        ran = f"{left.there:,} transactions of the cycles are in the tables, {left.counted:,} of them count"
+        late = left.there - left.counted - left.early
+        yield Sentence(f"{ran}: {left.early:,} ran in ramp-ups, {late:,} ended after the time of their cycle.", "note")
     if any(part.definitions for _, part in each_series(evaluation)):
         yield Sentence(DEFINITIONS, "note")
     if not evaluation.staged and any(part.index.dsi for part in evaluation.by_threads.values()):
@@ -294,13 +296,13 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         yield Listed([*describe_indexes(evaluation), *peak_lines(evaluation)])
 
 
-def _tell_left(cycles: pa.Table) -> Iterator[Block]:
-    """What the tables of somebody else hold of the run, where that is more than its rates count."""
-    names = ("committed", "early_commits", "late_commits")
-    counted, early, late = (int(whole(cycles, name).sum()) for name in names)
-    if early or late:
-        ran = f"{counted + early + late:,} transactions of the cycles are in the tables, {counted:,} of them count"
-        yield Sentence(f"{ran}: {early:,} ran in ramp-ups, {late:,} ended after the time of their cycle.", "note")
+def _read_left(evaluation: Evaluation) -> Left | None:
+    """Of tables that were there, where they hold more of the run than its rates count."""
+    if not evaluation.rows.run.spec.existing:
+        return None
+    cycles = evaluation.rows.whole.tables["cycles"]
+    counted, early, late = (int(whole(cycles, name).sum()) for name in ("committed", "early_commits", "late_commits"))
+    return Left(counted + early + late, counted, early) if early or late else None
 
 
 def _together(heads: Sequence[Column], told: Sequence[tuple[Sequence[str], Sequence[Block]]]) -> Iterator[Block]:
@@ -468,5 +470,6 @@ SUBJECT: Final = Subject(
         "falls_at": _read_falls_at,
         "placement": lambda evaluation: placement_of(evaluation.rows.groups, evaluation.rows.cycles),
         "connections": _read_connections,
+        "left": _read_left,
     },
 )  # fmt: skip
