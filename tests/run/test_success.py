@@ -63,14 +63,3 @@ def test_a_run_without_a_success_fails_and_says_why(kept: str, dsbench: Program,
     again = dsbench("run", kept, "--resume", str(archive), "--quiet")
     assert again.returncode == 1, "nothing is left to do, and nothing succeeded by that"
     assert "no transaction succeeded" in again.stderr
-
-
-def test_connections_that_are_cut_before_each_start(postgresql: servers.Server, dsbench: Program, tmp_path: Path) -> None:
-    """As a proxy with a time-out does: each start of a slow open loop finds its connection cut."""
-    script = tmp_path / "one.sql"
-    script.write_text("SELECT 1;\n")
-    url = f"{postgresql.url}{'&' if '?' in postgresql.url else '?'}options=-c%20idle_session_timeout%3D100ms"
-    loop = ("--rate", "2", "--arrival", "constant", "--existing", "--script", str(script))
-    done = dsbench("run", url, "--cycles", "1", "--duration", "3", "--threads", "1", *loop, "--quiet", "--out", "out")
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert described(only_archive(tmp_path / "out"))["reason"].startswith("no transaction succeeded: ")
