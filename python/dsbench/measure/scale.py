@@ -83,6 +83,8 @@ class Scale:
         with setting.during("populate"):
             by_procedure = setting.spec.population == "procedure"
             filled = bench.populate(by_procedure, self._parts(), setting.watch("populate"), there)
+            if by_procedure:
+                setting.target.take_stock()  # Of the procedure that did it, too.
         self._phase(stage, "populate", filled, rows=rows)
         with setting.during("primary_key"):
             self._phase(stage, "primary_key", bench.phase("primary_key", setting.watch("primary_key")))
