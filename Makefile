@@ -55,6 +55,7 @@ docs: .venv/.installed  ## dist/site: the docs as a site with a search; serve it
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BESIDE) \
 		'$(BIN)/python scripts/requirements | $(PIP) install -c constraints.txt -r /dev/stdin' \
 		'$(PIP) install --no-build-isolation --no-deps -e .'
+	$(BIN)/python -m compileall -q python/dsbench
 	touch $@
 
 clean:  ## removes .venv and target

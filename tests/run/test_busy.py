@@ -16,21 +16,22 @@ from dsbench.check import doctor
 from dsbench.read import finish
 from dsbench.read.evaluation import evaluate
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells of other programs")
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells of other programs"),
+    pytest.mark.serial,
+]
 
-# Hashing needs no lock of Python's. A session for itself, and more weight where that is allowed, make it one of the
-# busiest programs also of a machine that is busy already.
+# Hashing needs no lock of Python's. It ends with whoever began it.
 HOG = """
-import contextlib, hashlib, pathlib, threading
+import hashlib, os, pathlib, sys, threading
 pathlib.Path("/proc/self/comm").write_text("cpu-hog")
-with contextlib.suppress(OSError):
-    pathlib.Path("/proc/self/autogroup").write_text("-5")
 def burn():
     while True:
         hashlib.pbkdf2_hmac("sha256", b"--password", b"secret", 200_000)
-for _ in range(12):
-    threading.Thread(target=burn).start()
+for _ in range(2 * os.cpu_count()):
+    threading.Thread(target=burn, daemon=True).start()
 print("burning", flush=True)
+sys.stdin.read()
 """
 
 
@@ -38,7 +39,7 @@ print("burning", flush=True)
 def hog() -> Iterator[int]:
     """The pid of a program that burns CPU time, with an argument that is nobody's business."""
     command = [sys.executable, "-c", HOG, "--password=pw7f3a91"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"burning\n"
         yield process.pid

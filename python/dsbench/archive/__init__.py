@@ -6,7 +6,7 @@ Layout of an archive, format 2 (format 1 had no stages and no groups)::
     cycles/  buckets/  seconds/  monitors/  phases/  errors/  nodes/    one Parquet part per event, while it runs
     cycles.parquet  buckets.parquet …                              the same rows in one file, once sealed
     trace/                       only with --trace: one Parquet part per cycle
-    results.txt results.csv results.log  results-*.{pdf,svg,vl.json}  report.html
+    results.txt results.csv results.log  results-*.vl.json  report.html
 
 A part appears under its name only when it is complete, so an archive that was cut short holds all
 finished cycles and nothing half-written.

@@ -17,7 +17,7 @@ from dsbench.read.csv import render_csv
 from dsbench.read.draw import gnuplot, render
 from dsbench.read.draw.axes import Form
 from dsbench.read.draw.hero import hero
-from dsbench.read.draw.theme import Spec
+from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.markdown import render_markdown
 from dsbench.read.page import page
@@ -65,7 +65,7 @@ def write(path: Path) -> Shown:
         writer = Writer(path)
         _write_tables(writer, evaluation, archive)
         specs = diagrams.specs(evaluation, archive.run)
-        for name, content in render.files(specs).items():
+        for name, content in render.sources(specs).items():
             writer.text(name, content)
         written.insert(0, writer.text("report.html", page(evaluation, archive.run, specs)))
         written.append(writer.seal())
@@ -128,7 +128,8 @@ def plot(path: Path, out: Path | None, *, fresh: bool, form: Form | None = None)
         return render.replot(folder)
     if out is None and form is None and archive.run.status != "running" and not archive.sealed:
         with claimed(path):
-            return _sealed(path)
+            sealed = _sealed(path)
+        return [*sealed, *(render.replot(path) if _edited(path) else [])]
     files = render.diagrams(evaluate(archive), archive.run, form)
     if out is not None:
         files |= render.files(_first(archive, _PRINTED))

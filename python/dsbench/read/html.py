@@ -17,7 +17,7 @@ from dsbench.read.blocks import Answer, Block, Column, Diagram, Part, Ratio, Tab
 from dsbench.read.format import NONE, UNIT, tone
 
 if TYPE_CHECKING:
-    from dsbench.read.draw.theme import Spec
+    from dsbench.read.draw.vega import Spec
 
 _POLICY: Final = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"

@@ -17,7 +17,8 @@ from dsbench.read.blocks import Block, Sentence
 from dsbench.read.draw import course
 from dsbench.read.draw.axes import conditions
 from dsbench.read.draw.hero import hero
-from dsbench.read.draw.theme import Spec, config
+from dsbench.read.draw.theme import config
+from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, best, ceiling_tps
 from dsbench.read.html import (
@@ -141,7 +142,7 @@ def _paper_form(specs: Mapping[str, Spec]) -> Html | str:
 
 def _diagrams(names: list[str]) -> Html:
     figures = [figure(name, _CAPTIONS[name]) for name in names]
-    without = Html("<noscript><p>The diagrams need JavaScript; results-*.svg and results-*.pdf do not.</p></noscript>")
+    without = Html("<noscript><p>The diagrams need JavaScript; dsbench plot writes them as SVG and PDF.</p></noscript>")
     note = tag(
         "p", "Point at a mark for its figures. In the diagrams by cycle and of the frequency, Shift and wheel zooms, "
         "dragging moves. The buttons below a diagram change its axis and hide its series.", cls="note",

@@ -9,24 +9,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import combinations
 
-import altair as alt
 import numpy as np
 
+from dsbench.read.draw import vega
 from dsbench.read.draw.axes import Form, ValueAxis
 from dsbench.read.draw.curves import Span, agreed, compared, looks
 from dsbench.read.draw.freq import curve, drawable
-from dsbench.read.draw.theme import (
-    GREY,
-    HUES,
-    WHOLE,
-    Row,
-    Spec,
-    finish,
-    log_domain,
-    log_ticks,
-    number_labels,
-    spans_decades,
-)
+from dsbench.read.draw.theme import GREY, HUES, WHOLE, Row, finish, log_domain, log_ticks, number_labels, spans_decades
+from dsbench.read.draw.vega import Chart, Spec, channel
 from dsbench.read.stats.effects import ANY
 from dsbench.read.stats.values import Frequency
 from dsbench.study import Made, Outcomes, Point, mean
@@ -141,31 +131,31 @@ def effects(found: Outcomes) -> Spec | None:
     domain = [low / 1.1, high * 1.1] if log else [max(low - margin, 0) if ratios else low - margin, high + margin]
     title = f"{found.how.label} {'over' if ratios else 'minus'} that at the reference"
     # Without this, the layers that have no domain of their own would draw the axis from 0.
-    scale = alt.Scale(type="log" if log else "linear", domain=domain, nice=False, zero=False)
+    scale = dict(type="log" if log else "linear", domain=domain, nice=False, zero=False)
     ticks = {"values": log_ticks(*domain)} if log else {"tickCount": 6}
     shown = {"title": title + ", log scale" * log, "labelExpr": "format(datum.value, ',.6~r')", **ticks}
-    x = alt.X("ratio:Q", scale=scale, axis=alt.Axis.from_dict(shown))
-    y = alt.Y("effect:N", sort=[row["effect"] for row in rows], axis=alt.Axis(title=None, labelLimit=440),
-              scale=alt.Scale(type="point", padding=0.9))  # The figure above the first row has room.  # fmt: skip
+    x = channel("ratio:Q", scale=scale, axis=shown)
+    y = channel("effect:N", sort=[row["effect"] for row in rows], axis=dict(title=None, labelLimit=440),
+              scale=dict(type="point", padding=0.9))  # The figure above the first row has room.  # fmt: skip
     names = ["effect", "none or undecided", "not known"]
-    colour = alt.Color("verdict:N", scale=alt.Scale(domain=names, range=[HUES[0], "#999999", "#999999"]), legend=None)
-    base, bare = alt.Chart(alt.NamedData("effects")), alt.X("ratio:Q", axis=None)
-    tips = ["effect:N", *(alt.Tooltip(f"{name}:Q", format=".4~r") for name in ("ratio", "low", "high")), "verdict:N"]
+    colour = channel("verdict:N", scale=dict(domain=names, range=[HUES[0], "#999999", "#999999"]), legend=None)
+    base, bare = Chart("effects"), channel("ratio:Q", axis=None)
+    tips = ["effect:N", *(channel(f"{name}:Q", format=".4~r") for name in ("ratio", "low", "high")), "verdict:N"]
     spec = finish(
         [
-            alt.Chart(alt.NamedData("one"))
-            .mark_rule(color=GREY, strokeDash=[4, 3])
-            .encode(x=alt.X("value:Q", axis=None)),
-            base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", axis=None), x2="high:Q", y=y, color=colour),
-            base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=tips),
-            base.mark_text(dy=-8, fontSize=10).encode(
-                x=bare, y=y, color=colour, text=alt.Text("ratio:Q", format=".3~r" if ratios else "+.3~r")
+            Chart("one")
+            .mark("rule", color=GREY, strokeDash=[4, 3])
+            .encode(x=channel("value:Q", axis=None)),
+            base.mark("rule", strokeWidth=2).encode(x=channel("low:Q", axis=None), x2="high:Q", y=y, color=colour),
+            base.mark("point", filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=tips),
+            base.mark("text", dy=-8, fontSize=10).encode(
+                x=bare, y=y, color=colour, text=channel("ratio:Q", format=".3~r" if ratios else "+.3~r")
             ),
         ],
         name="study-effects",
         archive="the study",
         data={"effects": rows, "one": [{"value": 1.0 if ratios else 0.0}]},
-        title=alt.TitleParams(
+        title=vega.title(
             text="Effects", subtitle=["bars: 95% intervals that hold together; grey: cannot be told from no effect"]
         ),
         description="Ratio of each level to the reference of its factor, with its interval.",
@@ -268,18 +258,18 @@ def heat(found: Outcomes, across: int, down: int) -> Spec | None:
     sorts = [[level.name for level in found.levels[n]] for n in (across, down)]
     # Names that do not fit beside each other are slanted: of those that overlap some would be left out.
     slant = -30 if len(sorts[0]) * max(map(len, sorts[0])) > _LETTERS else 0
-    axis = alt.Axis(title=found.factors[across], labelAngle=slant, labelOverlap=False, labelLimit=120 if slant else 90)
-    x = alt.X("x:N", sort=sorts[0], axis=axis)
-    y = alt.Y("y:N", sort=sorts[1], axis=alt.Axis(title=found.factors[down], labelLimit=160))
-    base = alt.Chart(alt.NamedData("fields"))
+    axis = dict(title=found.factors[across], labelAngle=slant, labelOverlap=False, labelLimit=120 if slant else 90)
+    x = channel("x:N", sort=sorts[0], axis=axis)
+    y = channel("y:N", sort=sorts[1], axis=dict(title=found.factors[down], labelLimit=160))
+    base = Chart("fields")
     inks = (("datum.dark", "#ffffff"), ("!datum.dark", "#000000"))  # Not by name: a dark page swaps the named ones.
-    shades = alt.Scale(type="log" if log else "linear", scheme="viridis", zero=False, nice=False)
-    legend = alt.Legend(title=found.unit or found.measure, **choose_ticks(rows, log=log))
-    colour = alt.Color("value:Q", scale=shades, legend=legend)
+    shades = dict(type="log" if log else "linear", scheme="viridis", zero=False, nice=False)
+    legend = dict(title=found.unit or found.measure, **choose_ticks(rows, log=log))
+    colour = channel("value:Q", scale=shades, legend=legend)
     layers = [
-        base.mark_rect().encode(x=x, y=y, color=colour, tooltip=["x:N", "y:N", alt.Tooltip("value:Q", format=",.4~r")]),
-        *(base.transform_filter(rule).mark_text(fontSize=12, color=ink).encode(
-            x=alt.X("x:N", sort=sorts[0], axis=None), y=y, text="shown:N"
+        base.mark("rect").encode(x=x, y=y, color=colour, tooltip=["x:N", "y:N", channel("value:Q", format=",.4~r")]),
+        *(base.only(rule).mark("text", fontSize=12, color=ink).encode(
+            x=channel("x:N", sort=sorts[0], axis=None), y=y, text="shown:N"
         ) for rule, ink in inks),
     ]  # fmt: skip
     spec = finish(
@@ -287,7 +277,7 @@ def heat(found: Outcomes, across: int, down: int) -> Spec | None:
         name="study-heat",
         archive="the study",
         data={"fields": rows},
-        title=alt.TitleParams(text=f"{found.factors[across]} × {found.factors[down]}", subtitle=[_of(found)]),
+        title=vega.title(f"{found.factors[across]} × {found.factors[down]}", subtitle=[_of(found)]),
         description="Geometric mean of the trials at each two levels of two factors.",
     )
     return {**spec, "height": min(max(46 * len(sorts[1]), 120), 400)}
@@ -329,29 +319,29 @@ def lines(found: Outcomes, factor: int, beside: int | None = None) -> Spec | Non
     known = sorted({float(number) for number in numbers if number is not None})
     log = known[0] > 0 and known[-1] / known[0] > 8
     scale = (
-        alt.Scale(type="log", domain=[known[0] / 1.15, known[-1] * 1.15], nice=False)
+        dict(type="log", domain=[known[0] / 1.15, known[-1] * 1.15], nice=False)
         if log
-        else alt.Scale(zero=False, nice=False, padding=14)
+        else dict(zero=False, nice=False, padding=14)
     )
-    x = alt.X(
+    x = channel(
         "number:Q",
         scale=scale,
-        axis=alt.Axis(values=known, labelExpr=number_labels(), title=found.factors[factor] + ", log scale" * log),
+        axis=dict(values=known, labelExpr=number_labels(), title=found.factors[factor] + ", log scale" * log),
     )
-    look, base, bare = looks(names), alt.Chart(alt.NamedData("lines")), alt.X("number:Q", axis=None)
+    look, base, bare = looks(names), Chart("lines"), channel("number:Q", axis=None)
     what = f", by {found.factors[beside]}" if beside is not None else ""
     return finish(
         [
-            base.mark_line(strokeWidth=1.8).encode(x=x, y=y.y("rate"), color=look.colour, strokeDash=look.dash),
-            base.mark_rule(strokeWidth=1.1, opacity=0.75).encode(x=bare, y="low:Q", y2="high:Q", color=look.colour),
-            base.mark_point(filled=True, size=46, opacity=1).encode(
+            base.mark("line", strokeWidth=1.8).encode(x=x, y=y.y("rate"), color=look.colour, strokeDash=look.dash),
+            base.mark("rule", strokeWidth=1.1, opacity=0.75).encode(x=bare, y="low:Q", y2="high:Q", color=look.colour),
+            base.mark("point", filled=True, size=46, opacity=1).encode(
                 x=bare, y="rate:Q", color=look.colour, shape=look.shape,
-                tooltip=["archive:N", alt.Tooltip("number:Q", title=found.factors[factor]),
-                         alt.Tooltip("rate:Q", format=",.4~r")],
+                tooltip=["archive:N", channel("number:Q", title=found.factors[factor]),
+                         channel("rate:Q", format=",.4~r")],
             ),
         ],
         name="study-lines", archive="the study", data={"lines": rows},
-        title=alt.TitleParams(text=f"Over {found.factors[factor]}{what}",
+        title=vega.title(f"Over {found.factors[factor]}{what}",
                               subtitle=[_of(found) + _bars(found)]),
         description="Values over the numbers of one factor, a line for each level of another.",
     )  # fmt: skip
@@ -385,17 +375,17 @@ def frequencies(found: Outcomes, factor: int) -> Spec | None:
     if len(names) < 2:
         return None
     low, high = log_domain((row["ms"] for row in rows), margin=1.15)
-    ticks = alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title="latency [ms], log scale")
-    x = alt.X("ms:Q", scale=alt.Scale(type="log", domain=[low, high], nice=False), axis=ticks)
+    ticks = dict(values=log_ticks(low, high), labelExpr=number_labels(), title="latency [ms], log scale")
+    x = channel("ms:Q", scale=dict(type="log", domain=[low, high], nice=False), axis=ticks)
     rarest = min(row["longer"] for row in rows)
     y = ValueAxis("share of transactions that take longer", min(10 ** math.floor(math.log10(rarest)), 0.1), 1.0, True)
     look = looks(names)
     return finish(
-        [alt.Chart(alt.NamedData("freq")).mark_line(strokeWidth=1.5, interpolate="step-after").encode(
-            x=x, y=y.y("longer"), color=look.colour, strokeDash=look.dash, order=alt.Order("ms:Q"),
-            tooltip=["archive:N", alt.Tooltip("ms:Q", format=",.4~r"), alt.Tooltip("longer:Q", format=".3~g")])],
+        [Chart("freq").mark("line", strokeWidth=1.5, interpolate="step-after").encode(
+            x=x, y=y.y("longer"), color=look.colour, strokeDash=look.dash, order=channel("ms:Q"),
+            tooltip=["archive:N", channel("ms:Q", format=",.4~r"), channel("longer:Q", format=".3~g")])],
         name="study-freq", archive="the study", data={"freq": rows},
-        title=alt.TitleParams(text=f"Cumulative frequencies by {found.factors[factor]}",
+        title=vega.title(f"Cumulative frequencies by {found.factors[factor]}",
                               subtitle=["all trials of a level together, at the largest scale"]),
         description="Share of transactions whose latency is longer than x, one line for each level.",
     )  # fmt: skip
@@ -434,23 +424,23 @@ def over_files(found: Outcomes, factor: int) -> Spec | None:
 
 def _files_plot(found: Outcomes, factor: int, test: str, rows: list[Row]) -> Spec:
     known = sorted({row["files"] for row in rows})
-    axis = alt.Axis(values=known, labelExpr=number_labels(), title="number of files, log scale")
-    scale = alt.Scale(type="log", domain=[known[0] / 1.15, known[-1] * 1.15], nice=False)
-    x, bare = alt.X("files:Q", scale=scale, axis=axis), alt.X("files:Q", axis=None)
+    axis = dict(values=known, labelExpr=number_labels(), title="number of files, log scale")
+    scale = dict(type="log", domain=[known[0] / 1.15, known[-1] * 1.15], nice=False)
+    x, bare = channel("files:Q", scale=scale, axis=axis), channel("files:Q", axis=None)
     y = ValueAxis.linear(f"{test.partition(': ')[2]} [1/s]", [row["high"] for row in rows])
     look = looks([level.name for level in found.levels[factor]])
-    base = alt.Chart(alt.NamedData("files"))
-    tips = ["archive:N", "files:Q", alt.Tooltip("rate:Q", format=",.4~r")]
+    base = Chart("files")
+    tips = ["archive:N", "files:Q", channel("rate:Q", format=",.4~r")]
     return finish(
         [
-            base.mark_line(strokeWidth=1.8).encode(x=x, y=y.y("rate"), color=look.colour, strokeDash=look.dash),
-            base.mark_rule(strokeWidth=1.1, opacity=0.75).encode(x=bare, y="low:Q", y2="high:Q", color=look.colour),
-            base.mark_point(filled=True, size=46, opacity=1).encode(
+            base.mark("line", strokeWidth=1.8).encode(x=x, y=y.y("rate"), color=look.colour, strokeDash=look.dash),
+            base.mark("rule", strokeWidth=1.1, opacity=0.75).encode(x=bare, y="low:Q", y2="high:Q", color=look.colour),
+            base.mark("point", filled=True, size=46, opacity=1).encode(
                 x=bare, y="rate:Q", color=look.colour, shape=look.shape, tooltip=tips
             ),
         ],
         name="study-files", archive="the study", data={"files": rows},
-        title=alt.TitleParams(text=f"{test}, by {found.factors[factor]}",
+        title=vega.title(f"{test}, by {found.factors[factor]}",
                               subtitle=["geometric mean of the trials, at the largest scale; bars: least to greatest"]),
         description="What storage tools found over the number of files, a line for each level.",
     )  # fmt: skip
@@ -473,15 +463,15 @@ def course(found: Outcomes, factor: int) -> Spec | None:
     if len(names) < 2:
         return None
     y = ValueAxis.of_rates("transaction rate [tps]", [row["rate"] for row in rows])
-    axis = alt.Axis(title="second of all cycles, one after another [s]", tickMinStep=1, format="d", labelExpr=WHOLE)
-    x = alt.X("second:Q", scale=alt.Scale(nice=False), axis=axis)
+    axis = dict(title="second of all cycles, one after another [s]", tickMinStep=1, format="d", labelExpr=WHOLE)
+    x = channel("second:Q", scale=dict(nice=False), axis=axis)
     look = looks(names)
     return finish(
-        [alt.Chart(alt.NamedData("course")).mark_line(strokeWidth=1.5).encode(
+        [Chart("course").mark("line", strokeWidth=1.5).encode(
             x=x, y=y.y("rate"), color=look.colour, strokeDash=look.dash,
-            tooltip=["archive:N", "second:Q", alt.Tooltip("rate:Q", format=",.4~r")])],
+            tooltip=["archive:N", "second:Q", channel("rate:Q", format=",.4~r")])],
         name="study-course", archive="the study", data={"course": rows},
-        title=alt.TitleParams(text=f"Course by {found.factors[factor]}",
+        title=vega.title(f"Course by {found.factors[factor]}",
                               subtitle=["mean over the trials of a level, at the largest scale"]),
         description="Committed transactions of each second, one line for each level.",
     )  # fmt: skip

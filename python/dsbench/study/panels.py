@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
-
-from dsbench.read.draw.theme import Row, Spec, assembled, log_ticks
+from dsbench.read.draw import vega
+from dsbench.read.draw.theme import Row, assembled, log_ticks
+from dsbench.read.draw.vega import Spec
 
 _PANEL = (250, 230)
 """Pixels of a plot beside others."""
@@ -45,7 +45,7 @@ def panels(heading: str, plots: Sequence[tuple[str, Spec]], *, alike: bool = Tru
     first = plots[0][1]
     return assembled(
         body, name=f"{first['usermeta']['diagram']}-panels", archive="the study", data=datasets,
-        title=alt.TitleParams(text=heading, subtitle=first["title"].get("subtitle") or alt.Undefined),
+        title=vega.title(heading, subtitle=first["title"].get("subtitle", ())),
         description=f"{first['description']} A plot for each: {', '.join(words for words, _ in plots)}.",
     )  # fmt: skip
 

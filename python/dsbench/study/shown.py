@@ -25,7 +25,7 @@ from dsbench.study.results import changes_unit, is_of_run
 from dsbench.study.stages import each_stage, name_effect, show_effect, tabulate_stages
 
 if TYPE_CHECKING:
-    from dsbench.read.draw.theme import Spec
+    from dsbench.read.draw.vega import Spec
 
 STEM: Final = "results"
 _SHORT: Final = {"p50": "median time"}

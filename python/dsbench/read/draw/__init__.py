@@ -22,7 +22,7 @@ from dsbench.read.draw.legs import legs
 from dsbench.read.draw.load import load
 from dsbench.read.draw.queries import queries
 from dsbench.read.draw.rate import collisions, conf, memory, rate, scalability
-from dsbench.read.draw.theme import Spec
+from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.series import run_shown
 

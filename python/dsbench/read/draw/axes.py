@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-import altair as alt
-
 from dsbench.archive import RunRecord
+from dsbench.read.draw import vega
 from dsbench.read.draw.theme import (
     GREY,
     HEIGHT,
@@ -24,6 +23,7 @@ from dsbench.read.draw.theme import (
     spans_decades,
     spread,
 )
+from dsbench.read.draw.vega import Chart, Spec, channel, constant
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import conduct, counted, index_scales, limited, listed, pacing, streams, warnings
 from dsbench.read.stats.precision import FEWEST
@@ -67,27 +67,27 @@ class ScaleAxis:
         """The scale at a distance from the left: the inverse of ``pixel``."""
         return float(self.domain[0] * 10 ** (pixel / self.pixels_per_decade))
 
-    def x(self, axis: Literal["below", "above"] | None = None, field: str = "scale") -> alt.X:
+    def x(self, axis: Literal["below", "above"] | None = None, field: str = "scale") -> Spec:
         """The x channel on ``field``: with the scales below the plot, the sizes above it, or no axis.
 
         The layer with the axis below sets the scale for all others, so that it is edited in one place.
         """
         if axis == "below":
-            scale = alt.Scale(type="log", domain=list(self.domain), nice=False)
-            below = alt.Axis(values=self._ticks, format="d", title="scale", orient="bottom", grid=True)
-            return alt.X(f"{field}:Q", scale=scale, axis=below)
-        return alt.X(f"{field}:Q", axis=self._above() if axis == "above" else None)
+            scale = dict(type="log", domain=list(self.domain), nice=False)
+            below = dict(values=self._ticks, format="d", title="scale", orient="bottom", grid=True)
+            return channel(f"{field}:Q", scale=scale, axis=below)
+        return channel(f"{field}:Q", axis=self._above() if axis == "above" else None)
 
     @property
     def _ticks(self) -> list[float]:
         return [float(s) for s in self.scales]
 
-    def _above(self) -> alt.Axis | None:
+    def _above(self) -> Spec | None:
         labels = {str(s): size_text(g) for s, g in zip(self.scales, self.sizes_gb, strict=True) if math.isfinite(g)}
         if not labels:
             return None
         expression = f"({json.dumps(labels)})[datum.value] || ''"
-        return alt.Axis(
+        return dict(
             values=self._ticks, labelExpr=expression, title="database size [GB]", orient="top", grid=False
         )
 
@@ -134,13 +134,13 @@ class ValueAxis:
         logarithmic = spans_decades(values) if form is None else form == "log"
         return cls.logarithmic(title, values) if logarithmic else cls.linear(title, values)
 
-    def y(self, field: str) -> alt.Y:
+    def y(self, field: str) -> Spec:
         """The y channel on ``field`` with this axis: for the first layer, the others follow it."""
         title = f"{self.title}, log scale" if self.log else self.title
-        scale = alt.Scale(type="log" if self.log else "linear", domain=[self.low, self.high], nice=False)
+        scale = dict(type="log" if self.log else "linear", domain=[self.low, self.high], nice=False)
         shown = {"title": title, "orient": self.side, "grid": self.side == "left", "labelExpr": number_labels()}
         ticks = {"values": log_ticks(self.low, self.high)} if self.log else {"tickCount": 6}
-        return alt.Y(f"{field}:Q", scale=scale, axis=alt.Axis.from_dict({**shown, **ticks}))
+        return channel(f"{field}:Q", scale=scale, axis={**shown, **ticks})
 
     def pixel(self, value: float) -> float:
         """Distance of ``value`` from the top of the plot."""
@@ -204,15 +204,15 @@ def _down(across: float, length: float, points: Sequence[Pixel]) -> float:
     return float(min(places, key=lambda top: sum(top - _CLEAR < down < top + length + _CLEAR for down in near)))
 
 
-def mark_layers(x: ScaleAxis) -> list[alt.Chart]:
+def mark_layers(x: ScaleAxis) -> list[Chart]:
     """A line with an arrow at the scale and a label along it: the first layers, so that they cover no data."""
-    base = alt.Chart(alt.NamedData("marks"))
-    rule = base.mark_rule(color=GREY, strokeDash=[1, 2], strokeWidth=1.2).encode(x=x.x())
-    arrow = base.mark_point(shape="triangle-down", filled=True, size=45, color=GREY, opacity=1, yOffset=-4).encode(
-        x=x.x(), y=alt.value(HEIGHT)
+    base = Chart("marks")
+    rule = base.mark("rule", color=GREY, strokeDash=[1, 2], strokeWidth=1.2).encode(x=x.x())
+    arrow = base.mark("point", shape="triangle-down", filled=True, size=45, color=GREY, opacity=1, yOffset=-4).encode(
+        x=x.x(), y=constant(HEIGHT)
     )
-    down = alt.Y("label_down:Q", scale=alt.Scale(domain=[1, 0], nice=False), axis=None)
-    text = base.mark_text(angle=270, align="right", baseline="middle", color="#333333").encode(
+    down = channel("label_down:Q", scale=dict(domain=[1, 0], nice=False), axis=None)
+    text = base.mark("text", angle=270, align="right", baseline="middle", color="#333333").encode(
         x=x.x(field="label_scale"), y=down, text="label:N"
     )
     return [rule, arrow, text]
@@ -221,10 +221,10 @@ def mark_layers(x: ScaleAxis) -> list[alt.Chart]:
 _LINE = 108     # characters of the subtitle's font that fit the width of a diagram
 
 
-def title(headline: str, evaluation: Evaluation, run: RunRecord, notes: Sequence[str] = ()) -> alt.TitleParams:
+def title(headline: str, evaluation: Evaluation, run: RunRecord, notes: Sequence[str] = ()) -> Spec:
     """``headline`` over the conditions of the run, then ``notes``, then what is unsafe or void."""
     lines = [conditions(evaluation, run), *notes, *warnings(evaluation, run)]
-    return alt.TitleParams(text=headline, subtitle=[part for line in lines for part in textwrap.wrap(line, _LINE)])
+    return vega.title(headline, subtitle=[part for line in lines for part in textwrap.wrap(line, _LINE)])
 
 
 def conditions(evaluation: Evaluation, run: RunRecord) -> str:

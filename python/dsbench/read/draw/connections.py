@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-import altair as alt
-
 from dsbench.archive import RunRecord
 from dsbench.read.draw.axes import ValueAxis, title
 from dsbench.read.draw.theme import (
@@ -15,13 +13,13 @@ from dsbench.read.draw.theme import (
     ORDERED,
     SHAPES,
     Row,
-    Spec,
     finish,
     legend_columns,
     log_ticks,
     number_labels,
     spans_decades,
 )
+from dsbench.read.draw.vega import Chart, Spec, channel
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
 from dsbench.read.stats.kinds import ALL, KindResult
@@ -94,56 +92,58 @@ def _times_of(count: int, kind: KindResult) -> list[Row]:
     ]
 
 
-def across(rows: Sequence[Row], field: str = "connections") -> alt.X:
+def across(rows: Sequence[Row], field: str = "connections") -> Spec:
     """The x channel on ``field``: linear from 0, logarithmic when the numbers span more than two decades."""
     counts = sorted({int(row[field]) for row in rows})
     low, high = counts[0], counts[-1]
     if spans_decades(counts):
-        scale = alt.Scale(type="log", domain=[low / 1.15, high * 1.15], nice=False)
+        scale = dict(type="log", domain=[low / 1.15, high * 1.15], nice=False)
         values, note = log_ticks(low, high), ", log scale"
     else:
-        scale = alt.Scale(domain=[0, high * 1.06], nice=False)
+        scale = dict(domain=[0, high * 1.06], nice=False)
         values, note = [float(count) for count in counts], ""
-    axis = alt.Axis(values=values, labelExpr=number_labels(), title=f"{field}{note}")
-    return alt.X(f"{field}:Q", scale=scale, axis=axis)
+    axis = dict(values=values, labelExpr=number_labels(), title=f"{field}{note}")
+    return channel(f"{field}:Q", scale=scale, axis=axis)
 
 
-def _rate_layers(rows: Sequence[Row], y: ValueAxis) -> list[alt.Chart]:
+def _rate_layers(rows: Sequence[Row], y: ValueAxis) -> list[Chart]:
     scales = sorted({row["scale"] for row in rows})
-    base = alt.Chart(alt.NamedData("connections"))
-    legend = alt.Legend(title="scale", orient="right", columns=legend_columns(len(scales)), symbolLimit=0)
-    colour = alt.Color("scale:O", sort=None, scale=alt.Scale(domain=scales, scheme=ORDERED), legend=legend)
+    base = Chart("connections")
+    legend = dict(title="scale", orient="right", columns=legend_columns(len(scales)), symbolLimit=0)
+    colour = channel("scale:O", sort=None, scale=dict(domain=scales, scheme=ORDERED), legend=legend)
     tips = [
-        alt.Tooltip("scale:Q", format="d"), alt.Tooltip("connections:Q", format="d"),
-        *(alt.Tooltip(f"{name}:Q", format=",.4~r") for name in ("median", "min", "max")),
+        channel("scale:Q", format="d"), channel("connections:Q", format="d"),
+        *(channel(f"{name}:Q", format=",.4~r") for name in ("median", "min", "max")),
     ]
     return [
-        base.mark_rule(strokeWidth=1.2).encode(x=across(rows), y=y.y("min"), y2="max:Q", color=colour),
-        base.mark_line().encode(x=_plain_x(), y="median:Q", color=colour),
-        base.mark_point(filled=True, size=38, opacity=1).encode(x=_plain_x(), y="median:Q", color=colour, tooltip=tips),
+        base.mark("rule", strokeWidth=1.2).encode(x=across(rows), y=y.y("min"), y2="max:Q", color=colour),
+        base.mark("line").encode(x=_plain_x(), y="median:Q", color=colour),
+        base.mark("point", filled=True, size=38, opacity=1).encode(
+            x=_plain_x(), y="median:Q", color=colour, tooltip=tips
+        ),
     ]
 
 
-def _time_layers(rows: Sequence[Row], y: ValueAxis) -> list[alt.Chart]:
+def _time_layers(rows: Sequence[Row], y: ValueAxis) -> list[Chart]:
     kinds = list(dict.fromkeys(row["kind"] for row in rows))
-    base = alt.Chart(alt.NamedData("times"))
-    legend = alt.Legend(title="kind", orient="right")
-    colours = alt.Scale(domain=kinds, range=[HUES[i % len(HUES)] for i in range(len(kinds))])
-    shapes = alt.Scale(domain=kinds, range=[SHAPES[i % len(SHAPES)] for i in range(len(kinds))])
-    colour = alt.Color("kind:N", sort=kinds, scale=colours, legend=legend)
-    dash = alt.StrokeDash(
-        "measure:N", scale=alt.Scale(domain=list(_DASHES), range=list(_DASHES.values())), legend=None
+    base = Chart("times")
+    legend = dict(title="kind", orient="right")
+    colours = dict(domain=kinds, range=[HUES[i % len(HUES)] for i in range(len(kinds))])
+    shapes = dict(domain=kinds, range=[SHAPES[i % len(SHAPES)] for i in range(len(kinds))])
+    colour = channel("kind:N", sort=kinds, scale=colours, legend=legend)
+    dash = channel(
+        "measure:N", scale=dict(domain=list(_DASHES), range=list(_DASHES.values())), legend=None
     )
-    tips = ["kind:N", "measure:N", alt.Tooltip("connections:Q", format="d"),
-            alt.Tooltip("ms:Q", title="time [ms]", format=",.4~r")]
+    tips = ["kind:N", "measure:N", channel("connections:Q", format="d"),
+            channel("ms:Q", title="time [ms]", format=",.4~r")]
     return [
-        base.mark_line().encode(x=across(rows), y=y.y("ms"), color=colour, strokeDash=dash),
-        base.mark_point(filled=True, size=38, opacity=1).encode(
-            x=_plain_x(), y="ms:Q", color=colour, shape=alt.Shape("kind:N", sort=kinds, scale=shapes, legend=legend),
+        base.mark("line").encode(x=across(rows), y=y.y("ms"), color=colour, strokeDash=dash),
+        base.mark("point", filled=True, size=38, opacity=1).encode(
+            x=_plain_x(), y="ms:Q", color=colour, shape=channel("kind:N", sort=kinds, scale=shapes, legend=legend),
             tooltip=tips,
         ),
     ]
 
 
-def _plain_x() -> alt.X:
-    return alt.X("connections:Q", axis=None)
+def _plain_x() -> Spec:
+    return channel("connections:Q", axis=None)

@@ -7,24 +7,12 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-import altair as alt
 import numpy as np
 
 from dsbench.archive import RunRecord
 from dsbench.read.draw.axes import title
-from dsbench.read.draw.theme import (
-    GREY,
-    HUES,
-    RED,
-    WHOLE,
-    Row,
-    Spec,
-    assembled,
-    config,
-    log_domain,
-    log_ticks,
-    number_labels,
-)
+from dsbench.read.draw.theme import GREY, HUES, RED, WHOLE, Row, assembled, config, log_domain, log_ticks, number_labels
+from dsbench.read.draw.vega import SCHEMA_URL, Chart, Spec, channel, layer
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.html import Html, number, section, tag
 from dsbench.read.naming import subject
@@ -74,42 +62,49 @@ def _short(value: float) -> float:
 
 def spec() -> Spec:
     """The diagram of a course as Vega-Lite; the page fills in ``seconds`` and ``boundaries`` for each scale."""
-    seconds, boundaries = alt.Chart(alt.NamedData("seconds")), alt.Chart(alt.NamedData("boundaries"))
-    axis = alt.Axis(title="second of all cycles in order", tickMinStep=1, format="d", labelExpr=WHOLE)
-    x = alt.X("second:Q", scale=alt.Scale(nice=False), axis=axis)
-    middle = alt.X("middle:Q", axis=axis)
-    rule = boundaries.mark_rule(color=GREY, strokeDash=[2, 2], strokeWidth=0.8, clip=True).encode(x=x)
+    seconds, boundaries = Chart("seconds"), Chart("boundaries")
+    axis = dict(title="second of all cycles in order", tickMinStep=1, format="d", labelExpr=WHOLE)
+    x = channel("second:Q", scale=dict(nice=False), axis=axis)
+    middle = channel("middle:Q", axis=axis)
+    rule = boundaries.mark("rule", color=GREY, strokeDash=[2, 2], strokeWidth=0.8, clip=True).encode(x=x)
     tips = [
-        alt.Tooltip(f"{field}:Q", title=title, format=",.4~r")
+        channel(f"{field}:Q", title=title, format=",.4~r")
         for field, title in (("second", "second"), ("count", "transactions/s"), ("failed", "failed/s"),
                              ("p50", "median [ms]"), ("p99", "99% [ms]"), ("max", "slowest [ms]"))
     ]  # fmt: skip
-    zoom = alt.selection_interval(name="zoom", encodings=["x"], bind="scales", zoom="wheel![event.shiftKey]")
-    y = alt.Y("count:Q", title="per second", scale=alt.Scale(zero=True))
-    rates = alt.layer(
+    y = channel("count:Q", title="per second", scale=dict(zero=True))
+    rates = layer(
         rule,
-        seconds.mark_line(color=HUES[0], strokeWidth=1.2, interpolate="step-after", clip=True).encode(x=x, y=y),
-        seconds.mark_line(color=RED, strokeWidth=1.2, strokeDash=[4, 2], interpolate="step-after", clip=True).encode(
+        seconds.mark("line", color=HUES[0], strokeWidth=1.2, interpolate="step-after", clip=True).encode(x=x, y=y),
+        seconds.mark("line", color=RED, strokeWidth=1.2, strokeDash=[4, 2], interpolate="step-after", clip=True).encode(
             x=x, y="failed:Q"
         ),
-        seconds.mark_point(opacity=0, size=60, clip=True).encode(x=middle, y=y, tooltip=tips).add_params(zoom),
-    ).properties(width=_WIDTH, height=150, title="transactions (line) and failed attempts (dashed) per second")
+        seconds.mark("point", opacity=0, size=60, clip=True).encode(x=middle, y=y, tooltip=tips),
+        width=_WIDTH, height=150, title="transactions (line) and failed attempts (dashed) per second",
+    )  # fmt: skip
+    rates["layer"][-1]["name"] = "seconds"
+    zoom = {
+        "name": "zoom", "select": {"type": "interval", "encodings": ["x"], "zoom": "wheel![event.shiftKey]"},
+        "bind": "scales", "views": ["seconds"],
+    }  # fmt: skip
     names = list(_TIMES)
     label = f"({json.dumps(_TIMES)})[datum.label]"
-    legend = alt.Legend(title=None, orient="top", labelExpr=label)
-    points = seconds.transform_fold([*names], as_=["quantity", "ms"]).transform_filter("isValid(datum.ms)").mark_point(
+    legend = dict(title=None, orient="top", labelExpr=label)
+    points = seconds.fold(names, "quantity", "ms").only("isValid(datum.ms)").mark("point",
         filled=True, size=16, opacity=0.9, clip=True
     ).encode(
         x=middle,
-        y=alt.Y("ms:Q", title="latency [ms], log scale", scale=alt.Scale(type="log", nice=False, padding=8)),
-        color=alt.Color("quantity:N", scale=alt.Scale(domain=names, range=[HUES[2], HUES[3], GREY]), legend=legend),
-        shape=alt.Shape("quantity:N", scale=alt.Scale(domain=names, range=["circle", "triangle-up", "cross"]),
+        y=channel("ms:Q", title="latency [ms], log scale", scale=dict(type="log", nice=False, padding=8)),
+        color=channel("quantity:N", scale=dict(domain=names, range=[HUES[2], HUES[3], GREY]), legend=legend),
+        shape=channel("quantity:N", scale=dict(domain=names, range=["circle", "triangle-up", "cross"]),
                         legend=legend),
         tooltip=tips,
     )  # fmt: skip
-    times = alt.layer(rule, points).properties(width=_WIDTH, height=130)
-    body = alt.vconcat(rates, times).resolve_scale(x="shared").to_dict()
-    return {**body, "config": {**config(), "background": "white"}}
+    times = layer(rule, points, width=_WIDTH, height=130)
+    return {
+        "$schema": SCHEMA_URL, "vconcat": [rates, times], "params": [zoom], "resolve": {"scale": {"x": "shared"}},
+        "config": config(),
+    }  # fmt: skip
 
 
 def section_of_courses(evaluation: Evaluation) -> Html:

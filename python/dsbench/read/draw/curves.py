@@ -7,10 +7,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-import altair as alt
-
+from dsbench.read.draw import vega
 from dsbench.read.draw.axes import Form, ScaleAxis, ValueAxis, mark_layers, mark_rows
-from dsbench.read.draw.theme import GREY, HUES, RED, SHAPES, Row, Spec, finish
+from dsbench.read.draw.theme import GREY, HUES, RED, SHAPES, Row, finish
+from dsbench.read.draw.vega import Chart, Spec, channel
 
 Key = TypeVar("Key")
 
@@ -53,9 +53,9 @@ def compared(
     data = {"rates": rows}
     if level:
         data["level"] = [{"value": level}]
-        layers.append(alt.Chart(alt.NamedData("level")).mark_rule(color=GREY, strokeDash=[4, 3]).encode(y="value:Q"))
+        layers.append(Chart("level").mark("rule", color=GREY, strokeDash=[4, 3]).encode(y="value:Q"))
     if sizes_gb:
-        layers.append(alt.Chart(alt.NamedData("rates")).mark_point(opacity=0).encode(x=x.x("above")))
+        layers.append(Chart("rates").mark("point", opacity=0).encode(x=x.x("above")))
     at = [(x.pixel(row["beside"]), y.pixel(row["rate"])) for row in rows]
     shown = mark_rows(x, marks or {}, at)
     if shown:
@@ -64,7 +64,7 @@ def compared(
     return finish(
         [*mark_layers(x), layers] if shown else layers, name=name, archive=archive, data=data,
         independent_y=bool(shown),
-        title=alt.TitleParams(text=headline, subtitle=list(notes)),
+        title=vega.title(headline, subtitle=list(notes)),
         description=f"{title} over the scale, one line for each name; bars span from the lowest to the highest value, "
         "or an interval.",
     )
@@ -87,9 +87,9 @@ def _aside(number: int, count: int) -> float:
 class Looks(NamedTuple):
     """How archives are told apart."""
 
-    colour: alt.Color
-    shape: alt.Shape
-    dash: alt.StrokeDash
+    colour: Spec
+    shape: Spec
+    dash: Spec
 
 
 def looks(labels: Sequence[str], more: Mapping[str, str] | None = None) -> Looks:
@@ -100,34 +100,34 @@ def looks(labels: Sequence[str], more: Mapping[str, str] | None = None) -> Looks
     ]
     names = list(labels)
     shown = {name: f"{name}: {words}" for name, words in (more or {}).items()}
-    legend = alt.Legend(
+    legend = dict(
         title=None, orient="bottom", columns=_columns([shown.get(name, name) for name in names]), labelLimit=420,
         symbolSize=70, symbolDash=[1, 0], labelExpr=f"({json.dumps(shown)})[datum.label] || datum.label",
     )
     shared: dict[str, Any] = {"sort": names, "legend": legend}
     return Looks(
-        alt.Color("archive:N", scale=alt.Scale(domain=names, range=[look[0] for look in each]), **shared),
-        alt.Shape("archive:N", scale=alt.Scale(domain=names, range=[look[1] for look in each]), **shared),
-        alt.StrokeDash("archive:N", scale=alt.Scale(domain=names, range=[look[2] for look in each]), legend=None),
+        channel("archive:N", scale=dict(domain=names, range=[look[0] for look in each]), **shared),
+        channel("archive:N", scale=dict(domain=names, range=[look[1] for look in each]), **shared),
+        channel("archive:N", scale=dict(domain=names, range=[look[2] for look in each]), legend=None),
     )
 
 
-def _layers(x: ScaleAxis, y: ValueAxis, look: Looks, unit: str) -> list[alt.Chart]:
-    base = alt.Chart(alt.NamedData("rates"))
+def _layers(x: ScaleAxis, y: ValueAxis, look: Looks, unit: str) -> list[Chart]:
+    base = Chart("rates")
     colour, shape, dash = look
     tips = [
-        alt.Tooltip("archive:N"), alt.Tooltip("scale:Q", format="d"),
-        *(alt.Tooltip(f"{name}:Q", title=f"{title} [{unit}]" if unit else title, format=",.4~r")
+        channel("archive:N"), channel("scale:Q", format="d"),
+        *(channel(f"{name}:Q", title=f"{title} [{unit}]" if unit else title, format=",.4~r")
           for name, title in (("rate", "middle"), ("low", "from"), ("high", "to"))),
     ]
     return [
-        base.mark_line(strokeWidth=1.8).encode(
+        base.mark("line", strokeWidth=1.8).encode(
             x=x.x("below", "beside"), y=y.y("rate"), color=colour, strokeDash=dash
         ),
-        base.mark_rule(strokeWidth=1.1, opacity=0.75).encode(
+        base.mark("rule", strokeWidth=1.1, opacity=0.75).encode(
             x=x.x(field="beside"), y="low:Q", y2="high:Q", color=colour
         ),
-        base.mark_point(filled=True, size=46, opacity=1).encode(
+        base.mark("point", filled=True, size=46, opacity=1).encode(
             x=x.x(field="beside"), y="rate:Q", color=colour, shape=shape, tooltip=tips
         ),
     ]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import altair as alt
 import numpy as np
 
 from dsbench.archive import RunRecord
 from dsbench.read.draw.axes import Form, ScaleAxis, ValueAxis, title
-from dsbench.read.draw.theme import HUES, ORDERED, SHAPES, Row, Spec, finish, legend_columns
+from dsbench.read.draw.theme import HUES, ORDERED, SHAPES, Row, finish, legend_columns
+from dsbench.read.draw.vega import Chart, Spec, channel
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
 
@@ -43,23 +43,23 @@ def _numbers(evaluation: Evaluation, scale: int) -> list[int]:
     return list(range(1, len(evaluation.cycle_rates[scale]) + 1)) if known is None else known.tolist()
 
 
-def _layers(rows: list[Row], y: ValueAxis) -> list[alt.Chart]:
+def _layers(rows: list[Row], y: ValueAxis) -> list[Chart]:
     first, last = min(row["cycle"] for row in rows), max(row["cycle"] for row in rows)
     scales = sorted({row["scale"] for row in rows})
-    base = alt.Chart(alt.NamedData("cycles"))
+    base = Chart("cycles")
     ticks = range(first, last + 1, math.ceil((last - first + 1) / _MANY))
-    axis = alt.Axis(title="cycle", format="d", values=list(ticks))
-    x = alt.X("cycle:Q", scale=alt.Scale(domain=[first - 0.5, last + 0.5], nice=False), axis=axis)
-    legend = alt.Legend(title="scale", orient="right", columns=legend_columns(len(scales)), symbolLimit=0)
-    colour = alt.Color("scale:O", sort=None, scale=alt.Scale(domain=scales, scheme=ORDERED), legend=legend)
+    axis = dict(title="cycle", format="d", values=list(ticks))
+    x = channel("cycle:Q", scale=dict(domain=[first - 0.5, last + 0.5], nice=False), axis=axis)
+    legend = dict(title="scale", orient="right", columns=legend_columns(len(scales)), symbolLimit=0)
+    colour = channel("scale:O", sort=None, scale=dict(domain=scales, scheme=ORDERED), legend=legend)
     tips = [
-        alt.Tooltip("scale:Q", format="d"), alt.Tooltip("cycle:Q", format="d"),
-        alt.Tooltip("rate:Q", title="rate [tps]", format=",.4~r"),
+        channel("scale:Q", format="d"), channel("cycle:Q", format="d"),
+        channel("rate:Q", title="rate [tps]", format=",.4~r"),
     ]
     return [
-        base.mark_line().encode(x=x, y=y.y("shown"), color=colour),
-        base.mark_point(filled=True, size=26, opacity=1).encode(
-            x=alt.X("cycle:Q", axis=None), y="shown:Q", color=colour, tooltip=tips
+        base.mark("line").encode(x=x, y=y.y("shown"), color=colour),
+        base.mark("point", filled=True, size=26, opacity=1).encode(
+            x=channel("cycle:Q", axis=None), y="shown:Q", color=colour, tooltip=tips
         ),
     ]
 
@@ -112,26 +112,26 @@ def _rows(evaluation: Evaluation, x: ScaleAxis) -> list[Row]:
     return rows
 
 
-def _node_layers(x: ScaleAxis, y: ValueAxis, names: Sequence[str]) -> list[alt.Chart]:
-    base = alt.Chart(alt.NamedData("nodes"))
-    legend = alt.Legend(title="node", orient="right", columns=legend_columns(len(names)), symbolLimit=0)
+def _node_layers(x: ScaleAxis, y: ValueAxis, names: Sequence[str]) -> list[Chart]:
+    base = Chart("nodes")
+    legend = dict(title="node", orient="right", columns=legend_columns(len(names)), symbolLimit=0)
     many = [i % len(HUES) for i in range(len(names))]
     shift = [(i + i // len(HUES)) % len(SHAPES) for i in range(len(names))]   # a colour comes back with another shape
-    colours = alt.Scale(domain=list(names), range=[HUES[i] for i in many])
-    shapes = alt.Scale(domain=list(names), range=[SHAPES[i] for i in shift])
+    colours = dict(domain=list(names), range=[HUES[i] for i in many])
+    shapes = dict(domain=list(names), range=[SHAPES[i] for i in shift])
     place = x.x(field="position")
     tips = [
-        "node:N", alt.Tooltip("scale:Q", format="d"),
-        *(alt.Tooltip(f"{name}:Q", title=f"{name} [tps]", format=",.4~r") for name in ("median", "mean", "min", "max")),
+        "node:N", channel("scale:Q", format="d"),
+        *(channel(f"{name}:Q", title=f"{name} [tps]", format=",.4~r") for name in ("median", "mean", "min", "max")),
     ]
     return [
-        base.mark_rule(strokeWidth=1.2).encode(
+        base.mark("rule", strokeWidth=1.2).encode(
             x=x.x("below", field="position"), y=y.y("range_low"), y2="range_high:Q",
-            color=alt.Color("node:N", scale=colours, legend=legend),
+            color=channel("node:N", scale=colours, legend=legend),
         ),
-        base.mark_line().encode(x=place, y="line:Q", color="node:N"),
-        base.mark_point(filled=True, size=38, opacity=1).encode(
-            x=place, y="mean:Q", color="node:N", shape=alt.Shape("node:N", scale=shapes, legend=legend), tooltip=tips
+        base.mark("line").encode(x=place, y="line:Q", color="node:N"),
+        base.mark("point", filled=True, size=38, opacity=1).encode(
+            x=place, y="mean:Q", color="node:N", shape=channel("node:N", scale=shapes, legend=legend), tooltip=tips
         ),
-        base.mark_point(opacity=0).encode(x=x.x("above")),
+        base.mark("point", opacity=0).encode(x=x.x("above")),
     ]

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from dsbench.archive import RunRecord
@@ -17,7 +16,6 @@ from dsbench.read.draw.theme import (
     HUES,
     ORDERED,
     Row,
-    Spec,
     finish,
     legend_columns,
     log_domain,
@@ -25,6 +23,7 @@ from dsbench.read.draw.theme import (
     number_labels,
     spread,
 )
+from dsbench.read.draw.vega import Chart, Spec, channel, constant
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
 from dsbench.read.stats.values import Floats, Frequency, percent
@@ -108,37 +107,37 @@ def _level_rows(levels: Sequence[float], y: ValueAxis) -> list[Row]:
     ]
 
 
-def _level_layers() -> list[alt.Chart]:
-    base = alt.Chart(alt.NamedData("levels"))
+def _level_layers() -> list[Chart]:
+    base = Chart("levels")
     look: dict[str, Any] = {"align": "left", "baseline": "middle", "dx": 5, "color": GREY}
     return [
-        base.mark_rule(color=GREY, strokeWidth=1, strokeDash=[2, 2]).encode(y="share:Q"),
-        base.mark_text(**look).encode(x=alt.value("width"), y="label_share:Q", text="label:N"),
+        base.mark("rule", color=GREY, strokeWidth=1, strokeDash=[2, 2]).encode(y="share:Q"),
+        base.mark("text", **look).encode(x=constant("width"), y="label_share:Q", text="label:N"),
     ]
 
 
-def _curve_layers(scales: Sequence[int], rows: Sequence[Row], y: ValueAxis, *, dashed: bool) -> list[alt.Chart]:
+def _curve_layers(scales: Sequence[int], rows: Sequence[Row], y: ValueAxis, *, dashed: bool) -> list[Chart]:
     measured = "residence or response" if dashed else "residence"
     low, high = log_domain((row["ms"] for row in rows), margin=1.15)
-    x = alt.X(
-        "ms:Q", scale=alt.Scale(type="log", domain=[low, high], nice=False),
-        axis=alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title=f"{measured} time [ms], log scale"),
+    x = channel(
+        "ms:Q", scale=dict(type="log", domain=[low, high], nice=False),
+        axis=dict(values=log_ticks(low, high), labelExpr=number_labels(), title=f"{measured} time [ms], log scale"),
     )
     # The labels of the levels stand between plot and legend.
-    legend = alt.Legend(title="scale", orient="right", offset=52, columns=legend_columns(len(scales)), symbolLimit=0)
-    colour = alt.Color("scale:O", sort=None, scale=alt.Scale(domain=list(scales), scheme=ORDERED), legend=legend)
+    legend = dict(title="scale", orient="right", offset=52, columns=legend_columns(len(scales)), symbolLimit=0)
+    colour = channel("scale:O", sort=None, scale=dict(domain=list(scales), scheme=ORDERED), legend=legend)
     line = {
-        "x": x, "y": y.y("longer"), "color": colour, "order": alt.Order("ms:Q"),
+        "x": x, "y": y.y("longer"), "color": colour, "order": channel("ms:Q"),
         "tooltip": [
-            alt.Tooltip("scale:Q", format="d"), "measure:N", alt.Tooltip("ms:Q", title="time [ms]", format=",.4~r"),
-            alt.Tooltip("longer:Q", title="share that takes longer", format=".3~g"),
+            channel("scale:Q", format="d"), "measure:N", channel("ms:Q", title="time [ms]", format=",.4~r"),
+            channel("longer:Q", title="share that takes longer", format=".3~g"),
         ],
     }
     if dashed:
-        measures = alt.Scale(domain=["residence", "response"], range=[[1, 0], [5, 3]])
-        line["strokeDash"] = alt.StrokeDash("measure:N", scale=measures, legend=None)
+        measures = dict(domain=["residence", "response"], range=[[1, 0], [5, 3]])
+        line["strokeDash"] = channel("measure:N", scale=measures, legend=None)
     # Between two buckets nothing was measured: the share holds until the next one.
-    return [alt.Chart(alt.NamedData("curves")).mark_line(strokeWidth=1.6, interpolate="step-after").encode(**line)]
+    return [Chart("curves").mark("line", strokeWidth=1.6, interpolate="step-after").encode(**line)]
 
 
 def kinds(evaluation: Evaluation, run: RunRecord) -> Spec | None:
@@ -172,24 +171,24 @@ def _kind_rows(measure: str, curves: Mapping[str, Frequency]) -> list[Row]:
     ]
 
 
-def _layers(rows: Sequence[Row], y: ValueAxis, *, dashed: bool) -> list[alt.Chart]:
+def _layers(rows: Sequence[Row], y: ValueAxis, *, dashed: bool) -> list[Chart]:
     names = list(dict.fromkeys(row["kind"] for row in rows))
     measured = "residence or response" if dashed else "residence"
     low, high = log_domain((row["ms"] for row in rows), margin=1.15)
-    x = alt.X(
-        "ms:Q", scale=alt.Scale(type="log", domain=[low, high], nice=False),
-        axis=alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title=f"{measured} time [ms], log scale"),
+    x = channel(
+        "ms:Q", scale=dict(type="log", domain=[low, high], nice=False),
+        axis=dict(values=log_ticks(low, high), labelExpr=number_labels(), title=f"{measured} time [ms], log scale"),
     )
-    colours = alt.Scale(domain=names, range=[HUES[i % len(HUES)] for i in range(len(names))])
+    colours = dict(domain=names, range=[HUES[i % len(HUES)] for i in range(len(names))])
     line = {
-        "x": x, "y": y.y("longer"), "order": alt.Order("ms:Q"),
-        "color": alt.Color("kind:N", sort=names, scale=colours, legend=alt.Legend(title="kind", orient="right")),
+        "x": x, "y": y.y("longer"), "order": channel("ms:Q"),
+        "color": channel("kind:N", sort=names, scale=colours, legend=dict(title="kind", orient="right")),
         "tooltip": [
-            "kind:N", "measure:N", alt.Tooltip("ms:Q", title="time [ms]", format=",.4~r"),
-            alt.Tooltip("longer:Q", title="share that takes longer", format=".3~g"),
+            "kind:N", "measure:N", channel("ms:Q", title="time [ms]", format=",.4~r"),
+            channel("longer:Q", title="share that takes longer", format=".3~g"),
         ],
     }
     if dashed:
-        measures = alt.Scale(domain=["residence", "response"], range=[[1, 0], [5, 3]])
-        line["strokeDash"] = alt.StrokeDash("measure:N", scale=measures, legend=None)
-    return [alt.Chart(alt.NamedData("kinds")).mark_line(strokeWidth=1.6, interpolate="step-after").encode(**line)]
+        measures = dict(domain=["residence", "response"], range=[[1, 0], [5, 3]])
+        line["strokeDash"] = channel("measure:N", scale=measures, legend=None)
+    return [Chart("kinds").mark("line", strokeWidth=1.6, interpolate="step-after").encode(**line)]

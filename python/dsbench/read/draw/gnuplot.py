@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from dsbench.read.draw.theme import HUES, Spec
+from dsbench.read.draw.theme import HUES
+from dsbench.read.draw.vega import Spec
 
 _SHAPES: Final = {
     "circle": 7, "stroke": 7, "square": 5, "triangle-up": 9, "triangle-down": 11, "diamond": 13, "cross": 2,

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from math import inf, isfinite
 from typing import Any
 
-import altair as alt
-
 from dsbench.archive import RunRecord
-from dsbench.read.draw.theme import HUES, Row, Spec, assembled, log_domain, log_ticks, number_labels
+from dsbench.read.draw import vega
+from dsbench.read.draw.theme import HUES, Row, assembled, log_domain, log_ticks, number_labels
+from dsbench.read.draw.vega import Chart, Spec, channel
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
 from dsbench.read.subjects.energy import Grade
@@ -25,28 +25,28 @@ def graduated(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     measured = any(row["watts"] is not None for row in rows)
     field, head = ("watts", "power [W]") if measured else ("cpu", "CPUs in use [%]")
     names = list(dict.fromkeys(row["scale"] for row in rows))
-    legend = alt.Legend(orient="right") if len(names) > 1 else None
-    colour = alt.Color("scale:N", sort=names, title=None, legend=legend, scale=alt.Scale(
+    legend = dict(orient="right") if len(names) > 1 else None
+    colour = channel("scale:N", sort=names, title=None, legend=legend, scale=dict(
         domain=names, range=[HUES[at % len(HUES)] for at in range(len(names))]))  # fmt: skip
-    tips = [alt.Tooltip("scale:N"), alt.Tooltip("level:Q", title="load, %"),
-            alt.Tooltip("rate:Q", title="tps", format=",.4~r"), alt.Tooltip("watts:Q", title="W", format=",.4~r"),
-            alt.Tooltip("cpu:Q", title="CPUs, %", format=",.3~r"),
-            alt.Tooltip("ms:Q", title="p99, ms", format=",.3~r")]  # fmt: skip
+    tips = [channel("scale:N"), channel("level:Q", title="load, %"),
+            channel("rate:Q", title="tps", format=",.4~r"), channel("watts:Q", title="W", format=",.4~r"),
+            channel("cpu:Q", title="CPUs, %", format=",.3~r"),
+            channel("ms:Q", title="p99, ms", format=",.3~r")]  # fmt: skip
 
-    def panel(y: alt.Y, field: str, title: str | None) -> dict[str, Any]:
-        axis = alt.Axis(values=list(range(0, 101, 10)), grid=False)
-        x = alt.X("level:Q", title=title, axis=axis, scale=alt.Scale(domain=[0, 103], nice=False))
-        chart = alt.Chart(alt.NamedData("grades")).transform_filter(f"isValid(datum.{field})").mark_line(
-            point=alt.OverlayMarkDef(size=42, filled=True), strokeWidth=1.6
-        ).encode(x=x, y=y, color=colour, tooltip=tips).properties(width=_WIDTH, height=_HEIGHT)  # fmt: skip
-        return {key: part for key, part in chart.to_dict().items() if key not in ("$schema", "config", "datasets")}
+    def panel(y: Spec, field: str, title: str | None) -> dict[str, Any]:
+        axis = dict(values=list(range(0, 101, 10)), grid=False)
+        x = channel("level:Q", title=title, axis=axis, scale=dict(domain=[0, 103], nice=False))
+        chart = Chart("grades").only(f"isValid(datum.{field})").mark("line",
+            point=dict(size=42, filled=True), strokeWidth=1.6
+        ).encode(x=x, y=y, color=colour, tooltip=tips)  # fmt: skip
+        return {**chart.spec(), "width": _WIDTH, "height": _HEIGHT}
 
-    upper = alt.Y(f"{field}:Q", title=head, scale=alt.Scale(zero=True), axis=alt.Axis(labelExpr=number_labels()))
+    upper = channel(f"{field}:Q", title=head, scale=dict(zero=True), axis=dict(labelExpr=number_labels()))
     panels = [panel(upper, field, None)]
     if any(row["ms"] for row in rows):
         low, high = log_domain((row["ms"] for row in rows if row["ms"]), margin=1.2)
-        lower = alt.Y("ms:Q", title="p99 [ms], log scale", scale=alt.Scale(type="log", domain=[low, high], nice=False),
-                      axis=alt.Axis(values=log_ticks(low, high), labelExpr=number_labels()))  # fmt: skip
+        lower = channel("ms:Q", title="p99 [ms], log scale", scale=dict(type="log", domain=[low, high], nice=False),
+                      axis=dict(values=log_ticks(low, high), labelExpr=number_labels()))  # fmt: skip
         panels.append(panel(lower, "ms", None))
     panels[-1]["encoding"]["x"]["title"] = "load [% of the capacity]; 0 is idle"
     what = "power" if measured else "CPUs"
@@ -55,7 +55,7 @@ def graduated(evaluation: Evaluation, run: RunRecord) -> Spec | None:
         notes.append("no power was measured")
     return assembled(
         {"vconcat": panels, "spacing": 10}, name="graduated", archive=evaluation.name, data={"grades": rows},
-        title=alt.TitleParams(f"{subject(run)}: {what} and response time over the load", subtitle=notes),
+        title=vega.title(f"{subject(run)}: {what} and response time over the load", subtitle=notes),
         description=f"{what} and the 99% quantile of the response time over the load, from the capacity to idle.",
     )  # fmt: skip
 

@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any, Final
 
-import altair as alt
-
 from dsbench.archive import RunRecord
 from dsbench.read.answer import format_size
 from dsbench.read.draw.axes import ScaleAxis
@@ -21,7 +19,8 @@ from dsbench.read.draw.graduated import by_level
 from dsbench.read.draw.legs import legs as draw_legs
 from dsbench.read.draw.load import load
 from dsbench.read.draw.queries import queries as draw_queries
-from dsbench.read.draw.theme import FONT, HUES, ORDERED, Row, Spec, config, number_labels, spread
+from dsbench.read.draw.theme import FONT, HUES, ORDERED, Row, config, number_labels, spread
+from dsbench.read.draw.vega import SCHEMA_URL, Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.series import phrases
 
@@ -131,7 +130,7 @@ def _lines(
     colour: Spec = {
         "field": "series", "type": "nominal", "legend": None, "sort": list(names),
         "scale": {"domain": list(names), "range": list(HUES[: len(names)])} if len(names) <= len(HUES) else
-                 {"domain": list(names), "scheme": ORDERED.to_dict()},
+                 {"domain": list(names), "scheme": ORDERED},
     }  # fmt: skip
     top = max(row["high"] for row in rows) * _AHEAD
     unit = _unit(evaluation)
@@ -247,7 +246,7 @@ def _whole(body: Spec, evaluation: Evaluation, unit: str, data: Mapping[str, Seq
     clear = {**shown, "background": "white", "view": {"stroke": None}, "text": {"font": FONT, "fontSize": 12},
              "axis": {**shown["axis"], "labelFontSize": 12, "titleFontSize": 12}}  # fmt: skip
     return {
-        "$schema": alt.SCHEMA_URL,
+        "$schema": SCHEMA_URL,
         "description": f"{unit}, measured.",
         "usermeta": {"diagram": "hero", "archive": evaluation.name},
         "title": {"text": unit, "anchor": "start", "frame": "bounds", "fontSize": 12, "fontWeight": "normal",

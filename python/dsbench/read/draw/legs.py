@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import altair as alt
 import numpy as np
 
 from dsbench.archive import RunRecord
-from dsbench.read.draw.theme import GREY, HUES, Row, Spec, assembled, log_domain, log_ticks, number_labels
+from dsbench.read.draw import vega
+from dsbench.read.draw.theme import GREY, HUES, Row, assembled, log_domain, log_ticks, number_labels
+from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
 from dsbench.spec.legs import Leg
@@ -55,7 +56,7 @@ def legs(evaluation: Evaluation, run: RunRecord) -> Spec | None:
         {"vconcat": panels, "spacing": 10, "resolve": {"scale": {"color": "independent"}}},
         name="legs", archive=evaluation.name,
         data={"rates": rates, "times": times, "begins": [{"second": leg.begin_s} for leg in wanted[1:]]},
-        title=alt.TitleParams(f"{subject(run)}: rate and response time as the load changes", subtitle=notes),
+        title=vega.title(f"{subject(run)}: rate and response time as the load changes", subtitle=notes),
         description="Demanded and reached rate, and quantiles of the response time, over the seconds of a cycle.",
     )  # fmt: skip
 

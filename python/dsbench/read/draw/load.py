@@ -6,10 +6,10 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
-import altair as alt
-
 from dsbench.archive import RunRecord
-from dsbench.read.draw.theme import GREY, HUES, Row, Spec, assembled, log_domain, log_ticks, number_labels
+from dsbench.read.draw import vega
+from dsbench.read.draw.theme import GREY, HUES, Row, assembled, log_domain, log_ticks, number_labels
+from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
 from dsbench.read.subjects.load import QUANTILES, Load
@@ -104,7 +104,7 @@ def _assemble(
     note = f"a dot for each cycle, filled where it keeps {' and '.join(words)} (dashed){band}"
     return assembled(
         {"width": 440, "height": 270, "layer": layers}, name="load", archive=archive,
-        title=alt.TitleParams(said, subtitle=textwrap.wrap(note, _LINE)),
+        title=vega.title(said, subtitle=textwrap.wrap(note, _LINE)),
         data={"tried": rows, "capacity": bands, "known": known, "limits": [{"ms": one} for one in limits]},
         description="Response times over the rate of an open loop; a vertical line at the highest rate at which the "
         "objective holds.",

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from math import exp, log
 from typing import TYPE_CHECKING
 
-import altair as alt
-
 from dsbench.archive import RunRecord
-from dsbench.read.draw.theme import HUES, SHAPES, Row, Spec, assembled, log_domain, log_ticks, number_labels
+from dsbench.read.draw import vega
+from dsbench.read.draw.theme import HUES, SHAPES, Row, assembled, log_domain, log_ticks, number_labels
+from dsbench.read.draw.vega import Chart, Spec, channel, layer
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
 
@@ -32,32 +32,26 @@ def queries(evaluation: Evaluation, run: RunRecord) -> Spec | None:
         rows += ({"query": query.kind, "of": of, "ms": time * 1e3} for of, time in (*alone, *beside))
     low, high = log_domain((row["ms"] for row in rows), margin=1.15)
     names = list(dict.fromkeys(row["of"] for row in rows))
-    x = alt.X(
-        "ms:Q", scale=alt.Scale(type="log", domain=[low, high], nice=False),
-        axis=alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title="time [ms], log scale"),
+    x = channel(
+        "ms:Q", scale=dict(type="log", domain=[low, high], nice=False),
+        axis=dict(values=log_ticks(low, high), labelExpr=number_labels(), title="time [ms], log scale"),
     )  # fmt: skip
-    y = alt.Y("query:N", sort=[query.kind for query in found[scale].queries], title=None, axis=alt.Axis(grid=True))
-    colour = alt.Color("of:N", sort=names, scale=alt.Scale(domain=names, range=list(HUES[: len(names)])), title=None)
-    shape = alt.Shape("of:N", sort=names, scale=alt.Scale(domain=names, range=list(SHAPES[: len(names)])))
-    tips = ["query:N", "of:N", alt.Tooltip("ms:Q", title="time [ms]", format=",.4~r")]
-    dots = alt.Chart(alt.NamedData("queries")).mark_point(filled=True, size=46, opacity=1)
+    y = channel("query:N", sort=[query.kind for query in found[scale].queries], title=None, axis=dict(grid=True))
+    colour = channel("of:N", sort=names, scale=dict(domain=names, range=list(HUES[: len(names)])), title=None)
+    shape = channel("of:N", sort=names, scale=dict(domain=names, range=list(SHAPES[: len(names)])))
+    tips = ["query:N", "of:N", channel("ms:Q", title="time [ms]", format=",.4~r")]
+    dots = Chart("queries").mark("point", filled=True, size=46, opacity=1)
     body = dots.encode(x=x, y=y, color=colour, shape=shape, tooltip=tips)
     one = found[scale]
     streams = f"{one.streams} streams" if one.streams else "power test"
     said = f"scale factor {one.factor:g}, {streams}, {run.in_force.replace('-', ' ')}"
     notes = f"{said}; no result in the sense of the TPC"
-    heading = alt.TitleParams(f"{subject(run)}: times of the queries", subtitle=[notes])
+    heading = vega.title(f"{subject(run)}: times of the queries", subtitle=[notes])
     return assembled(
-        {"width": 440, "height": {"step": 17}, **_plain(body)}, name="queries", archive=evaluation.name,
+        {"width": 440, "height": {"step": 17}, **body.spec()}, name="queries", archive=evaluation.name,
         title=heading, data={"queries": rows},
         description="A dot for each time of each query and refresh: of both power tests, and of all streams.",
     )  # fmt: skip
-
-
-def _plain(chart: alt.TopLevelMixin) -> Spec:
-    """What a chart says without the configuration and the data that all diagrams have."""
-    said: Spec = chart.to_dict()
-    return {key: value for key, value in said.items() if key not in ("$schema", "config", "datasets", "usermeta")}
 
 
 def side_by_side(found: Queries, labels: Sequence[str]) -> Spec:
@@ -69,27 +63,27 @@ def side_by_side(found: Queries, labels: Sequence[str]) -> Spec:
     ]  # fmt: skip
     low, high = log_domain((row[end] for row in rows for end in ("low", "high")), margin=1.15)
     names = list(dict.fromkeys(row["archive"] for row in rows))
-    scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    axis = alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title="time [ms], log scale")
-    y = alt.Y("query:N", sort=found.kinds, title=None, axis=alt.Axis(grid=True))
-    beside = alt.YOffset("archive:N", sort=names)
+    scale = dict(type="log", domain=[low, high], nice=False)
+    axis = dict(values=log_ticks(low, high), labelExpr=number_labels(), title="time [ms], log scale")
+    y = channel("query:N", sort=found.kinds, title=None, axis=dict(grid=True))
+    beside = channel("archive:N", sort=names)
     hues = [HUES[at % len(HUES)] for at in range(len(names))]
     shapes = [SHAPES[at % len(SHAPES)] for at in range(len(names))]
-    legend = alt.Legend(orient="bottom", columns=1, labelLimit=420)
-    colour = alt.Color("archive:N", sort=names, scale=alt.Scale(domain=names, range=hues), title=None, legend=legend)
-    shape = alt.Shape("archive:N", sort=names, scale=alt.Scale(domain=names, range=shapes), legend=legend, title=None)
-    base = alt.Chart(alt.NamedData("queries"))
-    tips = ["query:N", "archive:N", alt.Tooltip("ms:Q", title="time [ms]", format=",.4~r")]
-    body = alt.layer(
-        base.mark_rule(strokeWidth=1.1, opacity=0.6).encode(
-            x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q", y=y, yOffset=beside, color=colour),
-        base.mark_point(filled=True, size=40, opacity=1).encode(
-            x=alt.X("ms:Q", scale=scale, axis=axis), y=y, yOffset=beside, color=colour, shape=shape, tooltip=tips),
+    legend = dict(orient="bottom", columns=1, labelLimit=420)
+    colour = channel("archive:N", sort=names, scale=dict(domain=names, range=hues), title=None, legend=legend)
+    shape = channel("archive:N", sort=names, scale=dict(domain=names, range=shapes), legend=legend, title=None)
+    base = Chart("queries")
+    tips = ["query:N", "archive:N", channel("ms:Q", title="time [ms]", format=",.4~r")]
+    body = layer(
+        base.mark("rule", strokeWidth=1.1, opacity=0.6).encode(
+            x=channel("low:Q", scale=scale, axis=axis), x2="high:Q", y=y, yOffset=beside, color=colour),
+        base.mark("point", filled=True, size=40, opacity=1).encode(
+            x=channel("ms:Q", scale=scale, axis=axis), y=y, yOffset=beside, color=colour, shape=shape, tooltip=tips),
     )  # fmt: skip
     notes = ["geometric mean of all tests; bars: least to greatest time; no result in the sense of the TPC"]
     return assembled(
-        {"width": 440, "height": {"step": max(9, 24 // len(names)), "for": "offset"}, **_plain(body)},
+        {"width": 440, "height": {"step": max(9, 24 // len(names)), "for": "offset"}, **body},
         name="compared-queries", archive="the comparison", data={"queries": rows},
-        title=alt.TitleParams(f"Times of the queries, scale factor {found.factor:g}", subtitle=notes),
+        title=vega.title(f"Times of the queries, scale factor {found.factor:g}", subtitle=notes),
         description="A line for each query and refresh, with a dot for each archive.",
     )  # fmt: skip

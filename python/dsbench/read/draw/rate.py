@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-import altair as alt
-
 from dsbench.archive import RunRecord
+from dsbench.read.draw import vega
 from dsbench.read.draw.axes import Form, ScaleAxis, ValueAxis, index_note, index_text, mark_layers, mark_rows, title
 from dsbench.read.draw.curves import Span, compared
 from dsbench.read.draw.theme import (
@@ -22,7 +21,6 @@ from dsbench.read.draw.theme import (
     SHAPES,
     WIDTH,
     Row,
-    Spec,
     assembled,
     finish,
     legend_columns,
@@ -32,6 +30,7 @@ from dsbench.read.draw.theme import (
     positive,
     spans_decades,
 )
+from dsbench.read.draw.vega import Chart, Spec, channel, datum, layer
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import counted, subject
 from dsbench.read.stats.fits import FITS, Fit
@@ -114,7 +113,7 @@ def _by_threads(
     notes += [] if staged else [index_note(last.index)]
     heading = title(f"{subject(run)}: {what}", evaluation, run, notes)
     return compared(
-        [*labels.values()], curves, heading.text, heading.subtitle, form=form, more=indices,
+        [*labels.values()], curves, heading["text"], heading["subtitle"], form=form, more=indices,
         sizes_gb={r.scale: r.database_size_gb for part in parts.values() for r in part.scales},
         marks=run.marks, name="rate", archive=evaluation.name,
     )  # fmt: skip
@@ -135,37 +134,37 @@ def _rate_row(r: ScaleResult, y: ValueAxis) -> Row:
     }
 
 
-def _rate_layers(x: ScaleAxis, y: ValueAxis, *, single: bool) -> list[alt.Chart]:
-    base = alt.Chart(alt.NamedData("rates"))
+def _rate_layers(x: ScaleAxis, y: ValueAxis, *, single: bool) -> list[Chart]:
+    base = Chart("rates")
     tips = [
-        alt.Tooltip("scale:Q", format="d"), alt.Tooltip("size_gb:Q", title="size [GB]", format=".3~g"),
-        *(alt.Tooltip(f"{name}:Q", title=f"{name} [tps]", format=",.4~r")
+        channel("scale:Q", format="d"), channel("size_gb:Q", title="size [GB]", format=".3~g"),
+        *(channel(f"{name}:Q", title=f"{name} [tps]", format=",.4~r")
           for name in ("median", "mean", "stddev", "min", "max")),
     ]
     # One scale alone spans no area and no line: a broad bar and a tick stand for them.
-    band = base.mark_bar(size=16, opacity=0.3) if single else base.mark_area(opacity=0.3)
-    tick = base.mark_tick(size=28, thickness=2.2, orient="horizontal", opacity=1)
-    median = tick if single else base.mark_line(strokeWidth=2.2)
+    band = base.mark("bar", size=16, opacity=0.3) if single else base.mark("area", opacity=0.3)
+    tick = base.mark("tick", size=28, thickness=2.2, orient="horizontal", opacity=1)
+    median = tick if single else base.mark("line", strokeWidth=2.2)
     return [
-        band.encode(x=x.x("below"), y=y.y("range_low"), y2="range_high:Q", color=alt.datum(_RANGE)),
-        base.mark_rule(strokeWidth=1.4).encode(x=x.x(), y="mean_low:Q", y2="mean_high:Q", color=alt.datum(_MEAN)),
-        median.encode(x=x.x(), y="median:Q", color=alt.datum(_MEDIAN)),
-        base.mark_point(filled=True, size=36, opacity=1).encode(
-            x=x.x(), y="mean:Q", color=alt.datum(_MEAN), tooltip=tips
+        band.encode(x=x.x("below"), y=y.y("range_low"), y2="range_high:Q", color=datum(_RANGE)),
+        base.mark("rule", strokeWidth=1.4).encode(x=x.x(), y="mean_low:Q", y2="mean_high:Q", color=datum(_MEAN)),
+        median.encode(x=x.x(), y="median:Q", color=datum(_MEDIAN)),
+        base.mark("point", filled=True, size=36, opacity=1).encode(
+            x=x.x(), y="mean:Q", color=datum(_MEAN), tooltip=tips
         ),
     ]
 
 
-def _legend(x: ScaleAxis, phases: Sequence[str]) -> alt.Chart:
+def _legend(x: ScaleAxis, phases: Sequence[str]) -> Chart:
     """A layer that draws no data: it sets the colours of all layers, and carries the sizes above the plot."""
     looks = {**_RATES, **{phase: _TIMES[phase] for phase in phases}}
-    legend = alt.Legend(orient="bottom", columns=3, title=None)
+    legend = dict(orient="bottom", columns=3, title=None)
     names = list(looks)
-    colours = alt.Scale(domain=names, range=[look.colour for look in looks.values()])
-    shapes = alt.Scale(domain=names, range=[look.shape for look in looks.values()])
-    layer: alt.Chart = alt.Chart(alt.NamedData("legend")).mark_point(filled=True).encode(
-        x=x.x("above"), color=alt.Color("quantity:N", scale=colours, legend=legend),
-        shape=alt.Shape("quantity:N", scale=shapes, legend=legend),
+    colours = dict(domain=names, range=[look.colour for look in looks.values()])
+    shapes = dict(domain=names, range=[look.shape for look in looks.values()])
+    layer: Chart = Chart("legend").mark("point", filled=True).encode(
+        x=x.x("above"), color=channel("quantity:N", scale=colours, legend=legend),
+        shape=channel("quantity:N", scale=shapes, legend=legend),
     )
     return layer
 
@@ -181,15 +180,15 @@ def _time_rows(scales: Sequence[ScaleResult]) -> list[Row]:
     return rows
 
 
-def _time_layers(x: ScaleAxis, y: ValueAxis) -> list[alt.Chart]:
-    base = alt.Chart(alt.NamedData("times"))
-    tips = ["phase:N", alt.Tooltip("scale:Q", format="d"), alt.Tooltip("seconds:Q", title="time [s]", format=",.3~r")]
-    line = base.mark_line(strokeWidth=1, strokeDash=[3, 2]).encode(
-        x=x.x(), y=y.y("seconds"), color=alt.Color("phase:N")
+def _time_layers(x: ScaleAxis, y: ValueAxis) -> list[Chart]:
+    base = Chart("times")
+    tips = ["phase:N", channel("scale:Q", format="d"), channel("seconds:Q", title="time [s]", format=",.3~r")]
+    line = base.mark("line", strokeWidth=1, strokeDash=[3, 2]).encode(
+        x=x.x(), y=y.y("seconds"), color=channel("phase:N")
     )
-    points = base.mark_point(filled=True, size=38, opacity=1).encode(
-        x=x.x(), y="seconds:Q", color=alt.Color("phase:N"),
-        shape=alt.Shape("phase:N"), tooltip=tips,
+    points = base.mark("point", filled=True, size=38, opacity=1).encode(
+        x=x.x(), y="seconds:Q", color=channel("phase:N"),
+        shape=channel("phase:N"), tooltip=tips,
     )
     return [line, points]
 
@@ -205,15 +204,16 @@ def _flag_rows(rows: Sequence[ScaleResult], void: frozenset[int], y: ValueAxis) 
     return flags
 
 
-def _flag_layers(x: ScaleAxis) -> list[alt.Chart]:
-    base = alt.Chart(alt.NamedData("flags"))
-    cross = base.mark_point(shape="cross", angle=45, size=260, strokeWidth=1.2, filled=False, color="black", opacity=1)
-    look: dict[str, Any] = {"dy": -15, "fontSize": 10.5, "fontWeight": "bold"}
+def _flag_layers(x: ScaleAxis) -> list[Chart]:
+    base = Chart("flags")
+    look = {"shape": "cross", "angle": 45, "size": 260, "strokeWidth": 1.2, "filled": False, "color": "black"}
+    cross = base.mark("point", **look, opacity=1)
+    bold: dict[str, Any] = {"dy": -15, "fontSize": 10.5, "fontWeight": "bold"}
     place = {"x": x.x(), "y": "rate:Q", "text": "text:N"}
     return [
         cross.encode(x=x.x(), y="rate:Q"),
-        base.mark_text(**look, stroke="white", strokeWidth=4).encode(**place),
-        base.mark_text(**look, color="black").encode(**place),
+        base.mark("text", **bold, stroke="white", strokeWidth=4).encode(**place),
+        base.mark("text", **bold, color="black").encode(**place),
     ]
 
 
@@ -243,25 +243,25 @@ def _rows(result: ScaleResult) -> list[Row]:
     ]
 
 
-def _layers(x: ScaleAxis, y: ValueAxis, names: Sequence[str]) -> list[alt.Chart]:
-    base = alt.Chart(alt.NamedData("levels"))
-    legend = alt.Legend(
+def _layers(x: ScaleAxis, y: ValueAxis, names: Sequence[str]) -> list[Chart]:
+    base = Chart("levels")
+    legend = dict(
         title=["confidence", "level"], orient="right", columns=legend_columns(len(names)), symbolLimit=0
     )
-    colours = alt.Scale(domain=list(names), scheme=ORDERED)
-    shapes = alt.Scale(domain=list(names), range=[SHAPES[i % len(SHAPES)] for i in range(len(names))])
+    colours = dict(domain=list(names), scheme=ORDERED)
+    shapes = dict(domain=list(names), range=[SHAPES[i % len(SHAPES)] for i in range(len(names))])
     tips = [
-        alt.Tooltip("level:N"), alt.Tooltip("scale:Q", format="d"),
-        alt.Tooltip("rate:Q", title="rate [tps]", format=",.4~r"),
+        channel("level:N"), channel("scale:Q", format="d"),
+        channel("rate:Q", title="rate [tps]", format=",.4~r"),
     ]
-    colour = alt.Color("level:N", sort=list(names), scale=colours, legend=legend)
+    colour = channel("level:N", sort=list(names), scale=colours, legend=legend)
     return [
-        base.mark_line().encode(x=x.x("below"), y=y.y("rate"), color=colour),
-        base.mark_point(filled=True, size=40, opacity=1).encode(
+        base.mark("line").encode(x=x.x("below"), y=y.y("rate"), color=colour),
+        base.mark("point", filled=True, size=40, opacity=1).encode(
             x=x.x(), y="rate:Q", color=colour, tooltip=tips,
-            shape=alt.Shape("level:N", sort=list(names), scale=shapes, legend=legend),
+            shape=channel("level:N", sort=list(names), scale=shapes, legend=legend),
         ),
-        base.mark_point(opacity=0).encode(x=x.x("above")),
+        base.mark("point", opacity=0).encode(x=x.x("above")),
     ]
 
 
@@ -288,56 +288,52 @@ def _drawn(fit: Fit, evaluation: Evaluation, run: RunRecord) -> Spec:
     curve: list[Row] = [{"at": float(x), "model": float(y)} for x, y in zip(*fit.curve, strict=True)]
     notes = textwrap.wrap(fit.conclusion, _LINE)
     body = {
-        "vconcat": [_plain(_above(fit)), _plain(_below(fit, points))],
+        "vconcat": [_above(fit), _below(fit, points)],
         "spacing": 8,
         "resolve": {"axis": {"x": "independent"}},
     }
     return assembled(
         body, name=fit.model, archive=evaluation.name, data={"points": points, "curve": curve},
-        title=alt.TitleParams(text=f"{subject(run)}: model of {fit.model}", subtitle=notes),
+        title=vega.title(f"{subject(run)}: model of {fit.model}", subtitle=notes),
         description=f"{fit.of} over {fit.over}: measured points, the curve of the model, and the residuals below.",
     )  # fmt: skip
 
 
-def _plain(chart: alt.LayerChart) -> Spec:
-    return {key: part for key, part in chart.to_dict(validate=False).items() if key not in ("$schema", "config")}
-
-
-def _above(fit: Fit) -> alt.LayerChart:
+def _above(fit: Fit) -> Spec:
     values = [float(y) for y in (*fit.measured, *fit.curve[1])]
     if spans_decades(values, 1.0):
         low, high = log_domain(values)
-        scale = alt.Scale(type="log", domain=[low, high], nice=False)
-        y_axis = alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title=f"{fit.of}, log scale")
+        scale = dict(type="log", domain=[low, high], nice=False)
+        y_axis = dict(values=log_ticks(low, high), labelExpr=number_labels(), title=f"{fit.of}, log scale")
     else:
-        scale = alt.Scale(domain=[0, max(values) * 1.08], nice=False)
-        y_axis = alt.Axis(labelExpr=number_labels(), title=fit.of)
+        scale = dict(domain=[0, max(values) * 1.08], nice=False)
+        y_axis = dict(labelExpr=number_labels(), title=fit.of)
     colour = HUES[0] if fit.fits else GREY
-    line = alt.Chart(alt.NamedData("curve")).mark_line(color=colour, strokeDash=[1, 0] if fit.fits else [5, 3])
-    tips = [alt.Tooltip(f"{name}:Q", format=",.4~r") for name in ("at", "measured", "model", "residual")]
-    marks = alt.Chart(alt.NamedData("points")).mark_point(filled=True, size=46, color=RED, opacity=1)
-    shared = alt.X("at:Q", scale=_across(fit), axis=None)
-    return alt.LayerChart(
-        layer=[line.encode(x=shared, y=alt.Y("model:Q", scale=scale, axis=y_axis)),
-               marks.encode(x=shared, y="measured:Q", tooltip=tips)], width=WIDTH, height=_HEIGHT,
+    line = Chart("curve").mark("line", color=colour, strokeDash=[1, 0] if fit.fits else [5, 3])
+    tips = [channel(f"{name}:Q", format=",.4~r") for name in ("at", "measured", "model", "residual")]
+    marks = Chart("points").mark("point", filled=True, size=46, color=RED, opacity=1)
+    shared = channel("at:Q", scale=_across(fit), axis=None)
+    return layer(
+        line.encode(x=shared, y=channel("model:Q", scale=scale, axis=y_axis)),
+        marks.encode(x=shared, y="measured:Q", tooltip=tips), width=WIDTH, height=_HEIGHT,
     )  # fmt: skip
 
 
-def _below(fit: Fit, points: list[Row]) -> alt.LayerChart:
+def _below(fit: Fit, points: list[Row]) -> Spec:
     most = max(100 * FITS, *(abs(row["residual"]) for row in points)) * 1.15
-    axis = alt.Axis(values=[float(x) for x in fit.at], title=f"{fit.over}, log scale", labelExpr=number_labels())
-    y = alt.Y("residual:Q", title="residual [%]", scale=alt.Scale(domain=[-most, most], nice=False),
-              axis=alt.Axis(tickCount=5))  # fmt: skip
-    base = alt.Chart(alt.NamedData("points"))
-    x = alt.X("at:Q", scale=_across(fit), axis=axis)
-    zero = alt.Chart(alt.NamedData("points")).mark_rule(color=GREY).encode(y=alt.datum(0))
-    return alt.LayerChart(
-        layer=[base.mark_rule(color=RED, strokeWidth=1.5).encode(x=x, y=y, y2=alt.datum(0)),
-               base.mark_point(filled=True, size=36, color=RED, opacity=1).encode(x=x, y="residual:Q"), zero],
+    axis = dict(values=[float(x) for x in fit.at], title=f"{fit.over}, log scale", labelExpr=number_labels())
+    y = channel("residual:Q", title="residual [%]", scale=dict(domain=[-most, most], nice=False),
+              axis=dict(tickCount=5))  # fmt: skip
+    base = Chart("points")
+    x = channel("at:Q", scale=_across(fit), axis=axis)
+    zero = Chart("points").mark("rule", color=GREY).encode(y=datum(0))
+    return layer(
+        base.mark("rule", color=RED, strokeWidth=1.5).encode(x=x, y=y, y2=datum(0)),
+        base.mark("point", filled=True, size=36, color=RED, opacity=1).encode(x=x, y="residual:Q"), zero,
         width=WIDTH, height=_BELOW,
     )  # fmt: skip
 
 
-def _across(fit: Fit) -> alt.Scale:
+def _across(fit: Fit) -> Spec:
     margin = (float(fit.at[-1]) / float(fit.at[0])) ** 0.04
-    return alt.Scale(type="log", domain=[float(fit.at[0]) / margin, float(fit.at[-1]) * margin], nice=False)
+    return dict(type="log", domain=[float(fit.at[0]) / margin, float(fit.at[-1]) * margin], nice=False)

@@ -9,19 +9,25 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import version as installed
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
-
-import vl_convert
 
 from dsbench import caches
 from dsbench.archive import ArchiveError, RunRecord
 from dsbench.loading import UNLIMITED, lacking_addresses
 from dsbench.read.draw import specs
 from dsbench.read.draw.axes import Form
-from dsbench.read.draw.theme import Spec
+from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation
 
 _SUFFIX: Final = ".vl.json"
+
+
+def _converter() -> ModuleType:
+    """Late: it takes a while to load, and a run draws nothing."""
+    import vl_convert
+
+    return vl_convert
 
 
 class DiagramError(ArchiveError):
@@ -36,12 +42,17 @@ def try_memory() -> None:
 
 def diagrams(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> dict[str, bytes]:
     """File name to content for every diagram that has something to show: .vl.json, .svg and .pdf."""
-    try_memory()
     return files(specs(evaluation, run, form))
 
 
+def sources(drawn: dict[str, Spec]) -> dict[str, str]:
+    """File name to content of the .vl.json of specifications by name."""
+    return {f"results-{name}{_SUFFIX}": source(spec) for name, spec in drawn.items()}
+
+
 def files(drawn: dict[str, Spec]) -> dict[str, bytes]:
-    """The same from specifications by name."""
+    """The same as .vl.json, .svg and .pdf."""
+    try_memory()
     found: dict[str, bytes] = {}
     for name, spec in drawn.items():
         found |= drawn_as(f"results-{name}", spec)
@@ -69,7 +80,7 @@ def _pictures(stem: str, spec: Spec) -> dict[str, bytes]:
         # The converter to PDF would fetch it, from wherever the specification says.
         raise DiagramError(f"{stem}{_SUFFIX} holds a picture, which might be loaded from elsewhere; take it out")
     # Converting the SVG again is quicker than laying the chart out a second time.
-    return {stem + ".svg": svg.encode(), stem + ".pdf": vl_convert.svg_to_pdf(_SIZE.sub(_in_points, svg, count=1))}
+    return {stem + ".svg": svg.encode(), stem + ".pdf": _converter().svg_to_pdf(_SIZE.sub(_in_points, svg, count=1))}
 
 
 _SIZE: Final = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
@@ -86,7 +97,7 @@ _UNDRAWN: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010
 
 def picture(spec: Spec) -> str:
     """The SVG of a specification. Nothing is loaded from a file or a network that the specification may name."""
-    return str(vl_convert.vegalite_to_svg(_drawable(spec), vl_version=version(spec), allowed_base_urls=[]))
+    return str(_converter().vegalite_to_svg(_drawable(spec), vl_version=version(spec), allowed_base_urls=[]))
 
 
 def png(spec: Spec, width: int) -> bytes:
@@ -95,7 +106,7 @@ def png(spec: Spec, width: int) -> bytes:
     if "<image" in svg:
         raise DiagramError("a diagram holds a picture, which might be loaded from elsewhere; take it out")
     drawn = re.search(r'<svg[^>]*? width="([\d.]+)"', svg)
-    return bytes(vl_convert.svg_to_png(svg, scale=(width + 0.01) / float(drawn[1]) if drawn else 1.0))
+    return bytes(_converter().svg_to_png(svg, scale=(width + 0.01) / float(drawn[1]) if drawn else 1.0))
 
 
 def _drawable(value: Any) -> Any:
@@ -109,11 +120,17 @@ def _drawable(value: Any) -> Any:
 
 def version(spec: Spec) -> str:
     """The Vega-Lite release that ``spec`` names, such as ``6.4``; the newest where the converter has not that one."""
-    known: list[str] = vl_convert.get_vegalite_versions()
+    return _had(_named(spec))
+
+
+def _named(spec: Spec) -> str:
     named = re.search(r"/v(\d+\.\d+)", str(spec.get("$schema", "")))
-    if named and named[1] in known:
-        return named[1]
-    return max(known, key=lambda release: [int(part) for part in release.split(".")])
+    return named[1] if named else ""
+
+
+def _had(release: str) -> str:
+    known: list[str] = _converter().get_vegalite_versions()
+    return release if release in known else max(known, key=lambda one: [int(part) for part in one.split(".")])
 
 
 def replot(folder: Path) -> list[Path]:
@@ -181,7 +198,7 @@ _END: Final = "\n/* whole */\n"
 
 def vega(spec: Spec) -> str:
     """The JavaScript that draws ``spec``, for the inside of a script element."""
-    return _NOTICE + _bundle(version(spec))
+    return _NOTICE + _bundle(_named(spec))
 
 
 @cache
@@ -193,7 +210,7 @@ def _bundle(release: str) -> str:
     except (OSError, UnicodeDecodeError):
         script = ""
     if not script.endswith(_END):
-        bundle = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", release))
+        bundle = str(_converter().javascript_bundle("window.vegaEmbed = vegaEmbed;", _had(release)))
         script = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--") + _END
         caches.keep(kept, script.encode())
     return script

@@ -9,28 +9,16 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import altair as alt
 import numpy as np
 
-from dsbench.read.draw import several_stages
+from dsbench.read.draw import several_stages, vega
 from dsbench.read.draw.axes import Form, ValueAxis
 from dsbench.read.draw.connections import across
 from dsbench.read.draw.curves import Span, agreed, compared, looks
 from dsbench.read.draw.freq import curve, drawable
 from dsbench.read.draw.load import loads
-from dsbench.read.draw.theme import (
-    GREEN,
-    GREY,
-    HUES,
-    RED,
-    WHOLE,
-    Row,
-    Spec,
-    finish,
-    log_domain,
-    log_ticks,
-    number_labels,
-)
+from dsbench.read.draw.theme import GREEN, GREY, HUES, RED, WHOLE, Row, finish, log_domain, log_ticks, number_labels
+from dsbench.read.draw.vega import Chart, Spec, channel
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import counted
 from dsbench.read.several.compare import Comparison, Section, basis
@@ -132,21 +120,21 @@ def frequencies(comparison: Comparison, section: Section) -> Spec | None:
     rarest = min(row["longer"] for row in rows)
     y = ValueAxis("share of transactions that take longer", min(10 ** math.floor(math.log10(rarest)), 0.1), 1.0, True)
     low, high = log_domain((row["ms"] for row in rows), margin=1.15)
-    axis = alt.Axis(values=log_ticks(low, high), labelExpr=number_labels(), title=f"{time} [ms], log scale")
-    x_axis = alt.X("ms:Q", scale=alt.Scale(type="log", domain=[low, high], nice=False), axis=axis)
+    axis = dict(values=log_ticks(low, high), labelExpr=number_labels(), title=f"{time} [ms], log scale")
+    x_axis = channel("ms:Q", scale=dict(type="log", domain=[low, high], nice=False), axis=axis)
     order = [str(x) for x in reversed(chosen)]
-    dashes = alt.Scale(domain=order, range=list(_DASHES[: len(order)]))
-    line = alt.Chart(alt.NamedData("curves")).mark_line(strokeWidth=1.6, interpolate="step-after").encode(
-        x=x_axis, y=y.y("longer"), color=looks(comparison.labels).colour, order=alt.Order("ms:Q"),
-        strokeDash=alt.StrokeDash("scale:N", scale=dashes, legend=None),
-        tooltip=["archive:N", "scale:N", alt.Tooltip("ms:Q", title="time [ms]", format=",.4~r"),
-                 alt.Tooltip("longer:Q", title="share that takes longer", format=".3~g")],
+    dashes = dict(domain=order, range=list(_DASHES[: len(order)]))
+    line = Chart("curves").mark("line", strokeWidth=1.6, interpolate="step-after").encode(
+        x=x_axis, y=y.y("longer"), color=looks(comparison.labels).colour, order=channel("ms:Q"),
+        strokeDash=channel("scale:N", scale=dashes, legend=None),
+        tooltip=["archive:N", "scale:N", channel("ms:Q", title="time [ms]", format=",.4~r"),
+                 channel("longer:Q", title="share that takes longer", format=".3~g")],
     )  # fmt: skip
     note = f"solid: scale {chosen[-1]}" + (f"; dashed: scale {chosen[0]}" if len(chosen) > 1 else "")
     note += "; of repeated runs the first" if comparison.archives > len(comparison.sides) else ""
     return finish(
         [line], name="compared-freq", archive="the comparison", data={"curves": rows},
-        title=alt.TitleParams(text=f"Cumulative frequency of {times}", subtitle=_notes(section, note)),
+        title=vega.title(f"Cumulative frequency of {times}", subtitle=_notes(section, note)),
         description="Share of transactions whose time is longer than x, one colour per archive.",
     )
 
@@ -173,21 +161,21 @@ def over_threads(comparison: Comparison) -> Spec | None:
     last = comparison.sections[-1]
     rate = "highest rate [tps]" if last.searched else "transaction rate [tps]"
     y = ValueAxis.linear(rate if last.measure == "tps" else last.measure, [row["high"] for row in rows])
-    x, names, base = across(rows, "threads"), list(curves), alt.Chart(alt.NamedData("threads"))
+    x, names, base = across(rows, "threads"), list(curves), Chart("threads")
     look = looks(names)
     return finish(
         [
-            base.mark_line(strokeWidth=1.8).encode(x=x, y=y.y("rate"), color=look.colour, strokeDash=look.dash),
-            base.mark_rule(strokeWidth=1.1, opacity=0.75).encode(
-                x=alt.X("threads:Q", axis=None), y="low:Q", y2="high:Q", color=look.colour
+            base.mark("line", strokeWidth=1.8).encode(x=x, y=y.y("rate"), color=look.colour, strokeDash=look.dash),
+            base.mark("rule", strokeWidth=1.1, opacity=0.75).encode(
+                x=channel("threads:Q", axis=None), y="low:Q", y2="high:Q", color=look.colour
             ),
-            base.mark_point(filled=True, size=46, opacity=1).encode(
-                x=alt.X("threads:Q", axis=None), y="rate:Q", color=look.colour, shape=look.shape,
-                tooltip=["archive:N", "threads:Q", alt.Tooltip("rate:Q", format=",.4~r")],
+            base.mark("point", filled=True, size=46, opacity=1).encode(
+                x=channel("threads:Q", axis=None), y="rate:Q", color=look.colour, shape=look.shape,
+                tooltip=["archive:N", "threads:Q", channel("rate:Q", format=",.4~r")],
             ),
         ],
         name="compared-threads", archive="the comparison", data={"threads": rows},
-        title=alt.TitleParams(text=f"Rates by threads at scale {scale}",
+        title=vega.title(f"Rates by threads at scale {scale}",
                               subtitle=["median over the cycles; bars: minimum to maximum"]),
         description="Rate over the number of threads, one line per archive.",
     )  # fmt: skip
@@ -260,25 +248,25 @@ def versus(courses: Sequence[tuple[float, Interval]], difference: float, how: Me
     margin = 0.08 * (high - low)
     # Whoever has seen two blocks knows nothing: such an interval would make all others a line.
     between = "minus" if how.step else "/"
-    y = alt.Y("ratio:Q", title=f"{how.label} of B {between} {how.label} of A",
-              scale=alt.Scale(domain=[low - margin, high + margin], zero=False, nice=False))  # fmt: skip
+    y = channel("ratio:Q", title=f"{how.label} of B {between} {how.label} of A",
+              scale=dict(domain=[low - margin, high + margin], zero=False, nice=False))  # fmt: skip
     rows: list[Row] = [
         {"block": number, "ratio": change(one), "mean": change(found.value),
          "low": max(change(found.low), low - margin), "high": min(change(found.high), high + margin)}
         for number, (one, found) in enumerate(courses, 1)
     ]  # fmt: skip
-    base = alt.Chart(alt.NamedData("blocks"))
-    axis = alt.Axis(title="block of four runs", tickMinStep=1, format="d", labelFlush=True, labelExpr=WHOLE)
-    x = alt.X("block:Q", axis=axis, scale=alt.Scale(domain=[0.5, len(rows) + 0.5], nice=False))
-    bare = alt.X("block:Q", axis=None)
-    level = alt.Chart(alt.NamedData("one"))
+    base = Chart("blocks")
+    axis = dict(title="block of four runs", tickMinStep=1, format="d", labelFlush=True, labelExpr=WHOLE)
+    x = channel("block:Q", axis=axis, scale=dict(domain=[0.5, len(rows) + 0.5], nice=False))
+    bare = channel("block:Q", axis=None)
+    level = Chart("one")
     layers = [
-        level.mark_rect(color=GREY, opacity=0.12).encode(y=alt.Y("low:Q"), y2="high:Q"),
-        level.mark_rule(color=GREY, strokeDash=[4, 3]).encode(y="value:Q"),
-        base.mark_rule(color=HUES[0], strokeWidth=7, opacity=0.35).encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
-        base.mark_tick(color=HUES[0], thickness=2.5, size=16).encode(x=bare, y=alt.Y("mean:Q")),
-        base.mark_point(color=RED, filled=True, size=46, opacity=1).encode(
-            x=bare, y=y, tooltip=[alt.Tooltip("block:Q"), *(alt.Tooltip(f"{name}:Q", format=".4f")
+        level.mark("rect", color=GREY, opacity=0.12).encode(y=channel("low:Q"), y2="high:Q"),
+        level.mark("rule", color=GREY, strokeDash=[4, 3]).encode(y="value:Q"),
+        base.mark("rule", color=HUES[0], strokeWidth=7, opacity=0.35).encode(x=x, y=channel("low:Q"), y2="high:Q"),
+        base.mark("tick", color=HUES[0], thickness=2.5, size=16).encode(x=bare, y=channel("mean:Q")),
+        base.mark("point", color=RED, filled=True, size=46, opacity=1).encode(
+            x=bare, y=y, tooltip=[channel("block:Q"), *(channel(f"{name}:Q", format=".4f")
                                                          for name in ("ratio", "mean", "low", "high"))],
         ),
     ]  # fmt: skip
@@ -288,7 +276,7 @@ def versus(courses: Sequence[tuple[float, Interval]], difference: float, how: Me
     return finish(
         layers, name="ab", archive="the comparison",
         data={"blocks": rows, "one": [{"value": change(1.0), "low": around[0], "high": around[1]}]},
-        title=alt.TitleParams(text=words, subtitle=[note]),
+        title=vega.title(words, subtitle=[note]),
         description="Ratio of the rates of B and A by block, with the interval of their mean so far.",
     )
 
@@ -315,28 +303,28 @@ def history(found: History) -> Spec:
          "worse": found.is_worse(told), "top": high + margin}
         for told in found.changes
     ]  # fmt: skip
-    x = alt.X("number:Q", scale=alt.Scale(domain=[0.5, rates.size + 0.5], nice=False),
-              axis=alt.Axis(title="run, in the order in which they were made", tickMinStep=1, format="d",
+    x = channel("number:Q", scale=dict(domain=[0.5, rates.size + 0.5], nice=False),
+              axis=dict(title="run, in the order in which they were made", tickMinStep=1, format="d",
                             labelExpr=WHOLE))  # fmt: skip
     what = "transaction rate" if how.name == "rate" else how.label
-    y = alt.Y("rate:Q", title=f"{what} [{found.unit}]" if found.unit else what,
-              scale=alt.Scale(domain=[max(low - margin, 0), high + 1.6 * margin], nice=False, zero=False),
-              axis=alt.Axis(labelExpr=number_labels()))  # fmt: skip
-    colour = alt.condition("datum.worse", alt.value(RED), alt.value(GREEN))
-    at = alt.X("at:Q", axis=None)
+    y = channel("rate:Q", title=f"{what} [{found.unit}]" if found.unit else what,
+              scale=dict(domain=[max(low - margin, 0), high + 1.6 * margin], nice=False, zero=False),
+              axis=dict(labelExpr=number_labels()))  # fmt: skip
+    colour = {"condition": {"test": "datum.worse", "value": RED}, "value": GREEN}
+    at = channel("at:Q", axis=None)
     layers = [
-        alt.Chart(alt.NamedData("changes")).mark_rule(strokeDash=[4, 3]).encode(x=at, color=colour),
-        alt.Chart(alt.NamedData("levels")).mark_rule(color=GREY, strokeWidth=2).encode(
-            x=alt.X("from:Q", axis=None), x2="to:Q", y=alt.Y("level:Q")),
-        alt.Chart(alt.NamedData("results")).mark_point(color=HUES[0], filled=True, size=40, opacity=1).encode(
-            x=x, y=y, tooltip=[alt.Tooltip(f"{name}:N") for name in ("archive", "label", "started")]
-            + [alt.Tooltip("rate:Q", format=",.4~r")]),
-        alt.Chart(alt.NamedData("changes")).mark_text(align="left", dx=4, dy=4).encode(
-            x=at, y=alt.Y("top:Q"), text="words:N", color=colour),
+        Chart("changes").mark("rule", strokeDash=[4, 3]).encode(x=at, color=colour),
+        Chart("levels").mark("rule", color=GREY, strokeWidth=2).encode(
+            x=channel("from:Q", axis=None), x2="to:Q", y=channel("level:Q")),
+        Chart("results").mark("point", color=HUES[0], filled=True, size=40, opacity=1).encode(
+            x=x, y=y, tooltip=[channel(f"{name}:N") for name in ("archive", "label", "started")]
+            + [channel("rate:Q", format=",.4~r")]),
+        Chart("changes").mark("text", align="left", dx=4, dy=4).encode(
+            x=at, y=channel("top:Q"), text="words:N", color=colour),
     ]  # fmt: skip
     return finish(
         layers, name="trend", archive="the folder", data={"results": rows, "levels": levels, "changes": marks},
-        title=alt.TitleParams(text=f"{counted(len(found.changes), 'change')} in {rates.size} runs" if found.changes
+        title=vega.title(f"{counted(len(found.changes), 'change')} in {rates.size} runs" if found.changes
                               else f"no change in {rates.size} runs", subtitle=textwrap.wrap(found.name, _WRAP)),
         description=f"{what} of each run in their order; vertical lines are changes of the level.",
     )  # fmt: skip

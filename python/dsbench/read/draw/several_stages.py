@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
-import altair as alt
-
+from dsbench.read.draw import vega
 from dsbench.read.draw.course import course_plot, course_points
-from dsbench.read.draw.theme import HUES, Row, Spec, assembled, log_domain, log_ticks, number_labels
+from dsbench.read.draw.theme import HUES, Row, assembled, log_domain, log_ticks, number_labels
+from dsbench.read.draw.vega import Spec
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -43,7 +43,7 @@ def bars(comparison: Comparison) -> Spec | None:
     notes = ["rows in stages of inserts, else queries or transactions, per second; of repeated runs the geometric mean"]
     return assembled(
         {"vconcat": lines, "spacing": 14}, name="stages", archive="the comparison", data={"stages": rows},
-        title=alt.TitleParams(text="Rates of the stages", subtitle=notes),
+        title=vega.title("Rates of the stages", subtitle=notes),
         description="Operations per second of each stage, a plot for each stage and a bar for each archive.",
     )  # fmt: skip
 
@@ -102,7 +102,7 @@ def courses(comparison: Comparison) -> Spec | None:
     notes = ["a point: mean rate and largest response time of the second, or seconds, before it"]
     return assembled(
         {"vconcat": plots, "spacing": 14}, name="courses", archive="the comparison", data={"seconds": rows},
-        title=alt.TitleParams(text="Course of the stages", subtitle=notes),
+        title=vega.title("Course of the stages", subtitle=notes),
         description="Rate and largest response time of each second, a row of plots for each stage.",
     )  # fmt: skip
 

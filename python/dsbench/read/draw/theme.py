@@ -9,10 +9,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-import altair as alt
+from dsbench.read.draw.vega import SCHEMA_URL, Chart, Spec
 
-Spec = dict[str, Any]
-"""A Vega-Lite specification: JSON values."""
 Row = dict[str, Any]
 """A row of a data set; numbers that are not finite become null."""
 
@@ -31,7 +29,7 @@ HUES: Final = ("#0072b2", "#d55e00", "#009e73", "#8b5fbf", "#a6761d", "#cc79a7",
 SHAPES: Final = (
     "circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left",
 )  # fmt: skip
-ORDERED: Final = alt.SchemeParams(name="viridis", extent=[0.0, 0.9])
+ORDERED: Final = {"name": "viridis", "extent": [0.0, 0.9]}
 """Scheme for ordered things such as scales; its palest end is left out, it is unreadable on white."""
 
 _DIGITS = 7
@@ -62,12 +60,12 @@ def config() -> dict[str, Any]:
     }
 
 
-Layers = Sequence[alt.Chart | Sequence[alt.Chart]]
+Layers = Sequence[Chart | Sequence[Chart]]
 """Layers from back to front; those of an inner sequence share their y axis."""
 
 
 def finish(
-    layers: Layers, *, name: str, title: alt.TitleParams, data: Mapping[str, Sequence[Row]], archive: str,
+    layers: Layers, *, name: str, title: Spec, data: Mapping[str, Sequence[Row]], archive: str,
     description: str, independent_y: bool = False,
 ) -> Spec:
     """The specification of ``layers`` with its data sets by name, ready to be written and edited by hand.
@@ -84,18 +82,18 @@ def finish(
 
 
 def assembled(
-    body: Spec, *, name: str, title: alt.TitleParams, data: Mapping[str, Sequence[Row]], archive: str, description: str
+    body: Spec, *, name: str, title: Spec, data: Mapping[str, Sequence[Row]], archive: str, description: str
 ) -> Spec:
     """The same of a ``body`` that is Vega-Lite already, such as plots beside each other."""
     return {
-        "$schema": alt.SCHEMA_URL,
+        "$schema": SCHEMA_URL,
         "description": description,
         "usermeta": {
             "diagram": name,
             "archive": archive,
             "editing": "Change titles, colours, scales or data here, then run: dsbench plot " + archive,
         },
-        "title": title.to_dict(),
+        "title": title,
         **body,
         "config": config(),
         "datasets": {key: [_json_row(row) for row in rows] for key, rows in data.items()},
@@ -106,10 +104,9 @@ def _layered(layers: Layers) -> Spec:
     return {"layer": [_layer(layer) for layer in layers]}
 
 
-def _layer(layer: alt.Chart | Sequence[alt.Chart]) -> Spec:
-    if isinstance(layer, alt.Chart):
-        # Layered by hand: Altair's own layering copies and validates each part many times over.
-        return {key: value for key, value in layer.to_dict(validate=False).items() if key not in ("$schema", "config")}
+def _layer(layer: Chart | Sequence[Chart]) -> Spec:
+    if isinstance(layer, Chart):
+        return layer.spec()
     return {**_layered(layer), "resolve": {"axis": {"x": "independent"}}}
 
 

@@ -10,15 +10,14 @@ from math import isnan
 from pathlib import Path
 from typing import Any, Final
 
-import altair as alt
-
 from dsbench.archive import Archive, RunRecord
 from dsbench.read import subjects
 from dsbench.read.blocks import Block, Column, Sentence, Table
-from dsbench.read.draw import render
+from dsbench.read.draw import render, vega
 from dsbench.read.draw.axes import ValueAxis
 from dsbench.read.draw.connections import across
-from dsbench.read.draw.theme import HUES, SHAPES, Row, Spec, finish
+from dsbench.read.draw.theme import HUES, SHAPES, Row, finish
+from dsbench.read.draw.vega import Chart, Spec, channel
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.format import format_number
 from dsbench.read.naming import server
@@ -274,27 +273,27 @@ def spec(bounds: Bounds, system: str) -> Spec:
                               for at, tps in enumerate(sorted({one.tps for one in mine}))]  # fmt: skip
     y = ValueAxis.logarithmic("transactions per second", [row["tps"] for row in rows] + [one.tps for one in mine])
     order = list(dict.fromkeys(row["run"] for row in rows))
-    colours = alt.Scale(domain=order, range=[HUES[i % len(HUES)] for i in range(len(order))])
-    shapes = alt.Scale(domain=order, range=[SHAPES[i % len(SHAPES)] for i in range(len(order))])
-    legend = alt.Legend(title=None, orient="bottom", columns=1, labelLimit=440)
-    colour = alt.Color("run:N", sort=None, scale=colours, legend=legend)
-    shape = alt.Shape("run:N", sort=None, scale=shapes, legend=legend)
-    base, bound = alt.Chart(alt.NamedData("rates")), alt.Chart(alt.NamedData("bounds"))
-    hidden = alt.X("threads:Q", axis=None)
-    tips = ["run:N", "threads:Q", alt.Tooltip("tps:Q", format=",.4~r")]
+    colours = dict(domain=order, range=[HUES[i % len(HUES)] for i in range(len(order))])
+    shapes = dict(domain=order, range=[SHAPES[i % len(SHAPES)] for i in range(len(order))])
+    legend = dict(title=None, orient="bottom", columns=1, labelLimit=440)
+    colour = channel("run:N", sort=None, scale=colours, legend=legend)
+    shape = channel("run:N", sort=None, scale=shapes, legend=legend)
+    base, bound = Chart("rates"), Chart("bounds")
+    hidden = channel("threads:Q", axis=None)
+    tips = ["run:N", "threads:Q", channel("tps:Q", format=",.4~r")]
     layers = [
-        base.mark_line().encode(x=across(rows, "threads"), y=y.y("tps"), color=colour),
-        base.mark_point(filled=True, size=45, opacity=1).encode(x=hidden, y="tps:Q", color=colour, shape=shape,
+        base.mark("line").encode(x=across(rows, "threads"), y=y.y("tps"), color=colour),
+        base.mark("point", filled=True, size=45, opacity=1).encode(x=hidden, y="tps:Q", color=colour, shape=shape,
                                                                 tooltip=tips),
-        bound.mark_rule(strokeDash=[5, 3], color="#333333").encode(y="bound:Q"),
-        bound.transform_filter("!datum.left").mark_text(align="right", dy=-6, x="width", dx=-4).encode(
+        bound.mark("rule", strokeDash=[5, 3], color="#333333").encode(y="bound:Q"),
+        bound.only("!datum.left").mark("text", align="right", dy=-6, x="width", dx=-4).encode(
             y="bound:Q", text="label:N"),
-        bound.transform_filter("datum.left").mark_text(align="left", dy=-6, x=0, dx=4).encode(
+        bound.only("datum.left").mark("text", align="left", dy=-6, x=0, dx=4).encode(
             y="bound:Q", text="label:N"),
     ]  # fmt: skip
     return finish(
         layers, name="bound", archive=system, data={"rates": rows, "bounds": across_rows},
-        title=alt.TitleParams(text=f"{system}: rates and upper bounds",
+        title=vega.title(f"{system}: rates and upper bounds",
                               subtitle=_subtitle(mine, runs[0].scale)),
         description="Rates of a workload and of its parts over the number of clients, with the upper bound of the "
         "former that the peaks of the latter allow.",

@@ -12,7 +12,7 @@ from dsbench.read.blocks import Block
 from dsbench.read.html import render_document
 
 if TYPE_CHECKING:
-    from dsbench.read.draw.theme import Spec
+    from dsbench.read.draw.vega import Spec
 
 
 def as_json(document: Any) -> str:

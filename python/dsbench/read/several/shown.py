@@ -14,7 +14,7 @@ from dsbench.read.blocks import Answer, Block, Column, Diagram, Notice, Notices,
 from dsbench.read.choice import read_values
 from dsbench.read.draw.queries import side_by_side
 from dsbench.read.draw.several import specs
-from dsbench.read.draw.theme import Spec
+from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.format import NONE, finite, format_number, shorten
 from dsbench.read.html import render_document

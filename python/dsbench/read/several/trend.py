@@ -15,7 +15,7 @@ from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.read.blocks import Answer, Block, Column, Diagram, Listed, Part, Sentence, Table
 from dsbench.read.choice import Choice, list_stages, make_choice, refuse_missing
 from dsbench.read.draw.several import history as draw_history
-from dsbench.read.draw.theme import Spec
+from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.format import finite, format_number, shorten, with_unit
 from dsbench.read.naming import counted

@@ -122,15 +122,16 @@ def find_gap(cycle: int, busy: NDArray[np.bool_], done: int) -> Gap:
     part_ns = 10**9 / PARTS
     ends = np.flatnonzero(np.concatenate([[True], busy, [True]]))
     lengths = np.diff(ends) - 1
-    at = int(np.argmax(lengths))
+    inner = (ends[:-1] > 0).astype(int) + (ends[1:] <= busy.size)
+    at = int(np.argmax(lengths + inner / 2))
     begin, length = int(ends[at]), int(lengths[at])
-    inner = (begin > 0) + (begin + length < busy.size)
     whole = busy[: busy.size // PARTS * PARTS].reshape(-1, PARTS)
     seconds = int((~whole.any(axis=1)).sum())
     if not length:
         return Gap(cycle, 0.0, 0.0, seconds, 0.0)
     missing = done * length / (busy.size - length) if length < busy.size else float("nan")
-    return Gap(cycle, (length + inner / 2) * part_ns, max(0.0, begin - (begin > 0) / 2) * part_ns, seconds, missing)
+    length_ns = (length + int(inner[at]) / 2) * part_ns
+    return Gap(cycle, length_ns, max(0.0, begin - (begin > 0) / 2) * part_ns, seconds, missing)
 
 
 def idle_clients(cycles: Ints, done: Ints, busy_ns: Ints, clients_ns: Ints) -> tuple[tuple[int, int], ...]:
