@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+from typing import NoReturn
+
 from dsbench.loading import loading
 
 
@@ -9,7 +13,16 @@ def main() -> None:
     """The program."""
     with loading():
         from dsbench.cli import main as run
+    signal.signal(signal.SIGTERM, _stopped)
     run()
+
+
+def _stopped(*_: object) -> NoReturn:
+    """Ends whatever does not listen itself, as a run does: what it holds is removed."""
+    from dsbench.cli import errors
+
+    errors.tell("stopped by SIGTERM")
+    sys.exit(errors.TERMINATED)
 
 
 if __name__ == "__main__":

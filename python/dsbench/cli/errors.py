@@ -14,6 +14,7 @@ from dsbench.redaction import redact_words
 FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
+TERMINATED = 143
 
 _LONGEST = 2000
 """Characters of an error: what was read may be long, and nobody reads more."""

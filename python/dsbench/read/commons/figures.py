@@ -34,10 +34,11 @@ _SHOWN: Final = frozenset({"connections", "arrival", "existing", "reuse"})
 
 def describe_packed(content: bytes) -> dict[str, Any]:
     """``describe`` of the archive in a zip."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "archive.zip")
-        file.write_bytes(content)
-        return describe(Archive.open(file))
+    # It has no name, so that nothing is left of a program that was killed.
+    with tempfile.TemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        return describe(Archive.open(Path(f"/dev/fd/{file.fileno()}")))
 
 
 def describe(archive: Archive) -> dict[str, Any]:
