@@ -24,6 +24,7 @@ NAMING = {
     "read/commons/audit/described.py": "whose rows a rule of checking counts",
     "read/commons/audit/kept.py": "a script of pgbench",
     "read/page.py": "a word of Vega-Lite",
+    "read/draw/course.py": "the same",
     "measure/loaders/bench.py": "what drivers and peers can run",
     "measure/loaders/peers.py": "what sysbench can run",
     "web/frame.py": "an element of HTML",

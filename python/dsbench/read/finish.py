@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,9 +32,14 @@ class Shown:
     """An archive's results for people and for programs."""
 
     blocks: Sequence[Block]
-    document: dict[str, Any]
+    describe: Callable[[], dict[str, Any]]
     problem: str = ""
     """Why the report is not whole; empty when it is."""
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """For programs."""
+        return self.describe()
 
     @property
     def text(self) -> str:
@@ -85,8 +91,9 @@ def read(path: Path, by: str = "scale", *, verbose: bool = False, price: str = "
     """
     archive = Archive.open(path, price)
     evaluation = evaluate(archive)
-    shown = _shown(evaluation, archive, [path], verbose=verbose)
-    return shown if by == "scale" else replace(shown, blocks=_tell(by, evaluation))
+    if by == "scale":
+        return _shown(evaluation, archive, [path], verbose=verbose)
+    return Shown(_tell(by, evaluation), partial(_describe, evaluation, archive, [path]))
 
 
 def _tell(by: str, evaluation: Evaluation) -> list[Block]:
@@ -211,8 +218,14 @@ def _shown(
 ) -> Shown:
     """``alone``: whether nobody else tells why a run has ended early."""
     blocks = list(tell_brief(evaluation, archive.run, files, alone=alone, verbose=verbose))
-    answers = [asdict(answer) for answer in evaluation.checklist]
-    figures = {**tables.to_json(evaluation), "checklist": answers}
-    verdict = judge_run(evaluation, archive.run).document()
-    document = {"run": archive.run.described(), "verdict": verdict, **figures, "files": [str(file) for file in files]}
-    return Shown(blocks, document)
+    return Shown(blocks, partial(_describe, evaluation, archive, files))
+
+
+def _describe(evaluation: Evaluation, archive: Archive, files: Sequence[Path]) -> dict[str, Any]:
+    return {
+        "run": archive.run.described(),
+        "verdict": judge_run(evaluation, archive.run).document(),
+        **tables.to_json(evaluation),
+        "checklist": [asdict(answer) for answer in evaluation.checklist],
+        "files": [str(file) for file in files],
+    }
