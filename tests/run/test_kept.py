@@ -89,7 +89,7 @@ def test_a_kept_database_is_run_on_and_dropped(emptied: str, workload: str, tmp_
         run(url, tmp_path / "none", **more)
     assert "--reuse" in error.value.remedy
     assert "dsbench drop" in error.value.remedy
-    again = Archive.open(run(url, tmp_path, reuse=True, **more).archive)
+    again = Archive.open(run(url, tmp_path, reuse=True, **more, duration=5 * first.spec.duration).archive)
     second = again.run
     assert (second.status, second.broken, second.reused) == ("complete", {}, first.kept)
     assert first.kept is not None

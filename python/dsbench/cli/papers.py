@@ -367,8 +367,20 @@ def _make(item: Item, size: Size, folder: Path) -> None:
     for line in item.shown(size):
         _tell(f"dsbench {line}")
         _run(line, folder, item, size, shown=True)
+    _draw(folder, item.picture)
     for path in sorted(folder.glob(item.picture)):
         print(f"made: {path}")
+
+
+def _draw(folder: Path, picture: str) -> None:
+    """Draws the diagrams of the runs of which ``picture`` is one."""
+    if not picture.endswith(".svg"):
+        return
+    from dsbench.read import finish  # Late: most of this command reads no archive.
+
+    for archive in {source.parent for source in folder.glob(str(Path(picture).with_name("results-*.vl.json")))}:
+        if (archive / "run.json").is_file():
+            finish.plot(archive, None, fresh=False)
 
 
 def _tell(text: str) -> None:
