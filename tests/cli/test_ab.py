@@ -159,7 +159,7 @@ def test_real_runs_on_embedded_sqlite_until_the_most_blocks(tmp_path: Path) -> N
 
 
 def test_both_take_turns_on_one_database_that_is_made_before_each_block(tmp_path: Path) -> None:
-    asked = build({"scales": (1,), "cycles": 1, "duration": 0.2, "threads": 1, "workload": "tpcb", "target": {
+    asked = build({"scales": (1,), "cycles": 1, "duration": 1.0, "threads": 1, "workload": "tpcb", "target": {
         "url": "private:sqlite", "directory": str(tmp_path)}})
     found = versus(asked, asked, tmp_path / "o", blocks=1, most_blocks=1, one_database=True, observer=lambda _: Silent())
     runs = [Archive.open(path).run for path in found.archives]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import re
@@ -21,10 +20,10 @@ import yaml
 from dsbench.archive import Archive
 from dsbench.problem import Problem
 from dsbench.read.commons.about import About, EntryError
-from dsbench.read.commons.entry import Entry, Package, read_entry, write
+from dsbench.read.commons.entry import Entry, read_entry, write
 from dsbench.read.commons.figures import describe
 from dsbench.read.commons.packing import prepare
-from dsbench.read.commons.site import build, check, renew
+from dsbench.read.commons.site import build, check
 from dsbench.spec.price import Price
 from fixtures.archives import copy_stored
 from fixtures.program import Program
@@ -111,7 +110,6 @@ def test_from_a_run_to_a_site_by_four_commands(tmp_path: Path) -> None:
     refused = dsbench("commons", "check", str(folder))
     assert refused.returncode == 1
     assert refused.stderr.startswith(f"refused: {entry['id']}: figures.rate.value is ")
-    assert "made anew by dsbench commons renew" in refused.stderr
 
 
 @pytest.mark.parametrize(("words", "said"), [
@@ -194,32 +192,6 @@ def test_a_build_writes_through_no_link(tmp_path: Path) -> None:
     assert (others / "victim.txt").read_text() == "mine"
 
 
-def test_entries_of_an_older_version_are_made_anew_and_forged_ones_are_not(tmp_path: Path) -> None:
-    """An older version is one that computed another rate, or wrote another results.csv into the archive."""
-    about = About(by="Ada", notes="n", price=Price(per_hour=0.5))
-    same = write(prepare(STORED / "pg.zip", about, ("host",)), tmp_path)
-    said = json.loads((same / "entry.json").read_text())
-    said["figures"]["rate"]["value"] *= 1.01
-    (same / "entry.json").write_text(json.dumps(said))
-
-    honest = prepare(STORED / "sqlite-tpcb.zip", about)
-    other = _rewritten(honest.archive, "results.csv", lambda text: text.replace(b",", b";"))
-    older = write(_packaged(honest, other), tmp_path)
-    forged = prepare(STORED / "pg-tpcc.zip", about)
-    lie = _rewritten(forged.archive, "run.json", lambda text: text.replace(b'"status": "complete"', b'"status": "failed"'))
-    kept = write(_packaged(forged, lie), tmp_path)
-
-    assert check(tmp_path).sound == ()
-    new = renew(tmp_path)
-    assert [entry.about for entry in new] == [about, about]
-    assert {entry.id for entry in new} == {same.name, honest.entry.id}
-    assert not older.exists()
-    found = check(tmp_path)
-    assert ({entry.id for entry in found.sound}, len(found.refused)) == ({same.name, honest.entry.id}, 1)
-    assert found.refused[0].startswith(kept.name)
-    assert found.sound[0].hidden == ("host",)
-
-
 def _rewritten(content: bytes, part: str, change: Callable[[bytes], bytes]) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(made, "w") as new:
@@ -227,12 +199,6 @@ def _rewritten(content: bytes, part: str, change: Callable[[bytes], bytes]) -> b
             inside = old.read(member)
             new.writestr(member, change(inside) if member.filename.endswith(part) else inside)
     return made.getvalue()
-
-
-def _packaged(package: Package, content: bytes) -> Package:
-    digest = hashlib.sha256(content).hexdigest()
-    told = {"sha256": digest, "id": f"{package.entry.id[:-10]}{digest[:10]}"}
-    return Package(package.entry.model_copy(update=told), content, package.hidden)
 
 
 def test_of_entries_of_one_run_all_are_refused_and_none_is_blamed(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -70,27 +70,9 @@ def build(
         sys.exit(errors.FAILED)
 
 
-@_command(epilog="Example: dsbench commons renew results")
-def renew(
-    folder: Annotated[Path, typer.Argument(help="The commons.")],
-) -> None:
-    """Make entries anew whose figures an older dsbench computed otherwise; their archives have to hold."""
-    from dsbench.read.commons import site
-
-    for entry in site.renew(folder):
-        print(folder / "entries" / entry.id)
-
-
-_OTHER: Final = ("and its tables give", "results.csv does not follow")
-"""How sentences speak of figures that do not follow from an archive that holds."""
-
-
 def _tell(found: Verified) -> None:
     for sentence in found.refused:
         errors.refuse(sentence)
-    if any(words in sentence for sentence in found.refused for words in _OTHER):
-        words = "figures that an older dsbench computed otherwise are made anew by dsbench commons renew"
-        print(f"hint: {words}", file=sys.stderr)
     entries = len(found.sound) + len(found.refused)
     print(f"{len(found.sound)} of {entries} {'entry holds' if entries == 1 else 'entries hold'}", file=sys.stderr)
 

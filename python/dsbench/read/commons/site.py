@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -19,12 +17,10 @@ import pyarrow as pa
 
 from dsbench import release
 from dsbench.archive import Archive
-from dsbench.archive.parts import replace
 from dsbench.problem import Problem
 from dsbench.read.commons.about import EntryError
-from dsbench.read.commons.entry import FILES, Entry, list_entries, read_entry, write
+from dsbench.read.commons.entry import FILES, Entry, list_entries
 from dsbench.read.commons.figures import describe_group
-from dsbench.read.commons.packing import prepare
 from dsbench.read.commons.verifying import verify
 from dsbench.read.evaluation import evaluate
 from dsbench.read.html import environment, read_template
@@ -127,30 +123,6 @@ def _see(folder: Path, out: Path) -> None:
     here = (path.relative_to(out).as_posix() for path in out.rglob("*"))
     if strange := next((name for name in here if not _BUILT.fullmatch(name)), ""):
         raise EntryError(f"--out: {out} holds {strange!r}, which no build made", "name a new folder", usage=True)
-
-
-def renew(folder: Path) -> list[Entry]:
-    """Makes entries anew of which no figure follows from the archive, as an older dsbench computed others.
-
-    The archive has to hold, and who measured stays as it is. Entries that are refused for other reasons stay.
-    """
-    made = []
-    for path in list_entries(folder):
-        if isinstance(_try(path), Entry):
-            continue
-        with suppress(Problem):
-            old = read_entry(path)
-            content = (path / "archive.zip").read_bytes()
-            if hashlib.sha256(content).hexdigest() != old.sha256 or {one.name for one in path.iterdir()} != FILES:
-                continue
-            package = prepare(path / "archive.zip", old.about, old.hidden)
-            if package.entry.id == old.id:
-                replace(path / "entry.json", package.entry.rendered().encode())
-            else:
-                write(package, folder)
-                shutil.rmtree(path)
-            made.append(package.entry)
-    return made
 
 
 def _copy(source: Path, target: Path, *, reports: bool) -> None:
