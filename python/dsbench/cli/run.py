@@ -78,8 +78,8 @@ def command(
         str,
         Option(
             metavar="DEVICE",
-            help="The device of --storage once more: all that it holds may be lost. One that is in use or holds data "
-            "is refused even so.",
+            help="The device of --storage once more: all that it holds may be lost. One that is in use or has a "
+            "signature (wipefs) is refused even so.",
             rich_help_panel=words.WORK,
         ),
     ] = "",
