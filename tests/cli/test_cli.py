@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from dsbench.cli.errors import told
 from fixtures import archives
 from fixtures.program import Program, only_archive
 
@@ -362,3 +363,12 @@ def test_a_reader_that_has_enough_is_no_error_and_the_files_are_written(
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, "")
     assert {"comparison.txt", "comparison.html"} <= {path.name for path in (tmp_path / "new").iterdir()}
+
+
+def test_ctrl_c_while_a_compiled_part_is_loaded_is_no_error_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended, told():
+        raise ImportError("initialization failed") from KeyboardInterrupt()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == ""
+    with pytest.raises(ImportError, match="no such part"), told():
+        raise ImportError("no such part")

@@ -47,8 +47,19 @@ def told() -> Iterator[None]:
     except Problem as error:
         tell(str(error), error.remedy)
         sys.exit(USAGE if error.usage else FAILED)
+    except ImportError as error:
+        # Ctrl-C while a compiled part is loaded comes as an error of that part.
+        if not _was_interrupted(error):
+            raise
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader of a pipe has had enough, as with head: that is no error.
         sys.stderr.close()
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # What is left would fail when Python ends.
         sys.exit(FAILED)
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
