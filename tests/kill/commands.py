@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from tests.kill import proofs
@@ -65,9 +66,15 @@ class Command:
     """A command that has to end with 0 after it."""
 
 
+@cache
+def _made() -> tempfile.TemporaryDirectory[str]:
+    """Where what commands need is made once; it ends with this program."""
+    return tempfile.TemporaryDirectory(prefix="kill-made-")
+
+
 def _kept(folder: Path) -> None:
     """A database that a run has kept, made once."""
-    made = Path(tempfile.gettempdir()) / "killed-kept.db"
+    made = Path(_made().name, "kept.db")
     if not made.exists():
         words = ["run", f"sqlite:///{made}", *SMALL, "--keep", "--out", str(folder / "kept")]
         subprocess.run([sys.executable, "-m", "dsbench", *words], check=True, capture_output=True)
@@ -81,7 +88,7 @@ def _published() -> list[str]:
 
 def _commons(folder: Path) -> None:
     """A commons of one entry."""
-    made = Path(tempfile.gettempdir()) / "killed-commons"
+    made = Path(_made().name, "commons")
     if not made.exists():
         for words in (["commons", "init", str(made)], ["publish", str(DATA / "published/tpch.zip"), "--to", str(made)]):
             subprocess.run([sys.executable, "-m", "dsbench", *words], check=True, capture_output=True)

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from tests.kill.commands import COMMANDS, kill, usual
 from tests.kill.one import FOREIGN, Killer, foreign
 
 SAMPLE = [
@@ -32,3 +33,8 @@ def url() -> Iterator[str]:
 def test_on_a_server_that_is_not_the_runs(url: str, phase: str, number: signal.Signals) -> None:
     killed = Killer(url).kill(f"sample/{phase}", FOREIGN, phase, number)
     assert killed.violations == []
+
+
+@pytest.mark.parametrize("command", ["drop", "publish"])
+def test_a_killed_command_is_done_by_the_next_one(command: str) -> None:
+    assert kill(command, usual(COMMANDS[command]), f"sample/{command}").violations == []
