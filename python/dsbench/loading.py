@@ -15,28 +15,31 @@ except ImportError:  # Windows has no such limits.
     resource = None  # type: ignore[assignment]
 
 _MEMORY = "leave it more memory: see ulimit -v"
-_ADDRESSES: Final = 72 << 30
+_DRAWING: Final = 72 << 30
 """Bytes of addresses that the drawing library reserves, few of which it uses: without them it ends the program."""
+_RUNNING: Final = 2 << 30
+"""The same for a run, which draws nothing: with less than 1 GiB some libraries end the program by a signal."""
 UNLIMITED: Final = "ulimit -v unlimited; it uses 0.2 GB of them, which a cgroup may limit"
 """What to do where addresses lack."""
 
 
-def lacking_addresses() -> str:
-    """Why the drawing library could not be used here, in words; empty where it can."""
+def lacking_addresses(*, drawing: bool) -> str:
+    """Why no run can be made here, or nothing be drawn, in words; empty where it can."""
+    needed, who = (_DRAWING, "the library that draws reserves") if drawing else (_RUNNING, "a run needs")
     limit = resource.getrlimit(resource.RLIMIT_AS)[0] if resource is not None else -1
-    if not 0 <= limit < _ADDRESSES or limit == resource.RLIM_INFINITY:
+    if not 0 <= limit < needed or limit == resource.RLIM_INFINITY:
         return ""
-    return f"ulimit -v is {limit >> 10}: the library that draws reserves {_ADDRESSES >> 10} kB of addresses"
+    return f"ulimit -v is {limit >> 10}: {who} {needed >> 10} kB of addresses"
 
 
 @contextmanager
-def loading(*, drawing: bool = False) -> Iterator[None]:
+def loading(*, running: bool = False) -> Iterator[None]:
     """Ctrl-C while parts are loaded ends the program without a word; too little memory ends it with one error.
 
-    ``drawing``: what is loaded will draw. Where it could not, nothing is loaded: others that lack memory may end
-    the program by a signal.
+    ``running``: what is loaded will make a run. Where it could not, nothing is loaded: what lacks memory may end the
+    program by a signal.
     """
-    if drawing and (lacking := lacking_addresses()):
+    if running and (lacking := lacking_addresses(drawing=False)):
         print(f"error: {lacking}\nhint: {UNLIMITED}", file=sys.stderr)
         sys.exit(1)
     waiting = signal.getsignal(signal.SIGINT) is signal.default_int_handler

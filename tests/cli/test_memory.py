@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from dsbench.loading import loading
-from fixtures.program import Program
+from dsbench.read.draw import render
+from fixtures.program import Program, only_archive
 
 
 @pytest.mark.parametrize("limit", [128 << 20, 136 << 20, 140 << 20, 150 << 20, 900_000 << 10])
@@ -26,6 +27,22 @@ def test_a_run_that_cannot_have_its_memory_ends_before_it_begins(dsbench: Progra
     assert [line.split(": ")[0] for line in done.stderr.splitlines() if not line.startswith("plan")] == ["error", "hint"]
     assert f"ulimit -v is {limit >> 10}" in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_run_needs_no_addresses_for_drawing(dsbench: Program, tmp_path: Path) -> None:
+    render.keep_script()
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+
+    done = dsbench("run", "private:sqlite", "--scales", "1", "--cycles", "1", "--duration", "1", "--out", "out", preexec_fn=limited)
+    assert done.returncode == 0, done.stderr
+    archive = only_archive(tmp_path / "out")
+    assert "window.vegaEmbed" in (archive / "report.html").read_text()
+    for words in ([str(archive)], [str(archive), "--fresh"], [f"{archive}.zip", "--out", "pictures", "--format", "png"]):
+        drawn = dsbench("plot", *words, preexec_fn=limited)
+        assert drawn.returncode == 1
+        assert drawn.stderr.startswith("error: ulimit -v is 4194304: the library that draws reserves ")
 
 
 @pytest.mark.parametrize("error", [MemoryError(), ImportError("x.so: failed to map segment from shared object")])

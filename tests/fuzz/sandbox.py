@@ -132,7 +132,7 @@ def limit_memory() -> None:
     most = pages * os.sysconf("SC_PAGE_SIZE") + ROOM
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     # Nothing is drawn here: a run need not be refused for the addresses that this would take.
-    loading.lacking_addresses = str
+    loading.lacking_addresses = lambda **_: ""
 
 
 def empty(folder: Path) -> None:

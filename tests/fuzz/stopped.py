@@ -36,7 +36,7 @@ def stop_commands() -> None:
     patch("dsbench.measure.run.open_target", _parsed).start()
     patch("dsbench.read.draw.render._pictures", lambda _stem, _spec: {}).start()
     # The limit of this process would refuse every run before its input is read.
-    patch("dsbench.read.draw.render.try_memory", lambda: None).start()
+    patch("dsbench.read.draw.render.keep_script", lambda: None).start()
     patch("typer.main.get_command", cache(typer.main.get_command)).start()
 
 

@@ -17,14 +17,17 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from tests.kill import proofs
+from tests.kill.one import Killed
 from tests.kill.watched import MARK
 
 DATA = Path(__file__).parents[1] / "data"
+ARCHIVES = [str(DATA / "archives" / f"{name}.zip") for name in ("pg", "sqlite-tpcb")]
+PUBLISHED = [str(DATA / "published" / f"{name}.zip") for name in ("mariadb", "pg-open")]
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 DEADLINE_S = 180.0
 
@@ -47,10 +50,6 @@ repeat = 2
 """
 SIDES = ("mock:?latency_us=200", "mock:?latency_us=300")
 SMALL = ("--scales", "1", "--cycles", "1", "--duration", "0.1", "--threads", "1")
-
-
-def _archives(folder: Path) -> list[str]:
-    return [str(DATA / "archives" / f"{name}.zip") for name in ("pg", "sqlite-tpcb")]
 
 
 @dataclass(frozen=True)
@@ -84,10 +83,6 @@ def _kept(folder: Path) -> None:
     shutil.copy(made, folder / "kept.db")
 
 
-def _published() -> list[str]:
-    return [str(DATA / "published" / f"{name}.zip") for name in ("mariadb", "pg-open")]
-
-
 def _commons(folder: Path) -> None:
     """A commons of one entry."""
     made = Path(_made().name, "commons")
@@ -107,10 +102,10 @@ COMMANDS: Mapping[str, Command] = {
     "study run": Command(["study", "run", "study.toml", "--out", "study"], _study),
     "check": Command(["check", "private:sqlite", "--promises", "--out", "checked.json"]),
     "drop": Command(["drop", "sqlite:///kept.db", "--yes"], _kept),
-    "publish": Command(["publish", *_published(), "--to", "commons", "--by", "Ada"], _commons, checked=["commons", "check", "commons"]),
+    "publish": Command(["publish", *PUBLISHED, "--to", "commons", "--by", "Ada"], _commons, checked=["commons", "check", "commons"]),
     "commons build": Command(["commons", "build", "commons", "--out", "site", "--reports"], _commons),
     "plot": Command(["plot", str(DATA / "archives/pg.zip"), "--out", "plots"]),
-    "compare": Command(["compare", "{archives}", "--out", "compared"]),
+    "compare": Command(["compare", *ARCHIVES, "--out", "compared"]),
     "trend": Command(["trend", str(DATA / "archives"), "--out", "trend"]),
     "bound": Command(["bound", str(DATA / "archives/tp1.zip"), "--out", "bound"]),
 }
@@ -125,22 +120,11 @@ class Usual:
     names: set[str]
 
 
-@dataclass
-class Killed:
-    """What came of a kill."""
-
-    command: str
-    signal: signal.Signals
-    late: bool = False
-    violations: list[str] = field(default_factory=list)
-
-
 def begin(words: Sequence[str], folder: Path) -> subprocess.Popen[str]:
     """The command in ``folder``, which is its temporary directory, too."""
     (folder / "tmp").mkdir(exist_ok=True)
     environment = {**os.environ, MARK: folder.name, "TMPDIR": str(folder / "tmp")}
-    full = [one for word in words for one in (_archives(folder) if word == "{archives}" else [word])]
-    return subprocess.Popen([sys.executable, "-m", "dsbench", *full], env=environment, cwd=folder, text=True,
+    return subprocess.Popen([sys.executable, "-m", "dsbench", *words], env=environment, cwd=folder, text=True,
                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # fmt: skip
 
 
@@ -176,7 +160,7 @@ def usual(command: Command) -> Usual:
 def kill(name: str, expected: Usual, seed: str) -> Killed:
     """One kill of ``name`` somewhere in it."""
     command, dice = COMMANDS[name], random.Random(seed)
-    done = Killed(name, dice.choice(SIGNALS))
+    done = Killed(seed, name, "", dice.choice(SIGNALS))
     folder = Path(tempfile.mkdtemp(prefix="kill-")).resolve()
     command.prepare(folder)
     process = begin(command.words, folder)
@@ -222,7 +206,7 @@ def main() -> int:
         for number in range(asked.each):
             done.append(found := kill(name, expected, f"{asked.seed}/{name}/{number}"))
             print(f"{name} {number}, {found.signal.name}: {'; '.join(found.violations) or 'late' * found.late or 'nothing lost'}", flush=True)
-    made, bad = (Counter(one.command for one in done if (one.violations if wrong else not one.late)) for wrong in (0, 1))
+    made, bad = (Counter(one.product for one in done if (one.violations if wrong else not one.late)) for wrong in (0, 1))
     print("\n".join(["| command | kills | violations |", "|---|--:|--:|", *(f"| {one} | {made[one]} | {bad[one]} |" for one in made)]))
     return int(bool(bad))
 

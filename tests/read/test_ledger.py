@@ -41,6 +41,14 @@ def test_a_gap_is_known_within_ten_milliseconds_wherever_it_lies() -> None:
         assert found.at_ns / 1e9 == pytest.approx(edges[true.argmax()], abs=0.011)
 
 
+def test_of_gaps_with_as_many_empty_parts_the_longer_is_told() -> None:
+    """Beside the begin of a cycle one part is empty for 10 to 20 ms; between two transactions for up to 30 ms."""
+    ends = [0.0101, *np.arange(0.02, 1, 0.009), 1.0001, 1.0265, *np.arange(1.03, 2, 0.009)]
+    found = find_gap(1, busy_parts(*bits(*ends), 2 * SECOND), len(ends))
+    assert found.length_ns / 1e9 == pytest.approx(0.0264, abs=0.01)
+    assert found.at_ns / 1e9 == pytest.approx(1.0001, abs=0.011)
+
+
 def test_seconds_without_a_transaction_and_what_a_gap_cost() -> None:
     ends = [*np.arange(0.005, 1.5, 0.01), *np.arange(4.005, 5, 0.01)]
     found = find_gap(1, busy_parts(*bits(*ends), 5 * SECOND), 250)

@@ -149,7 +149,7 @@ def command(
     if not quiet:
         print(terminal.wrap(plan, sys.stderr), file=sys.stderr, flush=True)
     # Late: what makes a run takes most of a second to load, and its first line should be there at once.
-    with loading(drawing=True):
+    with loading(running=True):
         from dsbench import library
         from dsbench.cli.metrics import exported
         from dsbench.cli.progress import Progress
@@ -218,7 +218,7 @@ def _resume(
     path: Path, target: str | None, joining: tuple[Path, float, str, str], told: tuple[str, str], as_json: bool,
     quiet: bool, trust: bool, verbose: bool,
 ) -> None:
-    with loading(drawing=True):
+    with loading(running=True):
         from dsbench import library
         from dsbench.cli.metrics import exported
         from dsbench.cli.progress import Progress

@@ -139,11 +139,11 @@ def _load_report() -> None:
     except (ImportError, MemoryError) as error:
         words = f"what writes the report cannot be loaded: {str(error) or 'no memory'}"
         raise RunError(words, "leave it more memory: see ulimit -v") from None
-    render.try_memory()
+    render.keep_script()
 
 
 def _finished(outcome: Outcome) -> Finished:
-    from dsbench.read import finish  # Late: its drawing libraries take a second, and reading needs none of them.
+    from dsbench.read import finish  # Late: it loads half of what reads, which a run that fails to begin needs none of.
 
     if (error := outcome.error) is not None:
         error.archive = outcome.archive

@@ -162,11 +162,10 @@ def _legend(x: ScaleAxis, phases: Sequence[str]) -> Chart:
     names = list(looks)
     colours = dict(domain=names, range=[look.colour for look in looks.values()])
     shapes = dict(domain=names, range=[look.shape for look in looks.values()])
-    layer: Chart = Chart("legend").mark("point", filled=True).encode(
+    return Chart("legend").mark("point", filled=True).encode(
         x=x.x("above"), color=channel("quantity:N", scale=colours, legend=legend),
         shape=channel("quantity:N", scale=shapes, legend=legend),
     )
-    return layer
 
 
 def _time_rows(scales: Sequence[ScaleResult]) -> list[Row]:

@@ -17,27 +17,24 @@ from dsbench.archive import ArchiveError, RunRecord
 from dsbench.loading import UNLIMITED, lacking_addresses
 from dsbench.read.draw import specs
 from dsbench.read.draw.axes import Form
-from dsbench.read.draw.vega import Spec
+from dsbench.read.draw.vega import SCHEMA_URL, Spec
 from dsbench.read.evaluation import Evaluation
 
 _SUFFIX: Final = ".vl.json"
-
-
-def _converter() -> ModuleType:
-    """Late: it takes a while to load, and a run draws nothing."""
-    import vl_convert
-
-    return vl_convert
 
 
 class DiagramError(ArchiveError):
     """A diagram that cannot be drawn: says which, why and what to do."""
 
 
-def try_memory() -> None:
-    """``ArchiveError`` where the drawing library could not have its addresses, and would end the program at last."""
-    if lacking := lacking_addresses():
+def _converter() -> ModuleType:
+    """The library that draws; late, as a run draws nothing. ``ArchiveError`` where it could not have its addresses, and
+    would end the program."""
+    if lacking := lacking_addresses(drawing=True):
         raise ArchiveError(lacking, UNLIMITED)
+    import vl_convert
+
+    return vl_convert
 
 
 def diagrams(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> dict[str, bytes]:
@@ -52,7 +49,6 @@ def sources(drawn: dict[str, Spec]) -> dict[str, str]:
 
 def files(drawn: dict[str, Spec]) -> dict[str, bytes]:
     """The same as .vl.json, .svg and .pdf."""
-    try_memory()
     found: dict[str, bytes] = {}
     for name, spec in drawn.items():
         found |= drawn_as(f"results-{name}", spec)
@@ -199,6 +195,11 @@ _END: Final = "\n/* whole */\n"
 def vega(spec: Spec) -> str:
     """The JavaScript that draws ``spec``, for the inside of a script element."""
     return _NOTICE + _bundle(_named(spec))
+
+
+def keep_script() -> None:
+    """Makes the script of all pages, where it is not kept yet. ``ArchiveError`` where it lacks memory."""
+    _bundle(_named({"$schema": SCHEMA_URL}))
 
 
 @cache
