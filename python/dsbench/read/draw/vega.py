@@ -1,7 +1,7 @@
 """Charts of Vega-Lite as plain data: marks, channels and what belongs to them, as JSON has them.
 
-There are libraries for it; the one for Python takes most of a second to import, in every run. Names are those of Vega-Lite
-(https://vega.github.io/vega-lite/docs/). The tests hold the charts against its schema.
+There are libraries for it; the one for Python takes most of a second to import, in every run. Names are those of
+Vega-Lite (https://vega.github.io/vega-lite/docs/). The tests hold the charts against its schema.
 """
 
 from __future__ import annotations
