@@ -22,9 +22,9 @@ from dsbench.archive import Archive
 from dsbench.measure.events import Silent
 from dsbench.measure.loaders import Bench, Target
 from dsbench.measure.run import execute
-from dsbench.read.stats.queries import QUERIES
 from dsbench.spec import Target as TargetSpec
 from dsbench.spec import build
+from dsbench.stats.queries import QUERIES
 
 GOAL_MS = 1.0
 SEED = 5

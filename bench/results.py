@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from bench.cells import GOALS, LEAST_OF_BEST, MIDDLE, MOST_USER_US, POSTGRESQL, SELECT, Cell, costly
 from bench.clients import BenchError, Client, Measured
-from dsbench.read.stats.fairness import CHANCE, UNEVEN, by_chance
+from dsbench.stats.fairness import CHANCE, UNEVEN, by_chance
 
 DSBENCH = "dsbench"
 OTHER_WORK = {

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dsbench.archive import TABLES, Writer, columns
-from dsbench.read.stats.values import result_columns
 from dsbench.spec import LEVELS
+from dsbench.stats.values import result_columns
 
 CORE = Path(__file__).parent.parent / "crates/py/src/cycle.rs"
 

@@ -15,7 +15,7 @@ from dsbench import spec
 from dsbench.cli import app
 from dsbench.cli.run import specification
 from dsbench.read.page import command_line, config_file
-from dsbench.read.several.compare import read
+from dsbench.several.compare import read
 from dsbench.spec import OPTIONS, Option, RunSpec, SpecError
 from dsbench.spec import words as about
 from fixtures.archives import MS, cycle_row, run_json, write

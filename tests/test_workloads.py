@@ -17,12 +17,12 @@ from fixtures.program import Program
 
 PACKAGE = Path(dsbench.__file__).parent
 NAMING = {
-    "read/stats/special.py": "the word of an analysis",
+    "stats/special.py": "the word of an analysis",
     "spec/run.py": "the default of a run",
     "cli/calibrate.py": "the default of a calibration",
     "workloads.py": "the one that no user chooses",
-    "read/commons/audit/described.py": "whose rows a rule of checking counts",
-    "read/commons/audit/kept.py": "a script of pgbench",
+    "commons/audit/described.py": "whose rows a rule of checking counts",
+    "commons/audit/kept.py": "a script of pgbench",
     "read/page.py": "a word of Vega-Lite",
     "read/draw/course.py": "the same",
     "measure/loaders/bench.py": "what drivers and peers can run",

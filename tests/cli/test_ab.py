@@ -22,9 +22,9 @@ from dsbench.measure.journal import RunError
 from dsbench.measure.run import Outcome
 from dsbench.read.choice import make_choice
 from dsbench.read.glance import Taken
-from dsbench.read.stats.comparison import Verdict, order_of
 from dsbench.read.verdict import RunVerdict, Soundness
 from dsbench.spec import RunSpec, SpecError, build
+from dsbench.stats.comparison import Verdict, order_of
 from fixtures.archives import MS, cycle_row, run_json, write
 from fixtures.program import Program
 from fixtures.sample import handmade

@@ -13,9 +13,9 @@ import dsbench
 from dsbench.measure.monitors import Sampler
 from dsbench.measure.monitors.energy import Meter, Rapl
 from dsbench.read.choice import make_choice
-from dsbench.read.stats.resources import gains
 from dsbench.spec import RunSpec
 from dsbench.spec.trust import risks
+from dsbench.stats.resources import gains
 from fixtures.program import Program
 
 SECOND = 1_000_000_000

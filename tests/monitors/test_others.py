@@ -11,8 +11,8 @@ import pytest
 
 from dsbench.measure.monitors import RUN, SERVER, Known, between, look, proc, with_sessions
 from dsbench.measure.monitors.system import Disks, SystemCalls, numbered
-from dsbench.read.stats.machine import Program
 from dsbench.read.subjects.cost import NO_CALLS
+from dsbench.stats.machine import Program
 
 SHELL = (
     b"1318 (bash) S 1280 1318 1318 0 -1 4194560 5210 90311 2 31 12 7 481 93 20 0 1 0 26811 8060928 1012"

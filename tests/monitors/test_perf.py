@@ -17,8 +17,8 @@ from dsbench.measure.monitors import Known
 from dsbench.read import subjects
 from dsbench.read.blocks import Picture, Table
 from dsbench.read.flame import draw_difference, draw_flame
-from dsbench.read.stats.device_times import mean_of, quantile_of, survival_of
 from dsbench.read.subjects.stacks import add_functions, is_told
+from dsbench.stats.device_times import mean_of, quantile_of, survival_of
 
 WAITS = '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\n"$@"\n'
 """A perf that does nothing but run what it is to watch; the shell stays in between, as perf does."""

@@ -11,7 +11,7 @@ import pytest
 
 from dsbench import archive
 from dsbench.measure.monitors import Sampler, Value, sampler
-from dsbench.read.stats.resources import gains
+from dsbench.stats.resources import gains
 
 SECOND = 1_000_000_000
 

@@ -20,9 +20,9 @@ from dsbench.measure.nodes import outcome
 from dsbench.measure.nodes.nodes import Nodes, Turn, _said_of_itself
 from dsbench.measure.nodes.outcome import DamagedError, Fit, decode, encode
 from dsbench.measure.scale import Counts
-from dsbench.read.stats import histogram
-from dsbench.read.stats.machine import MachineUse, Program, Used
 from dsbench.spec import RunSpec
+from dsbench.stats import histogram
+from dsbench.stats.machine import MachineUse, Program, Used
 
 counts = st.integers(0, 2**53 - 1)
 FIT = Fit(threads=1, kinds=1, groups=1)

@@ -30,16 +30,16 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from dsbench import servers
 from dsbench.archive import Archive
+from dsbench.commons.about import About
+from dsbench.commons.audit import audit
+from dsbench.commons.entry import write
+from dsbench.commons.packing import prepare
+from dsbench.commons.verifying import verify
 from dsbench.library.running import specify
 from dsbench.measure.events import Silent
 from dsbench.measure.journal import RunError
 from dsbench.measure.run import execute, resume
 from dsbench.problem import Problem
-from dsbench.read.commons.about import About
-from dsbench.read.commons.audit import audit
-from dsbench.read.commons.entry import write
-from dsbench.read.commons.packing import prepare
-from dsbench.read.commons.verifying import verify
 from dsbench.spec import Target
 from fixtures.nodes import Bed
 

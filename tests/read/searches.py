@@ -14,8 +14,8 @@ from math import exp, factorial, inf, log
 
 import numpy as np
 
-from dsbench.read.stats.capacity import Capacity, Search, Step, estimate, next_step
-from dsbench.read.stats.values import Floats
+from dsbench.stats.capacity import Capacity, Search, Step, estimate, next_step
+from dsbench.stats.values import Floats
 
 RAMP_UP_S = 2.0
 SEARCH = Search(10.0, 0.05, 40, 300.0, RAMP_UP_S)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsbench.read.stats import equations as eq
-from dsbench.read.stats.equations import bound_tps, minimum_time_s
+from dsbench.stats import equations as eq
+from dsbench.stats.equations import bound_tps, minimum_time_s
 
 
 @pytest.mark.parametrize(

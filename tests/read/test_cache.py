@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsbench.read.stats import cache
-from dsbench.read.stats.histogram import frequency, histogram
-from dsbench.read.stats.values import Frequency, Resource
+from dsbench.stats import cache
+from dsbench.stats.histogram import frequency, histogram
+from dsbench.stats.values import Frequency, Resource
 
 
 def of(times_us: np.ndarray) -> Frequency:

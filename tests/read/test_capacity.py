@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.read.searches import ALLOWED, SEARCH, SERVERS, searched
 
-from dsbench.read.stats.capacity import SHORT, Capacity, Step, estimate, lowest, next_step
 from dsbench.read.subjects.load import _missed
 from dsbench.spec.objective import Objective, objectives
+from dsbench.stats.capacity import SHORT, Capacity, Step, estimate, lowest, next_step
 
 LIMIT_S = 0.02
 

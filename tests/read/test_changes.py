@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsbench.read.stats.changes import changes, leaning
+from dsbench.stats.changes import changes, leaning
 from fixtures.noise import autoregressive
 
 

@@ -19,12 +19,12 @@ from pydantic import ValidationError
 from tests.read.doctored.copies import Copy
 
 from dsbench.archive import TABLES, Archive
-from dsbench.read.commons.about import About, EntryError
-from dsbench.read.commons.audit import audit
-from dsbench.read.commons.entry import Package, write
-from dsbench.read.commons.packing import prepare
-from dsbench.read.commons.site import Verified, build, check
-from dsbench.read.commons.verifying import verify
+from dsbench.commons.about import About, EntryError
+from dsbench.commons.audit import audit
+from dsbench.commons.entry import Package, write
+from dsbench.commons.packing import prepare
+from dsbench.commons.site import Verified, build, check
+from dsbench.commons.verifying import verify
 from fixtures.program import Program
 
 DATA = Path(__file__).parents[1] / "data"

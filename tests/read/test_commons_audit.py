@@ -11,7 +11,7 @@ from tests.read.doctored import counters, counts, described, whole
 from tests.read.doctored.copies import ARCHIVES, Absent, Copy
 
 from dsbench.archive import Archive
-from dsbench.read.commons.audit import audit
+from dsbench.commons.audit import audit
 
 SOUND = sorted(path for path in ARCHIVES.glob("*.zip") if path.stem != "cut")
 BASES = ("pg-tpcc", "pg")

@@ -15,13 +15,13 @@ import pytest
 from tests.read.doctored.copies import ARCHIVES, Copy
 
 from dsbench.archive import Archive
+from dsbench.commons.about import About, EntryError
+from dsbench.commons.entry import Entry, Package, write
+from dsbench.commons.figures import describe, describe_packed
+from dsbench.commons.hiding import HIDDEN, Hider
+from dsbench.commons.packing import pack, prepare
+from dsbench.commons.verifying import verify
 from dsbench.library import query
-from dsbench.read.commons.about import About, EntryError
-from dsbench.read.commons.entry import Entry, Package, write
-from dsbench.read.commons.figures import describe, describe_packed
-from dsbench.read.commons.hiding import HIDDEN, Hider
-from dsbench.read.commons.packing import pack, prepare
-from dsbench.read.commons.verifying import verify
 from fixtures.program import Program
 
 

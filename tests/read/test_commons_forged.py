@@ -11,7 +11,7 @@ from tests.read.doctored.copies import ARCHIVES, Absent, Copy
 from tests.read.doctored.forged import DOCTORS
 
 from dsbench.archive import Archive
-from dsbench.read.commons.audit import audit
+from dsbench.commons.audit import audit
 
 PUBLISHED = Path(__file__).parents[1] / "data/published"
 BASES = ("pg-serializable", "pg-open", "mariadb")

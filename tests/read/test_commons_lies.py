@@ -13,12 +13,12 @@ import pytest
 from tests.read.doctored.copies import Copy
 
 from dsbench.archive import Archive
-from dsbench.read.commons import audit
-from dsbench.read.commons.about import About, EntryError, RefusedError
-from dsbench.read.commons.entry import Package, write
-from dsbench.read.commons.figures import describe
-from dsbench.read.commons.packing import prepare
-from dsbench.read.commons.verifying import verify
+from dsbench.commons import audit
+from dsbench.commons.about import About, EntryError, RefusedError
+from dsbench.commons.entry import Package, write
+from dsbench.commons.figures import describe
+from dsbench.commons.packing import prepare
+from dsbench.commons.verifying import verify
 
 PUBLISHED = Path(__file__).parents[1] / "data/published"
 BASES = ("pg-open", "mariadb", "pg-serializable")

@@ -13,13 +13,13 @@ import pytest
 from dsbench.archive import Archive
 from dsbench.read.choice import make_choice
 from dsbench.read.evaluation import evaluate
-from dsbench.read.several import shown
-from dsbench.read.several.compare import read
-from dsbench.read.several.relative import answer
-from dsbench.read.stats.comparison import compare_known
-from dsbench.read.stats.values import Interval
 from dsbench.read.subjects import find_subject
 from dsbench.read.text import render_text
+from dsbench.several import shown
+from dsbench.several.compare import read
+from dsbench.several.relative import answer
+from dsbench.stats.comparison import compare_known
+from dsbench.stats.values import Interval
 from fixtures.archives import S, bucket_rows, cycle_row, group_row, run_json, write
 
 MS = 1_000_000

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dsbench.read.stats.comparison import compare, differing, dsi_of_runs, dsi_parts, mean_lg, overall, relative
-from dsbench.read.stats.index import dsi
-from dsbench.read.stats.precision import reach, spread, student
+from dsbench.stats.comparison import compare, differing, dsi_of_runs, dsi_parts, mean_lg, overall, relative
+from dsbench.stats.index import dsi
+from dsbench.stats.precision import reach, spread, student
 
 RATES = st.lists(st.floats(0.1, 1e6), min_size=5, max_size=12).map(np.array)
 

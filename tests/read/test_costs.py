@@ -13,11 +13,11 @@ from dsbench.read import page as document
 from dsbench.read.blocks import Table
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.html import render_blocks
-from dsbench.read.stats.fairness import Evenness
-from dsbench.read.stats.resources import CALLS, CLIENT_CPU, RESCHEDULING, SERVER_CPU, SWITCHES
-from dsbench.read.stats.values import Resource
 from dsbench.read.subjects.cost import describe_waking
 from dsbench.read.text import render_text
+from dsbench.stats.fairness import Evenness
+from dsbench.stats.resources import CALLS, CLIENT_CPU, RESCHEDULING, SERVER_CPU, SWITCHES
+from dsbench.stats.values import Resource
 from fixtures.early import read_early
 from fixtures.told import summary_text
 

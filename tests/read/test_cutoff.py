@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dsbench.read.stats.index import MOST, NARROW, between, falls
+from dsbench.stats.index import MOST, NARROW, between, falls
 
 LADDER = (1, 2, 5, 10, 20, 50, 100, 200)
 

@@ -22,7 +22,7 @@ from dsbench.read.draw.cycle import cycle, node
 from dsbench.read.draw.freq import curve, freq
 from dsbench.read.draw.rate import conf, rate
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.stats.values import Frequency, Interval
+from dsbench.stats.values import Frequency, Interval
 from fixtures import sample
 from fixtures.sample import replace
 

@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 
 from dsbench.archive import RunRecord
+from dsbench.format import format_number
 from dsbench.read import page as document
 from dsbench.read.blocks import Column, Table
 from dsbench.read.draw import course
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.format import format_number
 from dsbench.read.html import Html, escape_script, find_filled, number, table, tag
 from dsbench.read.page import command_line, config_file
-from dsbench.read.stats.machine import CycleUse, MachineUse, Program
-from dsbench.read.stats.values import Collision, Doubt, Interval
 from dsbench.spec import RunSpec
+from dsbench.stats.machine import CycleUse, MachineUse, Program
+from dsbench.stats.values import Collision, Doubt, Interval
 from fixtures import sample
 from fixtures.sample import replace
 from fixtures.waiting import PATIENCE_S

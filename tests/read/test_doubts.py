@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsbench.read.stats.both_counts import BothCounts
-from dsbench.read.stats.doubts import doubts
-from dsbench.read.stats.facts import RunFacts, UnsafeSwitch, outside_share
-from dsbench.read.stats.fairness import Evenness
-from dsbench.read.stats.steady import Drift, Verdict
-from dsbench.read.stats.values import Doubt, known
+from dsbench.stats.both_counts import BothCounts
+from dsbench.stats.doubts import doubts
+from dsbench.stats.facts import RunFacts, UnsafeSwitch, outside_share
+from dsbench.stats.fairness import Evenness
+from dsbench.stats.steady import Drift, Verdict
+from dsbench.stats.values import Doubt, known
 from dsbench.workloads import find
 from fixtures.facts import RUN, SCALE
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dsbench.read.stats.effects import Effects, effects, full, one_at_a_time, screening
-from dsbench.read.stats.values import Floats
+from dsbench.stats.effects import Effects, effects, full, one_at_a_time, screening
+from dsbench.stats.values import Floats
 
 
 def of(design: list[tuple[int, ...]], repeat: int, ln_rate: Floats, references: tuple[int, ...] = ()) -> Effects:

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from dsbench.read.stats import histogram as hist
-from dsbench.read.stats.efficiency import (
+from dsbench.stats import histogram as hist
+from dsbench.stats.efficiency import (
     BORDERS_NS,
     COLUMNS,
     Background,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dsbench.read.stats import equations as eq
+from dsbench.stats import equations as eq
 
 MS = 1_000_000
 # Two cycles, two nodes, two threads; the last thread of the first cycle committed nothing.

@@ -7,8 +7,8 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from dsbench.read.stats.fairness import Evenness, by_chance, evenness, irregularity
-from dsbench.read.stats.values import Frequency
+from dsbench.stats.fairness import Evenness, by_chance, evenness, irregularity
+from dsbench.stats.values import Frequency
 
 
 def test_the_bound_is_chernoffs() -> None:

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from dsbench.archive import Archive
-from dsbench.read.commons.repository import begin
-from dsbench.read.commons.site import check
+from dsbench.commons.repository import begin
+from dsbench.commons.site import check
 
 SCRIPT = Path(__file__).parents[2] / "scripts/first-entries"
 

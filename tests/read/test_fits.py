@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsbench.read.stats.fits import BEYOND, Fit, collisions, fit_collision, memory, scalability, success_share
-from dsbench.read.stats.values import Floats
+from dsbench.stats.fits import BEYOND, Fit, collisions, fit_collision, memory, scalability, success_share
+from dsbench.stats.values import Floats
 
 CLIENTS = (1, 2, 4, 8, 16, 32, 64)
 LADDER = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)

@@ -11,7 +11,7 @@ from dsbench.read.answer import answer
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, best, ceiling_tps, failures, limit, sureness
 from dsbench.read.page import answers
-from dsbench.read.stats.machine import CycleUse, MachineUse
+from dsbench.stats.machine import CycleUse, MachineUse
 from fixtures import sample
 from fixtures.archives import S
 from fixtures.sample import replace

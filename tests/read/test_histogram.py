@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsbench.read.stats import histogram as hist
+from dsbench.stats import histogram as hist
 
 LEVELS = (0.001, 0.07, 0.5, 0.68, 0.87, 0.95, 0.99, 0.997, 0.999, 1.0)
 

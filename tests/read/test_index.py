@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsbench.read.stats.index import crossing, dsi, imprecise, index, interval, share, weights
+from dsbench.stats.index import crossing, dsi, imprecise, index, interval, share, weights
 from fixtures.noise import cycles
 
 LADDER = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)

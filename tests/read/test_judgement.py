@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dsbench.read.evaluation import Evaluation, evaluate
-from dsbench.read.stats.values import Doubt
+from dsbench.stats.values import Doubt
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, run_json, write
 
 SPEC = {"scales": (10,), "cycles": 3, "duration": 60.0, "threads": 1}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsbench.read.stats.histogram import histogram
-from dsbench.read.stats.kinds import ALL, KindCounts, KindResult, kind_results
+from dsbench.stats.histogram import histogram
+from dsbench.stats.kinds import ALL, KindCounts, KindResult, kind_results
 
 MS, S = 1_000_000, 1_000_000_000
 

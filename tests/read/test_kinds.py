@@ -18,10 +18,10 @@ from dsbench.read.blocks import Table
 from dsbench.read.draw import render, specs
 from dsbench.read.evaluation import Change, Evaluation, Series, evaluate
 from dsbench.read.page import command_line, page
-from dsbench.read.stats.kinds import ALL
 from dsbench.read.subjects.kinds import describe_nopm
 from dsbench.read.text import render_text
 from dsbench.spec import build
+from dsbench.stats.kinds import ALL
 from fixtures import sample
 from fixtures.archives import MS, S, bucket_rows, cycle_row, phase_rows, run_json, write
 from fixtures.sample import replace

@@ -9,9 +9,9 @@ import pytest
 
 import dsbench
 from dsbench.archive import Archive
-from dsbench.read.stats.fairness import by_chance, irregularity
-from dsbench.read.stats.ledger import PARTS, busy_parts, find_gap, idle_clients, weighted_quantile
-from dsbench.read.stats.values import Frequency, Ints
+from dsbench.stats.fairness import by_chance, irregularity
+from dsbench.stats.ledger import PARTS, busy_parts, find_gap, idle_clients, weighted_quantile
+from dsbench.stats.values import Frequency, Ints
 
 SECOND = 10**9
 

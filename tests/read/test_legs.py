@@ -12,8 +12,8 @@ import pytest
 import dsbench
 from dsbench import spec
 from dsbench.cli.run import specification
+from dsbench.commons.audit import audit
 from dsbench.read.choice import make_choice
-from dsbench.read.commons.audit import audit
 from dsbench.read.subjects.legs import back_after
 from dsbench.spec.legs import legs, write_legs
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsbench.read.stats.fits import fit_collision, success_share
+from dsbench.stats.fits import fit_collision, success_share
 
 # Measured on PostgreSQL 15 under repeatable read with 16 clients.
 SCALES = (1, 2, 4, 8, 16, 32, 64, 128, 256)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dsbench.read.evaluation import Evaluation, evaluate
-from dsbench.read.stats.values import result_columns
 from dsbench.spec import LEVELS
+from dsbench.stats.values import result_columns
 from fixtures import small
 from fixtures.archives import MS, S, bucket_rows, cycle_row, phase_rows, run_json, write
 

@@ -18,7 +18,7 @@ from dsbench.archive import Archive
 from dsbench.read import tables
 from dsbench.read.evaluation import evaluate
 from dsbench.read.page import command_line
-from dsbench.read.several.settings import described
+from dsbench.several.settings import described
 
 FEW_BOUNDS = re.compile(r".*\.index\.dsi\.(low|high): [\d.]+ became None")
 FEW_WORDS = re.compile(r" \[[\d., ]+\] \(95%, over the cycles\)")

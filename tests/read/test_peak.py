@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsbench.read.stats.peak import in_words, next_number, peak
 from dsbench.spec.checks import peak_numbers
+from dsbench.stats.peak import in_words, next_number, peak
 
 
 def test_numbers_rise_by_a_third_or_a_half_up_to_the_most() -> None:

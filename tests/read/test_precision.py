@@ -8,7 +8,7 @@ from math import comb, isnan
 import numpy as np
 import pytest
 
-from dsbench.read.stats.precision import (
+from dsbench.stats.precision import (
     alike,
     enough,
     half_width,
@@ -21,7 +21,7 @@ from dsbench.read.stats.precision import (
     spread,
     student,
 )
-from dsbench.read.stats.values import Floats
+from dsbench.stats.values import Floats
 from fixtures.noise import autoregressive, cycles
 
 SERIES = 200

@@ -9,12 +9,12 @@ import pytest
 
 import dsbench
 from dsbench.archive import Archive
+from dsbench.commons import about as owner
+from dsbench.commons import packing
 from dsbench.read.choice import make_choice
-from dsbench.read.commons import about as owner
-from dsbench.read.commons import packing
 from dsbench.read.evaluation import evaluate
-from dsbench.read.several.compare import read
-from dsbench.read.several.shown import document
+from dsbench.several.compare import read
+from dsbench.several.shown import document
 from dsbench.spec import SpecError, build
 from dsbench.spec.price import Price, read_price
 

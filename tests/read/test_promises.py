@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from bench.statistics import PAGE, TABLES, marks
 
-from dsbench.read.stats.peak import next_number, peak
-from dsbench.read.stats.steady import _inflation
+from dsbench.stats.peak import next_number, peak
+from dsbench.stats.steady import _inflation
 from fixtures.noise import correlated
 from fixtures.simulated import Cycles, drifting, fixed, indexed, peaked, scattered, stopped
 

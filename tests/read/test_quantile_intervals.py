@@ -7,9 +7,9 @@ from math import isfinite, isnan
 import numpy as np
 import pytest
 
-from dsbench.read.stats import histogram as hist
-from dsbench.read.stats.comparison import ratio_interval
-from dsbench.read.stats.values import Floats, Frequency, Interval
+from dsbench.stats import histogram as hist
+from dsbench.stats.comparison import ratio_interval
+from dsbench.stats.values import Floats, Frequency, Interval
 
 NORMAL = {0.5: 0.0, 0.95: 1.6448536, 0.99: 2.3263479}
 """Quantiles of the standard normal distribution, by any table."""

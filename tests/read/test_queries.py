@@ -12,10 +12,10 @@ from dsbench.read.answer import describe, say, tiles
 from dsbench.read.blocks import Table
 from dsbench.read.draw import specs
 from dsbench.read.draw.hero import hero
-from dsbench.read.draw.queries import side_by_side
-from dsbench.read.several.queries import document, read_queries, tell_queries
-from dsbench.read.stats.queries import QUERIES, REFRESHES, decide, power
 from dsbench.read.text import render_text
+from dsbench.several.drawn_queries import side_by_side
+from dsbench.several.queries import document, read_queries, tell_queries
+from dsbench.stats.queries import QUERIES, REFRESHES, decide, power
 from fixtures import sample
 
 S = 1_000_000_000

@@ -13,9 +13,9 @@ from dsbench.read.blocks import Table
 from dsbench.read.draw import gnuplot, specs
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.page import page
-from dsbench.read.several import shown
-from dsbench.read.several.compare import read
 from dsbench.read.subjects.rate import tabulate_indexes
+from dsbench.several import shown
+from dsbench.several.compare import read
 from fixtures.archives import MS, cycle_row, group_row, phase_rows, run_json, write
 
 RATES = {1: {1: 100, 10: 90}, 2: {1: 200, 10: 400}, 8: {1: 400, 10: 900}}

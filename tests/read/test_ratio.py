@@ -7,8 +7,8 @@ from math import inf
 import numpy as np
 import pytest
 
-from dsbench.read.stats.comparison import ORDERS, Ratio, Verdict, interval, of_block, order_of, ratio
-from dsbench.read.stats.values import Floats
+from dsbench.stats.comparison import ORDERS, Ratio, Verdict, interval, of_block, order_of, ratio
+from dsbench.stats.values import Floats
 from fixtures.noise import autoregressive
 
 MOST = 20

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from dsbench.read.blocks import Ratio
-from dsbench.read.several import shown
-from dsbench.read.several.compare import read
-from dsbench.read.several.relative import answer
 from dsbench.read.text import Style, render_text
+from dsbench.several import shown
+from dsbench.several.compare import read
+from dsbench.several.relative import answer
 from fixtures.archives import cycle_row, phase_rows, run_json, write
 
 EVEN = (100, 102, 98, 101, 99)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsbench.read.stats.resources import Counter, costs, gains
+from dsbench.stats.resources import Counter, costs, gains
 
 S = 1_000_000_000
 

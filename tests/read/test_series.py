@@ -8,8 +8,8 @@ import pytest
 
 from dsbench.read.evaluation import Series
 from dsbench.read.series import headings, labels, phrases
-from dsbench.read.stats.values import Doubt
 from dsbench.read.subjects.warnings import of_all_series
+from dsbench.stats.values import Doubt
 from fixtures import sample
 
 MOCK = [{"against": "mock engine", "threads": n, "rate_tps": 1e6 * n} for n in (1, 2)]

@@ -11,9 +11,9 @@ import pytest
 
 from dsbench.archive import ArchiveError
 from dsbench.read.draw.curves import compared as diagram
-from dsbench.read.draw.several import specs
-from dsbench.read.several import shown
-from dsbench.read.several.compare import Comparison, read
+from dsbench.several import shown
+from dsbench.several.compare import Comparison, read
+from dsbench.several.drawn import specs
 from fixtures.archives import MS, bucket_rows, cycle_row, run_json, write
 from fixtures.program import Program
 

@@ -15,13 +15,13 @@ from dsbench.read import tables
 from dsbench.read.blocks import Table
 from dsbench.read.draw import render
 from dsbench.read.draw.axes import conditions
-from dsbench.read.draw.several import specs
 from dsbench.read.evaluation import evaluate
-from dsbench.read.several import shown, stages, trend
-from dsbench.read.several.compare import Comparison, read, verdicts
-from dsbench.read.several.relative import tell_relative
-from dsbench.read.several.trend import histories
 from dsbench.read.text import colour_signs
+from dsbench.several import shown, stages, trend
+from dsbench.several.compare import Comparison, read, verdicts
+from dsbench.several.drawn import specs
+from dsbench.several.relative import tell_relative
+from dsbench.several.trend import histories
 from fixtures.archives import MS, S, cycle_row, group_row, run_json, write
 from fixtures.told import summary_text
 from read.test_stage_costs import STAGES, rows

@@ -5,7 +5,7 @@ from math import isnan
 import numpy as np
 import pytest
 
-from dsbench.read.stats.steady import Verdict, drift
+from dsbench.stats.steady import Verdict, drift
 
 RANDOM = np.random.default_rng(3)
 

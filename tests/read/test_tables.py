@@ -16,8 +16,8 @@ from dsbench.read.draw.axes import index_note
 from dsbench.read.draw.rate import conf
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.page import page
-from dsbench.read.stats.values import Doubt, ScaleResult, result_columns
 from dsbench.read.subjects import rate
+from dsbench.stats.values import Doubt, ScaleResult, result_columns
 from fixtures import small
 from fixtures.archives import write
 from fixtures.sample import replace

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dsbench.read.stats.tpcc import Nopm, ceiling_of, nopm
+from dsbench.stats.tpcc import Nopm, ceiling_of, nopm
 from dsbench.workloads import Entry, Headline, Kind
 
 TIMES = {"new_order": (18, 12), "payment": (3, 12), "order_status": (2, 10), "delivery": (2, 5), "stock_level": (2, 5)}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dsbench.archive import RunRecord
-from dsbench.read.stats.tpcc import home_doubts, size_doubts
 from dsbench.read.subjects.kinds import special_doubts
+from dsbench.stats.tpcc import home_doubts, size_doubts
 
 
 def test_a_part_of_the_rows_is_a_doubt_and_all_of_them_are_none() -> None:

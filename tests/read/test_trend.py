@@ -12,10 +12,10 @@ import pytest
 from dsbench.archive import ArchiveError
 from dsbench.read.choice import make_choice
 from dsbench.read.glance import Taken
-from dsbench.read.several import trend
-from dsbench.read.several.trend import histories
-from dsbench.read.stats.queries import QUERIES, REFRESHES
 from dsbench.read.verdict import RunVerdict, Soundness
+from dsbench.several import trend
+from dsbench.several.trend import histories
+from dsbench.stats.queries import QUERIES, REFRESHES
 from fixtures.archives import MS, bucket_rows, cycle_row, run_json, write
 from fixtures.program import Program
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dsbench.read.stats.doubts import doubts
-from dsbench.read.stats.facts import ScaleFacts
-from dsbench.read.stats.machine import CycleUse, MachineUse, Program, Used, cycles_named, noticed, use_doubts
-from dsbench.read.stats.steady import Drift, Scatter, Verdict, over_cycles, scatter, stalls
-from dsbench.read.stats.values import Floats
+from dsbench.stats.doubts import doubts
+from dsbench.stats.facts import ScaleFacts
+from dsbench.stats.machine import CycleUse, MachineUse, Program, Used, cycles_named, noticed, use_doubts
+from dsbench.stats.steady import Drift, Scatter, Verdict, over_cycles, scatter, stalls
+from dsbench.stats.values import Floats
 from fixtures.facts import RUN, SCALE
 
 S = 10**9

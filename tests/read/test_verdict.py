@@ -6,8 +6,8 @@ import pytest
 
 from dsbench.read.answer import tiles
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.stats.values import Doubt
 from dsbench.read.verdict import RunVerdict, Soundness, Tally, judge_run
+from dsbench.stats.values import Doubt
 from fixtures import sample
 from read.test_glance import use
 

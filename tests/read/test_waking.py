@@ -6,9 +6,9 @@ from typing import Literal
 
 import pytest
 
-from dsbench.read.stats.resources import CLIENT_CPU, RESCHEDULING, SERVER_CPU
-from dsbench.read.stats.values import Resource
 from dsbench.read.subjects.cost import waking
+from dsbench.stats.resources import CLIENT_CPU, RESCHEDULING, SERVER_CPU
+from dsbench.stats.values import Resource
 
 
 def _of(interrupts: float, client_us: float, server_us: float, waited: float = 2.0) -> list[Resource]:

@@ -11,11 +11,11 @@ import pytest
 import dsbench
 from dsbench.read.blocks import Part, Table
 from dsbench.read.glance import best
-from dsbench.read.several.causes import say_change
-from dsbench.read.stats import shares
-from dsbench.read.stats.shares import Seen, Threads, What, divide, summarise
 from dsbench.read.subjects import find_subject
 from dsbench.read.subjects.why import FOREIGN, Why, name_causes, read_log_use
+from dsbench.several.causes import say_change
+from dsbench.stats import shares
+from dsbench.stats.shares import Seen, Threads, What, divide, summarise
 
 
 def parts(seen: Seen) -> dict[str, float]:

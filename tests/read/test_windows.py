@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dsbench.read.stats.tpcc import LEVEL, binomial_interval, window_doubts, windows
+from dsbench.stats.tpcc import LEVEL, binomial_interval, window_doubts, windows
 
 GOOD = {
     "new_orders": 100_000, "new_orders_rolled_back": 1000, "order_lines": 1_000_000, "remote_lines": 10_000,

@@ -34,10 +34,10 @@ from dsbench.measure.loaders import Target as Opened
 from dsbench.measure.loaders.peers import Peer, Pgbench, Sysbench, class_ns
 from dsbench.measure.loaders.results import merge_results, read_result
 from dsbench.read.naming import subject
-from dsbench.read.stats.histogram import histogram, quantile_ns
 from dsbench.servers import cache
 from dsbench.spec import NotHere, RunSpec, SpecError, Target, build
 from dsbench.spec.clients import DRIVERS, PEERS
+from dsbench.stats.histogram import histogram, quantile_ns
 from fixtures.archives import timed
 from fixtures.program import Program
 

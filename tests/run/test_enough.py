@@ -13,9 +13,9 @@ from dsbench.measure.loaders import Stage
 from dsbench.measure.plan import Planned, planned
 from dsbench.measure.stopping import Enough, wanted_precision
 from dsbench.read.naming import conduct
-from dsbench.read.stats.index import share
-from dsbench.read.stats.precision import enough
 from dsbench.spec import RunSpec, SpecError, build
+from dsbench.stats.index import share
+from dsbench.stats.precision import enough
 from fixtures.archives import MS, cycle_row, run_json, write
 
 LOAD = Stage("load", "load", repeated=True, cleaned=True)

@@ -11,9 +11,9 @@ import pytest
 import dsbench
 from dsbench.measure import run
 from dsbench.measure.loaders import Target
-from dsbench.read.draw.several import specs
-from dsbench.read.several import shown
-from dsbench.read.several.compare import read
+from dsbench.several import shown
+from dsbench.several.compare import read
+from dsbench.several.drawn import specs
 from dsbench.spec import build
 
 

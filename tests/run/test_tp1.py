@@ -10,11 +10,11 @@ import pytest
 
 import dsbench
 from dsbench.archive.conditions import State, state_of
+from dsbench.format import format_number
 from dsbench.measure import stopping
 from dsbench.read.blocks import Table
-from dsbench.read.format import format_number
-from dsbench.read.several import bounds
 from dsbench.read.subjects.rate import DEFINITIONS
+from dsbench.several import bounds
 from fixtures.program import Program
 from fixtures.told import summary_text
 

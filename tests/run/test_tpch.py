@@ -27,9 +27,9 @@ from dsbench.measure.loaders.answers import (
 )
 from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
-from dsbench.read.stats.queries import read_temperatures
 from dsbench.read.subjects import measures
 from dsbench.spec import build
+from dsbench.stats.queries import read_temperatures
 from fixtures.program import Program
 
 duckdb = pytest.importorskip("duckdb")

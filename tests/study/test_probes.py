@@ -10,8 +10,8 @@ import pytest
 
 import dsbench
 from dsbench.measure import probes
-from dsbench.read.stats.effects import spearman
 from dsbench.spec.checks import PROBES
+from dsbench.stats.effects import spearman
 from dsbench.study import Study, outcomes, shown
 
 BONNIE = "1.98,2.00a,vm,1,1795384314,128M,,8192,5,,,108200,7,146890,8,,,+++++,+++,14248,42" + "," * 19 + "50423us\n"

@@ -18,10 +18,10 @@ from dsbench.read.blocks import Answer
 from dsbench.read.draw.render import drawn_as
 from dsbench.read.draw.theme import log_ticks
 from dsbench.read.glance import Taken
-from dsbench.read.several import compare
-from dsbench.read.stats.values import Resource
 from dsbench.read.verdict import RunVerdict, Soundness
+from dsbench.several import compare
 from dsbench.spec import SpecError
+from dsbench.stats.values import Resource
 from dsbench.study import Point, Study, begin, outcomes, panels, record, results, shown
 from dsbench.study.diagrams import specs
 from dsbench.study.record import extend, make_folder

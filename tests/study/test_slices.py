@@ -10,11 +10,11 @@ import altair as alt
 import pytest
 
 from dsbench.read.blocks import Sentence, Table
-from dsbench.read.stats.comparison import dsi_of_blocks
-from dsbench.read.stats.index import Fall
-from dsbench.read.stats.precision import student
-from dsbench.read.stats.values import Interval
 from dsbench.spec import SpecError
+from dsbench.stats.comparison import dsi_of_blocks
+from dsbench.stats.index import Fall
+from dsbench.stats.precision import student
+from dsbench.stats.values import Interval
 from dsbench.study import Outcomes, Point, Study, begin, outcomes, shown
 from dsbench.study.diagrams import specs
 from dsbench.study.levels import describe_levels, tabulate_levels

@@ -26,7 +26,7 @@ from dsbench.measure.events import Silent
 from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
 from dsbench.read.page import page as render
-from dsbench.read.several import trend
+from dsbench.several import trend
 from dsbench.spec import build
 from dsbench.study import shown
 from dsbench.web.pages import PAGES as menu

@@ -18,12 +18,12 @@ import pytest
 import yaml
 
 from dsbench.archive import Archive
+from dsbench.commons.about import About, EntryError
+from dsbench.commons.entry import Entry, read_entry, write
+from dsbench.commons.figures import describe
+from dsbench.commons.packing import prepare
+from dsbench.commons.site import build, check
 from dsbench.problem import Problem
-from dsbench.read.commons.about import About, EntryError
-from dsbench.read.commons.entry import Entry, read_entry, write
-from dsbench.read.commons.figures import describe
-from dsbench.read.commons.packing import prepare
-from dsbench.read.commons.site import build, check
 from dsbench.spec.price import Price
 from fixtures.archives import copy_stored
 from fixtures.program import Program
@@ -301,7 +301,7 @@ def test_an_archive_is_published_in_the_browser_and_shown_there(browser: Any, tm
 
 def test_entries_whose_intervals_overlap_share_a_place(commons: Path, browser: Any, tmp_path: Path) -> None:
     """Places are computed by the page: four made-up entries, of which two overlap and one has no interval."""
-    from dsbench.read.commons.site import render
+    from dsbench.commons.site import render
 
     base = _undisturbed(commons)
     made = []
@@ -321,7 +321,7 @@ def test_two_entries_of_one_server_are_told_apart_and_their_curve_is_whole(
     width: int, commons: Path, browser: Any, tmp_path: Path
 ) -> None:
     """Rates of a million, whose labels are long; both sides of a comparison are in sight on a telephone."""
-    from dsbench.read.commons.site import render
+    from dsbench.commons.site import render
 
     base = _undisturbed(commons)
     made = []
@@ -350,7 +350,7 @@ def test_two_entries_of_one_server_are_told_apart_and_their_curve_is_whole(
 
 def test_versions_of_one_product_are_one_history_in_their_order(commons: Path, browser: Any, tmp_path: Path) -> None:
     """Three versions, of which two overlap; two that found no rate, and one of another machine, are no part of it."""
-    from dsbench.read.commons.site import render
+    from dsbench.commons.site import render
 
     base = _undisturbed(commons)
     made = []
@@ -377,7 +377,7 @@ def test_money_of_two_currencies_is_not_ranked_together_and_less_energy_comes_fi
     commons: Path, browser: Any, tmp_path: Path
 ) -> None:
     """Four made-up entries; power is measured for three of them, of which two overlap."""
-    from dsbench.read.commons.site import render
+    from dsbench.commons.site import render
 
     base = _undisturbed(commons)
     made = []
@@ -413,7 +413,7 @@ def test_money_of_two_currencies_is_not_ranked_together_and_less_energy_comes_fi
 
 
 def test_a_disturbed_entry_has_no_place_and_says_by_what(commons: Path, browser: Any, tmp_path: Path) -> None:
-    from dsbench.read.commons.site import render
+    from dsbench.commons.site import render
 
     base = _undisturbed(commons)
     made = []
@@ -441,7 +441,7 @@ def test_a_disturbed_entry_has_no_place_and_says_by_what(commons: Path, browser:
 
 
 def _group(archive: Any) -> str:
-    from dsbench.read.commons.figures import describe_group
+    from dsbench.commons.figures import describe_group
 
     return describe_group(Entry(id=f"20260101-x-y-{'0' * 10}", sha256="0" * 64, **describe(archive)))
 

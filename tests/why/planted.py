@@ -27,9 +27,9 @@ import psutil
 
 import dsbench
 from dsbench import servers
-from dsbench.read.stats import shares
 from dsbench.read.subjects.why import Why
 from dsbench.spec import Target
+from dsbench.stats import shares
 
 _COMMON: Final = ("--cycles", "2", "--duration", "4", "--placement", "free", "--quiet")
 _CPU: Final = frozenset({shares.CPU, shares.QUEUE})

@@ -97,7 +97,7 @@ pub struct Entry {
     /// The workload on whose tables it reads and which it leaves as they were made, so that a database that it kept can be
     /// that workload's next; empty without one.
     pub reads: &'static str,
-    /// The analysis of this workload alone, by its word (python/dsbench/read/stats/special.py); empty without one.
+    /// The analysis of this workload alone, by its word (python/dsbench/stats/special.py); empty without one.
     pub analysis: &'static str,
 }
 

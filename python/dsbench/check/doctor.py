@@ -17,12 +17,12 @@ from dsbench.measure.monitors import Known, Look, beside, between, look
 from dsbench.measure.monitors.host import is_tsc_given_up, read_cpus
 from dsbench.measure.stack import described, machine
 from dsbench.problem import how_to_install
-from dsbench.read.stats.machine import RESOURCES, noticed, others, programs
 from dsbench.servers import cache
 from dsbench.servers.errors import Installation
 from dsbench.servers.storage.volume import StorageError
 from dsbench.servers.storage.volume import check as check_storage
 from dsbench.spec.storage import KINDS, Storage
+from dsbench.stats.machine import RESOURCES, noticed, others, programs
 
 try:
     import resource

@@ -17,7 +17,7 @@ from dsbench.cli.progress import Progress
 from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop
 from dsbench.read.naming import counted
-from dsbench.read.stats.comparison import Verdict
+from dsbench.stats.comparison import Verdict
 
 EPILOG = (
     "Exit codes: 0 B is faster or better, or no difference; 3 B is slower or worse; "

@@ -22,7 +22,7 @@ def command(
     The bound is 1 / (sum over the parts of how often a transaction has it / its peak rate), for each server.
     """
     # Late: the libraries that draw and compute take a second, and help should not.
-    from dsbench.read.several import bounds, files
+    from dsbench.several import bounds, files
 
     found = bounds.read(archives)
     written = [] if out is None else files.write(out, lambda: bounds.files(found))

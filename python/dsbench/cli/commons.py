@@ -14,7 +14,7 @@ from dsbench.cli import errors
 from dsbench.cli.usage import Grouped
 
 if TYPE_CHECKING:
-    from dsbench.read.commons.site import Verified
+    from dsbench.commons.site import Verified
 
 app = typer.Typer(help="Published results: begin a folder of them, check them, make a site.")
 _command = partial(app.command, cls=Grouped)
@@ -25,7 +25,7 @@ def init(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder, such as a fresh clone.")],
 ) -> None:
     """Begin a repository of results: a README, the licence of the data, a workflow that checks pull requests."""
-    from dsbench.read.commons.repository import begin
+    from dsbench.commons.repository import begin
 
     for path in begin(folder):
         print(path)
@@ -38,7 +38,7 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Compute every figure again from the tables, and refuse what differs or cannot be true."""
-    from dsbench.read.commons import site
+    from dsbench.commons import site
 
     found = site.check(folder, _progress)
     if as_json:
@@ -61,7 +61,7 @@ def build(
 
     Entries that do not hold are named and left out. The site lies outside of the commons, in place of an earlier one.
     """
-    from dsbench.read.commons import site
+    from dsbench.commons import site
 
     made = site.build(folder, out, reports=reports, progress=_progress)
     _tell(made.verified)

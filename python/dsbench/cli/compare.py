@@ -39,8 +39,8 @@ def command(
     """
     # Late: the libraries that draw and compute take a second, and help should not.
     from dsbench.read.blocks import Listed
-    from dsbench.read.several import files, shown
-    from dsbench.read.several.compare import read
+    from dsbench.several import files, shown
+    from dsbench.several.compare import read
     from dsbench.study import sort_archives
 
     paths, first = sort_archives(archives)

@@ -11,7 +11,7 @@ import typer
 from dsbench.cli import errors
 
 if TYPE_CHECKING:
-    from dsbench.read.commons.entry import Package
+    from dsbench.commons.entry import Package
 
 EPILOG = (
     "Examples: dsbench publish archives/*.zip --to results --preview | dsbench publish archives/*.zip --to results "
@@ -52,8 +52,8 @@ def command(
     An entry holds run.json, the tables without the trace, and results.csv. Passwords are never in an archive. What is
     there already is passed over. Of several archives those that a commons would refuse are named and left out.
     """
-    from dsbench.read.commons import about as owner
-    from dsbench.read.commons import entry, packing
+    from dsbench.commons import about as owner
+    from dsbench.commons import entry, packing
 
     said = owner.describe_owner(about, by, machine, price, currency, notes)
     kinds = set() if hide == "none" else {word.strip() for word in hide.split(",") if word.strip()}

@@ -249,7 +249,7 @@ def _shown(
     pairs: Sequence[tuple[str, str]] = (),
 ) -> None:
     from dsbench import study as room  # Late: as above.
-    from dsbench.read.several import files
+    from dsbench.several import files
     from dsbench.study import shown  # Late: its drawing libraries take a second.
 
     found = room.outcomes(study, of, stage, group, pairs)

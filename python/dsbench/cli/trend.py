@@ -35,7 +35,7 @@ def command(
     share = options.share("--difference", difference)
     # Late: the libraries that draw and compute take a second, and help should not.
     from dsbench.read.choice import make_choice
-    from dsbench.read.several import files, trend
+    from dsbench.several import files, trend
 
     found, left = trend.histories(folder, share, make_choice(of, stage, group))
     written = [] if out is None else files.write(out, lambda: trend.files(found, left))

@@ -23,13 +23,13 @@ from dsbench.measure.journal import RunError
 from dsbench.measure.placing import TRY, fix_placement
 from dsbench.read.choice import OF, Choice, Figure, list_stages, refuse_missing
 from dsbench.read.evaluation import evaluate
-from dsbench.read.several.files import as_json, make_files
-from dsbench.read.several.files import write as write_files
-from dsbench.read.several.settings import flat
-from dsbench.read.stats.comparison import ORDERS, Verdict, differing, order_of
 from dsbench.read.verdict import RunVerdict, judge_run
 from dsbench.servers.folder import Folder
+from dsbench.several.files import as_json, make_files
+from dsbench.several.files import write as write_files
+from dsbench.several.settings import flat
 from dsbench.spec import OPTIONS, RunSpec, SpecError
+from dsbench.stats.comparison import ORDERS, Verdict, differing, order_of
 
 BEFORE: Final = "before"
 """Folder of the archives of runs that made a database for others."""
@@ -277,9 +277,9 @@ def write(found: Versus, out: Path) -> list[Path]:
     store(found, out)
     if not found.blocks:
         return [out / f"{STEM}.json"]
-    from dsbench.read.draw.several import versus as draw_versus
-    from dsbench.read.several import shown
-    from dsbench.read.several.compare import read  # Late: the libraries that draw take a second.
+    from dsbench.several import shown
+    from dsbench.several.compare import read  # Late: the libraries that draw take a second.
+    from dsbench.several.drawn import versus as draw_versus
 
     courses = [(float(np.exp(found.log_ratio(block))), found.after(number).interval)
                for number, block in enumerate(found.blocks, 1)]  # fmt: skip

@@ -12,17 +12,17 @@ from typing import Any, Final
 import numpy as np
 
 from dsbench.archive import Archive, ArchiveError
+from dsbench.format import with_unit
 from dsbench.measure.journal import RunError
 from dsbench.read.blocks import Answer, Column, Diagram, Sentence, Table, Terms
 from dsbench.read.blocks import Block as Show
 from dsbench.read.choice import Choice, make_choice
 from dsbench.read.evaluation import evaluate
-from dsbench.read.format import with_unit
-from dsbench.read.several.causes import read_times, say_change
-from dsbench.read.several.work import find_differences, find_load, say_apart
-from dsbench.read.stats.comparison import ORDERS, Ratio, Verdict, of_block, ratio
 from dsbench.read.text import render_text
 from dsbench.read.verdict import RunVerdict, Tally
+from dsbench.several.causes import read_times, say_change
+from dsbench.several.work import find_differences, find_load, say_apart
+from dsbench.stats.comparison import ORDERS, Ratio, Verdict, of_block, ratio
 
 STEM: Final = "ab"
 """Of the files that are written beside the archives."""

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.archive.columns import TABLES
+from dsbench.format import finite
 from dsbench.read.choice import choose, is_of_run, list_stages, read_unit, read_values
 from dsbench.read.evaluation import Evaluation, evaluate
-from dsbench.read.format import finite
 from dsbench.read.subject import Measure
 from dsbench.read.subjects import measures
 from dsbench.spec import OPTIONS, printed

@@ -14,10 +14,10 @@ from dsbench.measure.cycle import Setting, run_cycle
 from dsbench.measure.loaders.results import Part, merge_whole
 from dsbench.measure.plan import Planned
 from dsbench.read.rows import RunRows
-from dsbench.read.stats.capacity import SHORT, next_step
 from dsbench.read.subjects.load import Load, read_loads, search_of
 from dsbench.spec.objective import ROUNDS
 from dsbench.spec.run import GRADES, TRIALS
+from dsbench.stats.capacity import SHORT, next_step
 
 _BEGIN: Final = 0.6
 """The first rate, relatively to that of the closed loop."""

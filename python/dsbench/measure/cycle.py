@@ -15,6 +15,7 @@ from typing import Any, Final
 from dsbench import workloads
 from dsbench.archive import LOCAL
 from dsbench.archive.columns import COUNTERS
+from dsbench.format import say_time
 from dsbench.measure.events import Cpus, Moment, Observer, Seconds, count_threads
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import Journal
@@ -40,9 +41,8 @@ from dsbench.measure.plan import Planned, several_loads
 from dsbench.measure.rows import DETAILS, Names, group_rows, longest_ns, write_cycle, write_use
 from dsbench.measure.surroundings import Probes, Snapshots, sample_sessions, with_nodes
 from dsbench.measure.twice import Twice
-from dsbench.read.format import say_time
-from dsbench.read.stats.machine import Used
 from dsbench.spec import RunSpec
+from dsbench.stats.machine import Used
 
 ABORTED = "client-aborted"
 """The warning of a cycle that some of its clients left early."""

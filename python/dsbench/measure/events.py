@@ -14,7 +14,7 @@ import psutil
 from pydantic import BeforeValidator, Field
 
 from dsbench import workloads
-from dsbench.read.format import say_time
+from dsbench.format import say_time
 from dsbench.spec import Merged, RunSpec, dsi_seconds
 from dsbench.spec.objective import SEARCH_DURATIONS
 from dsbench.spec.run import GRADES

@@ -15,7 +15,7 @@ import pyarrow as pa
 from dsbench.archive import TABLES, Writer
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure.loaders import TRACE_WORDS, CycleLoad, CycleResult, Group, StatementName, UInts
-from dsbench.read.stats.machine import Used
+from dsbench.stats.machine import Used
 
 Key = Mapping[str, Any]
 """scale, stage, cycle, node and threads: the first columns of most tables."""

@@ -28,11 +28,11 @@ from dsbench.measure.loaders import Bench, CoreError
 from dsbench.measure.loaders.results import Part, merge_whole
 from dsbench.measure.plan import Planned
 from dsbench.read.evaluation import evaluate
-from dsbench.read.stats.index import between, share
-from dsbench.read.stats.peak import next_number
-from dsbench.read.stats.precision import enough, half_width, ramp_up, shortest
-from dsbench.read.stats.values import Floats
 from dsbench.spec import RunSpec
+from dsbench.stats.index import between, share
+from dsbench.stats.peak import next_number
+from dsbench.stats.precision import enough, half_width, ramp_up, shortest
+from dsbench.stats.values import Floats
 
 Count = Callable[[Sequence[Part]], None]
 """Hears what a trial left in the database, which no archive has and the check has to know."""

@@ -30,10 +30,10 @@ from dsbench.measure.monitors import (
 )  # fmt: skip
 from dsbench.measure.plans import Plan, describe_change, is_cheap
 from dsbench.measure.stack import Described, Switch
-from dsbench.read.stats.machine import noticed
 from dsbench.servers.storage.volume import StorageError
 from dsbench.spec import Limits, RunSpec, SpecError
 from dsbench.spec.clients import OWN
+from dsbench.stats.machine import noticed
 
 
 def known_processes(target: Target, pids: Iterable[int], session: int | None, folders: Iterable[Path]) -> Known:

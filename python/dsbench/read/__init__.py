@@ -1,6 +1,5 @@
-"""What archives say: their rows, subjects and figures, and the media that show them.
+"""What one archive says: its rows, subjects and figures, and the media that show them.
 
-One archive: ``evaluation.py``, ``subjects/``. Several: ``several/``, ``compare.py`` first. Blocks (``blocks.py``)
-become text, Markdown, CSV or HTML in the module of that name; ``html.py`` frames every page. ``stats/`` computes,
-``draw/`` draws.
+``evaluation.py`` and ``subjects/`` compute, with ``dsbench.stats``. Blocks (``blocks.py``) become text, Markdown, CSV or
+HTML in the module of that name; ``html.py`` frames every page. ``draw/`` draws.
 """

@@ -12,18 +12,18 @@ import numpy as np
 
 from dsbench.archive import RunRecord
 from dsbench.archive.conditions import say_conditions
+from dsbench.format import format_number, format_share, say_time
 from dsbench.read.blocks import Answer, Tile, Tone
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.format import format_number, format_share, say_time
 from dsbench.read.glance import Best, Limit, best, limit
 from dsbench.read.naming import by_client, conduct, counted, limited, pacing, server, streams, warnings
 from dsbench.read.series import phrases
-from dsbench.read.stats.histogram import quantile_interval
-from dsbench.read.stats.precision import FEWEST, median_interval
-from dsbench.read.stats.values import Interval, ScaleResult
 from dsbench.read.subjects.legs import LegResult, highest_leg, shortest_leg
 from dsbench.read.subjects.load import REMEDY
 from dsbench.read.verdict import RunVerdict, Soundness, judge_cycles, judge_run
+from dsbench.stats.histogram import quantile_interval
+from dsbench.stats.precision import FEWEST, median_interval
+from dsbench.stats.values import Interval, ScaleResult
 
 _SAME: Final = 1.25
 """Rates that differ by less than so many times are called the same."""

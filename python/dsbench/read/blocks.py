@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import inf, isfinite, log, nan
 from typing import Any, Final, Literal
 
-from dsbench.read.format import DOWN, UP, format_number
+from dsbench.format import DOWN, UP, format_number
 
 SLOWER: Final = 0.95
 FASTER: Final = 1.05

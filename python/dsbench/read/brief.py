@@ -9,16 +9,16 @@ from shlex import quote
 from typing import Any, Final
 
 from dsbench.archive import RunRecord
+from dsbench.format import NONE, format_number
 from dsbench.read.answer import answer
 from dsbench.read.blocks import Block, Column, Listed, Sentence, Table
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.format import NONE, format_number
 from dsbench.read.series import each_series, label_series
-from dsbench.read.stats.values import ScaleResult
 from dsbench.read.subjects.clients import longest_ns
 from dsbench.read.subjects.rate import peak_lines, show_reach
 from dsbench.read.subjects.warnings import tell_warnings
 from dsbench.read.tables import tell_summary
+from dsbench.stats.values import ScaleResult
 
 _QUANTILES: Final = {"p50": 0.5, "p99": 0.99, "max": 1.0}
 

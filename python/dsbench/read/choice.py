@@ -14,11 +14,11 @@ from typing import Final
 import numpy as np
 
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.stats.comparison import mean_lg
-from dsbench.read.stats.index import weights
 from dsbench.read.subject import Measure, Values
 from dsbench.read.subjects import measures
 from dsbench.spec import SpecError
+from dsbench.stats.comparison import mean_lg
+from dsbench.stats.index import weights
 
 OF: Final = "--of"
 """The option that names a measure."""

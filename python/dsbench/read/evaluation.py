@@ -9,28 +9,6 @@ from typing import Any
 from dsbench.archive import Archive, RunRecord
 from dsbench.read.groups import Series, texts
 from dsbench.read.rows import RunRows, SeriesRows
-from dsbench.read.stats.both_counts import BothCounts
-from dsbench.read.stats.efficiency import Efficiency
-from dsbench.read.stats.fairness import Evenness
-from dsbench.read.stats.fits import Fit
-from dsbench.read.stats.index import Fall
-from dsbench.read.stats.kinds import KindResult, StatementResult
-from dsbench.read.stats.ledger import Ledger
-from dsbench.read.stats.machine import CycleUse
-from dsbench.read.stats.queries import Decision
-from dsbench.read.stats.tpcc import Nopm, Window
-from dsbench.read.stats.values import (
-    Collision,
-    Doubt,
-    Floats,
-    Frequency,
-    Index,
-    Interval,
-    Ints,
-    Left,
-    Resource,
-    ScaleResult,
-)
 from dsbench.read.subjects import readers
 from dsbench.read.subjects.cost import Seen
 from dsbench.read.subjects.device_times import Timed
@@ -46,6 +24,28 @@ from dsbench.read.subjects.server_statements import Planned, Ran
 from dsbench.read.subjects.stacks import Profile
 from dsbench.read.subjects.statistics import Change
 from dsbench.read.subjects.why import Why
+from dsbench.stats.both_counts import BothCounts
+from dsbench.stats.efficiency import Efficiency
+from dsbench.stats.fairness import Evenness
+from dsbench.stats.fits import Fit
+from dsbench.stats.index import Fall
+from dsbench.stats.kinds import KindResult, StatementResult
+from dsbench.stats.ledger import Ledger
+from dsbench.stats.machine import CycleUse
+from dsbench.stats.queries import Decision
+from dsbench.stats.tpcc import Nopm, Window
+from dsbench.stats.values import (
+    Collision,
+    Doubt,
+    Floats,
+    Frequency,
+    Index,
+    Interval,
+    Ints,
+    Left,
+    Resource,
+    ScaleResult,
+)
 
 __all__ = ["Change", "Evaluation", "NodeShare", "Series", "evaluate", "evaluate_rows"]
 

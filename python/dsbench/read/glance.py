@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dsbench.archive import RunRecord
-from dsbench.read.format import format_number, format_share
-from dsbench.read.stats.machine import MOST_OTHERS, MachineUse
-from dsbench.read.stats.values import Interval, ScaleResult
+from dsbench.format import format_number, format_share
+from dsbench.stats.machine import MOST_OTHERS, MachineUse
+from dsbench.stats.values import Interval, ScaleResult
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation

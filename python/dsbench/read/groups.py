@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from dsbench.archive import TABLES, Asked
 from dsbench.archive.columns import ONLY_GROUP, ONLY_STAGE
-from dsbench.read.stats.values import Ints
+from dsbench.stats.values import Ints
 
 
 def whole(table: pa.Table, name: str) -> Ints:

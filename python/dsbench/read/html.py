@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
+from dsbench.format import NONE, UNIT, tone
 from dsbench.read.blocks import Answer, Block, Column, Diagram, Part, Ratio, Table
-from dsbench.read.format import NONE, UNIT, tone
 
 if TYPE_CHECKING:
     from dsbench.read.draw.vega import Spec

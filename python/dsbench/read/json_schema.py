@@ -12,12 +12,12 @@ import numpy as np
 
 from dsbench.archive import RunRecord
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.stats.efficiency import Efficiency
-from dsbench.read.stats.values import result_columns
 from dsbench.read.subjects.checklist import Answer
 from dsbench.read.tables import results
 from dsbench.read.verdict import Soundness
 from dsbench.spec import LEVELS
+from dsbench.stats.efficiency import Efficiency
+from dsbench.stats.values import result_columns
 
 Schema = dict[str, Any]
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dsbench.archive import columns
 from dsbench.read.groups import durations_ns, texts, whole
-from dsbench.read.stats.equations import measured_s
-from dsbench.read.stats.values import Floats, Ints
+from dsbench.stats.equations import measured_s
+from dsbench.stats.values import Floats, Ints
 
 _COLUMNS: Final = columns.TABLES["cycles"]
 _SUMS: Final = _COLUMNS.named("sum")

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from dsbench.archive import RunRecord
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.stats.values import Index
 from dsbench.spec.storage import Storage
+from dsbench.stats.values import Index
 
 _ENGINES = {"postgres": "PostgreSQL", "mysql": "MySQL", "sqlite": "SQLite", "firebird": "Firebird"}
 _STORAGE_ENGINES = {"innodb": "InnoDB", "rocksdb": "MyRocks"}

@@ -37,11 +37,11 @@ from dsbench.read.html import (
 )
 from dsbench.read.naming import server, subject
 from dsbench.read.series import each_series
-from dsbench.read.stats.values import result_columns
 from dsbench.read.subjects.warnings import tell_warnings
 from dsbench.read.terms import TERMS
 from dsbench.spec import OPTIONS, printed
 from dsbench.spec.files import said
+from dsbench.stats.values import result_columns
 
 _CAPTIONS: Final = {
     "rate": "Rate of the cycles over the scale: median, mean with standard deviation, range; on the right times. Or, "

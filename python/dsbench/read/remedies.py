@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from dsbench.read.stats import shares
+from dsbench.stats import shares
 
 
 @dataclass(frozen=True)

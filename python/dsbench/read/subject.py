@@ -11,8 +11,8 @@ from dsbench.read.blocks import Block
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
-    from dsbench.read.stats.values import Floats
     from dsbench.spec import RunSpec
+    from dsbench.stats.values import Floats
 
 Read = Callable[["Evaluation"], Any]
 Values = Mapping[int, float]

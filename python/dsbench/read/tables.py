@@ -15,13 +15,13 @@ from dsbench.read.blocks import Block, Listed, Sentence
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import conduct, limited, listed, pacing
 from dsbench.read.series import each_series, headings, labels
-from dsbench.read.stats.efficiency import BORDERS, Efficiency
-from dsbench.read.stats.values import ScaleResult, percent, result_columns
 from dsbench.read.subjects import rate, readers
 from dsbench.read.subjects.cost import describe_waking
 from dsbench.read.subjects.models import summarize_models
 from dsbench.read.subjects.warnings import list_warnings
 from dsbench.read.text import render_text
+from dsbench.stats.efficiency import BORDERS, Efficiency
+from dsbench.stats.values import ScaleResult, percent, result_columns
 from dsbench.workloads import Entry
 
 DIGITS = 9

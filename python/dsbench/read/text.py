@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from dsbench.format import DOWN, FAILED, NONE, UNIT, UP
 from dsbench.read.blocks import (
     Answer,
     Block,
@@ -23,7 +24,6 @@ from dsbench.read.blocks import (
     Terms,
     Tile,
 )  # fmt: skip
-from dsbench.read.format import DOWN, FAILED, NONE, UNIT, UP
 
 _COLOURS: Final = {"good": 32, "fair": 33, "bad": 31, "strong": 1, "soft": 2}
 """Of a terminal, by what they say."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from math import isfinite
 
 from dsbench.read.blocks import Column, Table
-from dsbench.read.several.causes import say_change
-from dsbench.read.stats.effects import Effects
 from dsbench.read.subjects.why import OF_TIME, name_part
+from dsbench.several.causes import say_change
+from dsbench.stats.effects import Effects
 from dsbench.study.levels import Row, key_columns, list_rows
 from dsbench.study.results import Outcomes
 

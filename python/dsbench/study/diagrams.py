@@ -17,8 +17,8 @@ from dsbench.read.draw.curves import Span, agreed, compared, looks
 from dsbench.read.draw.freq import curve, drawable
 from dsbench.read.draw.theme import GREY, HUES, WHOLE, Row, finish, log_domain, log_ticks, number_labels, spans_decades
 from dsbench.read.draw.vega import Chart, Spec, channel
-from dsbench.read.stats.effects import ANY
-from dsbench.read.stats.values import Frequency
+from dsbench.stats.effects import ANY
+from dsbench.stats.values import Frequency
 from dsbench.study import Made, Outcomes, Point, mean
 from dsbench.study.levels import combine_indices, tell_index
 from dsbench.study.panels import choose_ticks, panels, share_inks

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from math import isfinite, nan
 from typing import Any, Final
 
+from dsbench.format import NONE, finite, format_number
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.draw.curves import agreed
-from dsbench.read.format import NONE, finite, format_number
-from dsbench.read.stats.comparison import dsi_of_blocks
-from dsbench.read.stats.index import Fall
-from dsbench.read.stats.precision import LEVEL
-from dsbench.read.stats.values import Interval
 from dsbench.read.subjects import measures
 from dsbench.read.subjects.rate import GROWN
+from dsbench.stats.comparison import dsi_of_blocks
+from dsbench.stats.index import Fall
+from dsbench.stats.precision import LEVEL
+from dsbench.stats.values import Interval
 from dsbench.study.results import Made, Outcomes, Point, mean
 from dsbench.study.slices import Slice, by_work
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from dsbench.archive import Archive, ArchiveError
-from dsbench.read.several.settings import SAYS_NOTHING, described
-from dsbench.read.stats.comparison import differing
+from dsbench.several.settings import SAYS_NOTHING, described
 from dsbench.spec import SpecError
+from dsbench.stats.comparison import differing
 from dsbench.study.paths import HOST
 from dsbench.study.plan import Trial
 from dsbench.study.record import Study, as_stored, is_study, load, make_folder, store

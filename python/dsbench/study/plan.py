@@ -13,9 +13,9 @@ from pydantic import Field
 from dsbench.measure.ahead import Ahead, look_ahead
 from dsbench.measure.journal import RunError
 from dsbench.measure.run import try_target
-from dsbench.read.stats import effects as designs
 from dsbench.redaction import redact
 from dsbench.spec import Merged, NotHere, RunSpec, SpecError, merged
+from dsbench.stats import effects as designs
 from dsbench.study.paths import AFTERWARDS, DATABASE, DATABASES, HISTORY, STORAGE, THEN, put, with_blocks
 from dsbench.study.spec import Factor, StudySpec, level_name
 

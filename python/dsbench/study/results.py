@@ -22,16 +22,16 @@ import numpy as np
 from dsbench.archive import Archive, RunRecord
 from dsbench.read.choice import choose, find_measure, list_stages, of_what, read_unit, read_values, refuse_missing
 from dsbench.read.evaluation import Evaluation, evaluate
-from dsbench.read.several.settings import OF_SERVER, SAYS_NOTHING, described
-from dsbench.read.stats.cache import Hits, hits
-from dsbench.read.stats.comparison import differing
-from dsbench.read.stats.effects import Effect, Effects, effects
-from dsbench.read.stats.index import Fall
-from dsbench.read.stats.values import Floats, Frequency, Interval, Resource
 from dsbench.read.subject import Measure
 from dsbench.read.subjects import measures
 from dsbench.read.verdict import RunVerdict, Soundness, Tally, judge_run
+from dsbench.several.settings import OF_SERVER, SAYS_NOTHING, described
 from dsbench.spec import SpecError
+from dsbench.stats.cache import Hits, hits
+from dsbench.stats.comparison import differing
+from dsbench.stats.effects import Effect, Effects, effects
+from dsbench.stats.index import Fall
+from dsbench.stats.values import Floats, Frequency, Interval, Resource
 from dsbench.study.paths import HOST
 from dsbench.study.plan import Trial, combination
 from dsbench.study.record import Study

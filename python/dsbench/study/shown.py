@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from dsbench.format import NONE, finite, format_number, with_unit
 from dsbench.read.blocks import Answer, Block, Column, Diagram, Listed, Part, Table
-from dsbench.read.format import NONE, finite, format_number, with_unit
 from dsbench.read.html import render_document
 from dsbench.read.naming import counted
-from dsbench.read.several.files import make_files
-from dsbench.read.stats.effects import ANY, LEVEL, Effect, Effects, Share, spearman
 from dsbench.read.text import render_text
+from dsbench.several.files import make_files
+from dsbench.stats.effects import ANY, LEVEL, Effect, Effects, Share, spearman
 from dsbench.study import FAILED, Made, Outcomes, Point, Trial, combination
 from dsbench.study.causes import say_times, tabulate_times
 from dsbench.study.estimate import IN_ORDER, in_common, in_order, reasons

@@ -16,10 +16,10 @@ import psutil
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dsbench.read.choice import find_measure
-from dsbench.read.stats.effects import MOST_SCREENED
 from dsbench.redaction import redact_values
 from dsbench.spec import Limits, SpecError, parsed_toml, plain, printed
 from dsbench.spec.target import setting_text
+from dsbench.stats.effects import MOST_SCREENED
 from dsbench.study import spec as rules
 from dsbench.study.paths import check
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import Any
 
+from dsbench.format import DOWN, FAILED, NONE, UP, format_number
 from dsbench.read.blocks import FASTER, SLOWER, Column, Table
-from dsbench.read.format import DOWN, FAILED, NONE, UP, format_number
-from dsbench.read.several.stages import sign
-from dsbench.read.stats.effects import LEVEL, Effect
+from dsbench.several.stages import sign
+from dsbench.stats.effects import LEVEL, Effect
 from dsbench.study.results import Outcomes, is_of_run
 
 Key = tuple[tuple[int, ...], tuple[int, ...]]

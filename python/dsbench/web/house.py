@@ -11,7 +11,7 @@ from dsbench.web.shelf import Shelf
 from dsbench.web.state import Runs
 
 if TYPE_CHECKING:
-    from dsbench.read.commons.entry import Entry
+    from dsbench.commons.entry import Entry
 
 
 @dataclass

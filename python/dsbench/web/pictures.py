@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from dsbench.format import format_number
 from dsbench.measure.events import format_time
-from dsbench.read.format import format_number
 from dsbench.web.parts import number
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _BELOW = 560, 240, 52, 84, 22

@@ -88,14 +88,14 @@ def _drawn(path: Path, _written: int) -> str:
 def _comparison(paths: list[Path]) -> str:
     if len(paths) < 2:
         raise SpecError("Compare", "a comparison needs at least two archives", "choose two or more")
-    from dsbench.read.several import shown
-    from dsbench.read.several.compare import read
+    from dsbench.several import shown
+    from dsbench.several.compare import read
 
     return shown.html(read(paths))
 
 
 def _commons(house: House) -> str:
-    from dsbench.read.commons import site
+    from dsbench.commons import site
 
     sound = site.check(house.commons).sound if house.sound is None else house.sound
     return site.render(house.commons.name, sound, linked=False)

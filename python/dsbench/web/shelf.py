@@ -16,8 +16,8 @@ from typing import Any, Final
 from dsbench.archive import ArchiveError, claimed
 from dsbench.archive import folder as own
 from dsbench.archive.parts import replace
+from dsbench.format import format_number
 from dsbench.library import Archive
-from dsbench.read.format import format_number
 from dsbench.read.naming import server
 from dsbench.read.verdict import Soundness
 from dsbench.web.state import FOLDER

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure.loaders.core import CoreError
-from dsbench.read.stats.machine import Used
-from dsbench.read.stats.values import known
+from dsbench.stats.machine import Used
+from dsbench.stats.values import known
 
 TRACE_WORDS: Final = 5
 """64-bit words of a transaction in a trace file: started, ended, intended (signed, ns), thread, and in one

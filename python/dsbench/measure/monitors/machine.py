@@ -13,7 +13,7 @@ from dsbench.devices import Device
 from dsbench.measure.monitors import proc
 from dsbench.measure.monitors.proc import Pressure, Process, Times
 from dsbench.measure.monitors.system import SECTOR_BYTES
-from dsbench.read.stats.machine import MachineUse, Program, Used
+from dsbench.stats.machine import MachineUse, Program, Used
 
 RUN: Final = "run"
 SERVER: Final = "server"

@@ -29,9 +29,9 @@ from dsbench.measure.nodes import LONGEST_WHY
 from dsbench.measure.nodes.outcome import encode
 from dsbench.measure.nodes.rules import Lease
 from dsbench.measure.stack import machine
-from dsbench.read.stats.machine import Used, noticed
 from dsbench.spec import RunSpec
 from dsbench.spec.trust import loads_library
+from dsbench.stats.machine import Used, noticed
 
 _SOONEST_NS: Final = 3_000_000  # A start nearer than that cannot be handed to all threads in time
 _GRACE_S: Final = 20.0  # How long a transaction may outlast its cycle: less than the coordinator waits for the node

@@ -20,7 +20,7 @@ from dsbench.archive.columns import COUNTERS
 from dsbench.measure.loaders import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult, UInts
 from dsbench.measure.loaders.results import Course, NodeResult
 from dsbench.measure.nodes import plain
-from dsbench.read.stats.machine import Used
+from dsbench.stats.machine import Used
 
 LONGEST_RESULT: Final = 64 * 1024 * 1024  # Bytes on the way: about a hundred times that of a hundred threads in an hour
 _LARGEST: Final = 512 * 1024 * 1024  # Bytes of a result unpacked …

@@ -26,8 +26,8 @@ from dsbench.read.draw.theme import (
 from dsbench.read.draw.vega import Chart, Spec, channel, constant
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import conduct, counted, index_scales, limited, listed, pacing, streams, warnings
-from dsbench.read.stats.precision import FEWEST
-from dsbench.read.stats.values import Index
+from dsbench.stats.precision import FEWEST
+from dsbench.stats.values import Index
 
 Form = Literal["linear", "log"]
 """How an axis of rates is drawn."""

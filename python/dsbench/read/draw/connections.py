@@ -22,7 +22,7 @@ from dsbench.read.draw.theme import (
 from dsbench.read.draw.vega import Chart, Spec, channel
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
-from dsbench.read.stats.kinds import ALL, KindResult
+from dsbench.stats.kinds import ALL, KindResult
 
 _MEAN, _MAXIMUM = "mean", "maximum"
 _DASHES: Final = {_MEAN: [1, 0], _MAXIMUM: [5, 3]}

@@ -17,8 +17,8 @@ from dsbench.read.evaluation import Evaluation
 from dsbench.read.html import Html, number, section, tag
 from dsbench.read.naming import subject
 from dsbench.read.series import headings
-from dsbench.read.stats.efficiency import Efficiency
-from dsbench.read.stats.values import Floats
+from dsbench.stats.efficiency import Efficiency
+from dsbench.stats.values import Floats
 
 _POINTS: Final = 1500        # of a course, at most; longer ones are shown in steps of some seconds
 _BOUNDARIES: Final = 120     # cycles, at most, whose boundaries are drawn

@@ -26,7 +26,7 @@ from dsbench.read.draw.theme import (
 from dsbench.read.draw.vega import Chart, Spec, channel, constant
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
-from dsbench.read.stats.values import Floats, Frequency, percent
+from dsbench.stats.values import Floats, Frequency, percent
 
 _POINTS = 300         # per curve, at most
 _EXACT_TAIL = 80      # slowest buckets of a curve, all of which are kept

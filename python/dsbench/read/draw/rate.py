@@ -33,8 +33,8 @@ from dsbench.read.draw.theme import (
 from dsbench.read.draw.vega import Chart, Spec, channel, datum, layer
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import counted, subject
-from dsbench.read.stats.fits import FITS, Fit
-from dsbench.read.stats.values import ScaleResult, percent
+from dsbench.stats.fits import FITS, Fit
+from dsbench.stats.values import ScaleResult, percent
 
 
 class Look(NamedTuple):

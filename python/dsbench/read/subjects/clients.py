@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dsbench.format import NONE
 from dsbench.read.blocks import Block, Column, Sentence, Table
-from dsbench.read.format import NONE
 from dsbench.read.groups import whole
 from dsbench.read.measured import Measured
 from dsbench.read.series import label_series
-from dsbench.read.stats.both_counts import BothCounts
-from dsbench.read.stats.ledger import Gap, Ledger, busy_parts, find_gap, idle_clients, weighted_quantile
-from dsbench.read.stats.values import Floats
 from dsbench.read.subject import Measure, Subject
+from dsbench.stats.both_counts import BothCounts
+from dsbench.stats.ledger import Gap, Ledger, busy_parts, find_gap, idle_clients, weighted_quantile
+from dsbench.stats.values import Floats
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation

@@ -17,9 +17,10 @@ from dsbench.read.blocks import Block, Column, Listed, Part, Sentence, Table
 from dsbench.read.groups import durations_ns, grouped, ramp_ups_ns, whole
 from dsbench.read.measured import Measured
 from dsbench.read.series import each_series
-from dsbench.read.stats.cache import Hits, hits
-from dsbench.read.stats.fairness import Evenness, evenness, irregularity
-from dsbench.read.stats.resources import (
+from dsbench.read.subject import Measure, Subject
+from dsbench.stats.cache import Hits, hits
+from dsbench.stats.fairness import Evenness, evenness, irregularity
+from dsbench.stats.resources import (
     CALLS,
     CLIENT_CPU,
     RESCHEDULING,
@@ -30,8 +31,7 @@ from dsbench.read.stats.resources import (
     costs,
     gains,
 )
-from dsbench.read.stats.values import Floats, Resource
-from dsbench.read.subject import Measure, Subject
+from dsbench.stats.values import Floats, Resource
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation

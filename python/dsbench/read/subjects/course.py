@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from dsbench.read.groups import grouped, plain, summed, whole
 from dsbench.read.measured import Measured
-from dsbench.read.stats.values import Floats, Ints
 from dsbench.read.subject import Subject
+from dsbench.stats.values import Floats, Ints
 from dsbench.workloads import Entry, Kind
 
 if TYPE_CHECKING:

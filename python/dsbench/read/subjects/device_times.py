@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dsbench.read.blocks import Block, Column, Diagram, Sentence, Table
 from dsbench.read.series import each_series
-from dsbench.read.stats.device_times import mean_of, quantile_of, survival_of
 from dsbench.read.subject import Subject
+from dsbench.stats.device_times import mean_of, quantile_of, survival_of
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation

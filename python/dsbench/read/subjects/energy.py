@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Final
 
+from dsbench.format import format_number
 from dsbench.read.blocks import Block, Column, Sentence, Table
-from dsbench.read.format import format_number
 from dsbench.read.series import each_series
-from dsbench.read.stats.resources import ENERGY, ENERGY_OF_CPUS
 from dsbench.read.subject import Measure, Subject, Values
 from dsbench.read.subjects.cost import MEASURES as COSTS
 from dsbench.spec.run import GRADES
+from dsbench.stats.resources import ENERGY, ENERGY_OF_CPUS
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation

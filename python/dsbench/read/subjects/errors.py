@@ -10,9 +10,9 @@ from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.groups import Makers, counts_by
 from dsbench.read.measured import Measured
 from dsbench.read.series import each_series, label_series
-from dsbench.read.stats.fits import fit_collision
-from dsbench.read.stats.values import Collision
 from dsbench.read.subject import Measure, Subject
+from dsbench.stats.fits import fit_collision
+from dsbench.stats.values import Collision
 from dsbench.workloads import Entry
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from dsbench.format import format_number
 from dsbench.read.blocks import Block, Column, Ratio, Sentence, Table
-from dsbench.read.format import format_number
 from dsbench.read.groups import plain
-from dsbench.read.stats.comparison import relative
-from dsbench.read.stats.precision import FEWEST
-from dsbench.read.stats.values import Floats, Interval
 from dsbench.read.subject import Measure, Subject
+from dsbench.stats.comparison import relative
+from dsbench.stats.precision import FEWEST
+from dsbench.stats.values import Floats, Interval
 
 if TYPE_CHECKING:
     from dsbench.archive import RunRecord

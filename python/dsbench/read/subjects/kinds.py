@@ -12,18 +12,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.archive import RunRecord
+from dsbench.format import NONE
 from dsbench.read.blocks import Block, Column, Listed, Table
-from dsbench.read.format import NONE
 from dsbench.read.groups import counts_by, texts, whole
 from dsbench.read.measured import Measured
 from dsbench.read.series import label_series
-from dsbench.read.stats import histogram as hist
-from dsbench.read.stats.kinds import QUANTILES, KindCounts, KindResult, kind_results
-from dsbench.read.stats.special import ANALYSES
-from dsbench.read.stats.tpcc import Nopm, Window, shown
-from dsbench.read.stats.values import Doubt, Floats, Frequency
 from dsbench.read.subject import Measure, Subject
 from dsbench.read.subjects.errors import tabulate_classes
+from dsbench.stats import histogram as hist
+from dsbench.stats.kinds import QUANTILES, KindCounts, KindResult, kind_results
+from dsbench.stats.special import ANALYSES
+from dsbench.stats.tpcc import Nopm, Window, shown
+from dsbench.stats.values import Doubt, Floats, Frequency
 from dsbench.workloads import Entry, Headline
 
 if TYPE_CHECKING:

@@ -10,16 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dsbench.format import NONE, format_number
 from dsbench.read.blocks import Block, Column, Sentence, Table
-from dsbench.read.format import NONE, format_number
 from dsbench.read.groups import whole
 from dsbench.read.measured import Measured
 from dsbench.read.series import each_series
-from dsbench.read.stats import histogram as hist
-from dsbench.read.stats.ledger import Ledger
-from dsbench.read.stats.values import Frequency, Interval
 from dsbench.read.subject import Measure, Subject
 from dsbench.read.subjects.clients import longest_ns
+from dsbench.stats import histogram as hist
+from dsbench.stats.ledger import Ledger
+from dsbench.stats.values import Frequency, Interval
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from dsbench.format import format_number
 from dsbench.read.blocks import Block, Column, Sentence, Table
-from dsbench.read.format import format_number
 from dsbench.read.series import each_series
-from dsbench.read.stats.values import Floats
 from dsbench.read.subject import Measure, Subject
 from dsbench.spec.legs import Leg
+from dsbench.stats.values import Floats
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow.compute as pc
 
+from dsbench.format import format_number
 from dsbench.read.blocks import Block, Column, Sentence, Table
-from dsbench.read.format import format_number
-from dsbench.read.stats import histogram as hist
-from dsbench.read.stats.capacity import Capacity, Search, Step, lowest
-from dsbench.read.stats.machine import describe_cpu
-from dsbench.read.stats.values import Doubt, known
 from dsbench.read.subject import Measure, Subject, Values
 from dsbench.read.subjects.cost import server_cpu
 from dsbench.spec.objective import SEARCH_DURATIONS, Objective
 from dsbench.spec.run import GRADES
+from dsbench.stats import histogram as hist
+from dsbench.stats.capacity import Capacity, Search, Step, lowest
+from dsbench.stats.machine import describe_cpu
+from dsbench.stats.values import Doubt, known
 
 if TYPE_CHECKING:
     from dsbench.archive.asked import Asked

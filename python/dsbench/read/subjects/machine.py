@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.archive import LOCAL
+from dsbench.format import NONE
 from dsbench.read.blocks import Block, Column, Listed, Part, Sentence, Table
-from dsbench.read.format import NONE
 from dsbench.read.groups import durations_ns, grouped, whole
 from dsbench.read.series import each_series
-from dsbench.read.stats.machine import CycleUse, MachineUse, Program, programs
-from dsbench.read.stats.resources import gains
 from dsbench.read.subject import Subject
+from dsbench.stats.machine import CycleUse, MachineUse, Program, programs
+from dsbench.stats.resources import gains
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation

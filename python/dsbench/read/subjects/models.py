@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dsbench.archive import RunRecord
+from dsbench.format import format_number
 from dsbench.read.blocks import Block, Column, Part, Sentence, Table
-from dsbench.read.format import format_number
 from dsbench.read.groups import Makers, Series
-from dsbench.read.stats.fits import Fit, Parameter, collisions, memory, scalability
-from dsbench.read.stats.index import Fall
-from dsbench.read.stats.values import Collision, Floats, ScaleResult, percent
 from dsbench.read.subject import Subject
+from dsbench.stats.fits import Fit, Parameter, collisions, memory, scalability
+from dsbench.stats.index import Fall
+from dsbench.stats.values import Collision, Floats, ScaleResult, percent
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation

@@ -16,11 +16,11 @@ from dsbench.read.blocks import Block, Column, Listed, Sentence, Table
 from dsbench.read.groups import durations_ns, grouped, whole
 from dsbench.read.measured import Measured
 from dsbench.read.rows import divide_networks
-from dsbench.read.stats import equations as eq
-from dsbench.read.stats import histogram as hist
-from dsbench.read.stats.resources import gains
-from dsbench.read.stats.values import Floats
 from dsbench.read.subject import Subject
+from dsbench.stats import equations as eq
+from dsbench.stats import histogram as hist
+from dsbench.stats.resources import gains
+from dsbench.stats.values import Floats
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation

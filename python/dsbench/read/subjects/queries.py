@@ -9,8 +9,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 from dsbench.read.blocks import Block, Column, Sentence, Table
-from dsbench.read.stats.queries import COLD, QUERIES, REFRESHES, Decision, Run, Temperatures, decide
 from dsbench.read.subject import Measure, Subject
+from dsbench.stats.queries import COLD, QUERIES, REFRESHES, Decision, Run, Temperatures, decide
 from dsbench.workloads import find
 
 if TYPE_CHECKING:

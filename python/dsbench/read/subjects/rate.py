@@ -11,21 +11,21 @@ import numpy as np
 import pyarrow as pa
 
 from dsbench.archive import Asked
+from dsbench.format import NONE, format_number
 from dsbench.read.blocks import Block, Column, Listed, Sentence, Table
-from dsbench.read.format import NONE, format_number
 from dsbench.read.groups import placement_of, whole
 from dsbench.read.measured import Measured
 from dsbench.read.naming import index_scales
 from dsbench.read.series import each_series, label_series
-from dsbench.read.stats import equations as eq
-from dsbench.read.stats.fits import FEWEST_OF_MEMORY
-from dsbench.read.stats.index import STEEP, Fall, falls, index
-from dsbench.read.stats.peak import Peak, in_words, peak
-from dsbench.read.stats.precision import FEWEST, LEVEL, median_interval
-from dsbench.read.stats.values import Floats, Frequency, Index, Interval, Left, ScaleResult
 from dsbench.read.subject import Measure, Subject
 from dsbench.read.subjects.clients import longest_ns
 from dsbench.spec import PROFILES
+from dsbench.stats import equations as eq
+from dsbench.stats.fits import FEWEST_OF_MEMORY
+from dsbench.stats.index import STEEP, Fall, falls, index
+from dsbench.stats.peak import Peak, in_words, peak
+from dsbench.stats.precision import FEWEST, LEVEL, median_interval
+from dsbench.stats.values import Floats, Frequency, Index, Interval, Left, ScaleResult
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation

@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.groups import whole
 from dsbench.read.series import label_series
-from dsbench.read.stats import histogram as hist
-from dsbench.read.stats.kinds import STATEMENT_QUANTILES, KindResult, StatementResult, statement_result
 from dsbench.read.subject import Subject
 from dsbench.read.subjects.errors import count_classes
+from dsbench.stats import histogram as hist
+from dsbench.stats.kinds import STATEMENT_QUANTILES, KindResult, StatementResult, statement_result
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation

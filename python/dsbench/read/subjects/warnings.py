@@ -18,22 +18,22 @@ from dsbench.read.groups import Makers, Series
 from dsbench.read.measured import Measured
 from dsbench.read.naming import listed
 from dsbench.read.series import phrases
-from dsbench.read.stats.both_counts import BothCounts
-from dsbench.read.stats.doubts import doubts
-from dsbench.read.stats.equations import cycle_rate_tps
-from dsbench.read.stats.facts import NodeFacts, RunFacts, ScaleFacts, UnsafeSwitch, outside_share
-from dsbench.read.stats.fairness import Evenness
-from dsbench.read.stats.index import imprecise
-from dsbench.read.stats.ledger import Ledger
-from dsbench.read.stats.machine import CycleUse
-from dsbench.read.stats.precision import half_width
-from dsbench.read.stats.resources import CLIENT_CPU
-from dsbench.read.stats.steady import Drift, Scatter, drift, over_cycles, scatter, stalls
-from dsbench.read.stats.tpcc import window_doubts
-from dsbench.read.stats.values import Doubt, Floats, Frequency, Resource
 from dsbench.read.subject import Subject
 from dsbench.read.subjects.kinds import kind_doubts, special_doubts
 from dsbench.read.subjects.load import capacity_doubts
+from dsbench.stats.both_counts import BothCounts
+from dsbench.stats.doubts import doubts
+from dsbench.stats.equations import cycle_rate_tps
+from dsbench.stats.facts import NodeFacts, RunFacts, ScaleFacts, UnsafeSwitch, outside_share
+from dsbench.stats.fairness import Evenness
+from dsbench.stats.index import imprecise
+from dsbench.stats.ledger import Ledger
+from dsbench.stats.machine import CycleUse
+from dsbench.stats.precision import half_width
+from dsbench.stats.resources import CLIENT_CPU
+from dsbench.stats.steady import Drift, Scatter, drift, over_cycles, scatter, stalls
+from dsbench.stats.tpcc import window_doubts
+from dsbench.stats.values import Doubt, Floats, Frequency, Resource
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation

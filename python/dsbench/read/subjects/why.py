@@ -18,10 +18,10 @@ from dsbench.read.groups import grouped, whole
 from dsbench.read.measured import Measured
 from dsbench.read.remedies import find_remedies
 from dsbench.read.series import label_series, phrases
-from dsbench.read.stats import shares
-from dsbench.read.stats.resources import gains
-from dsbench.read.stats.shares import Seen, Share, Threads, What, divide, summarise
 from dsbench.read.subject import Measure, Read, Subject
+from dsbench.stats import shares
+from dsbench.stats.resources import gains
+from dsbench.stats.shares import Seen, Share, Threads, What, divide, summarise
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation

@@ -10,7 +10,7 @@ from nicegui import run, ui
 
 from dsbench import workloads
 from dsbench.archive import Archive, ArchiveError
-from dsbench.read.several.bounds import BEYOND, COLUMNS, NOTE, Bound, read, row
+from dsbench.several.bounds import BEYOND, COLUMNS, NOTE, Bound, read, row
 from dsbench.web.house import House
 from dsbench.web.parts import button, frame_of, go, link, on_text, problem, table, tag
 from dsbench.web.shelf import Note

@@ -37,7 +37,7 @@ def build(house: House, _asked: Mapping[str, str]) -> None:
 
 
 async def _verify(house: House, place: Any) -> None:
-    from dsbench.read.commons import site
+    from dsbench.commons import site
 
     found = await run.io_bound(site.check, house.commons)
     place.clear()
@@ -54,14 +54,14 @@ async def _verify(house: House, place: Any) -> None:
 
 def publish(house: House, asked: Mapping[str, str]) -> None:
     """Makes the page that publishes the archive that ``name`` names."""
-    from dsbench.read.commons.hiding import HIDDEN, HIDEABLE
+    from dsbench.commons.hiding import HIDDEN, HIDEABLE
 
     path = house.shelf.path(asked.get("name", ""))
     texts, hide = dict.fromkeys(_TEXTS, ""), set(HIDDEN)
     tag("p", f"{path.name} becomes an entry of {house.commons}, which others can check.", "sub")
 
     def prepare() -> Any:
-        from dsbench.read.commons import about, packing
+        from dsbench.commons import about, packing
 
         currency = texts["currency"].strip()
         said = about.describe_owner(None, texts["by"], texts["machine"], texts["price"], currency, texts["notes"])
@@ -79,7 +79,7 @@ def publish(house: House, asked: Mapping[str, str]) -> None:
             _preview(shown, package)
 
     async def write() -> None:
-        from dsbench.read.commons import entry
+        from dsbench.commons import entry
 
         try:
             folder = await run.io_bound(lambda: entry.write(prepare(), house.commons))

@@ -11,8 +11,8 @@ from urllib.parse import quote
 import psutil
 from nicegui import ui
 
+from dsbench.format import say_time
 from dsbench.measure.events import Moment, format_time
-from dsbench.read.format import say_time
 from dsbench.web.course import Course, Cycle, cpus_of, waits_of
 from dsbench.web.house import House
 from dsbench.web.parts import button, link, number, problem, shares, table, tag

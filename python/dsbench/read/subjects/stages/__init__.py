@@ -12,25 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.archive.record import StageAsked
+from dsbench.format import FAILED
 from dsbench.read.blocks import Block, Column, Part, Sentence, Table, Terms
-from dsbench.read.format import FAILED
 from dsbench.read.groups import Series, grouped, plain, whole
 from dsbench.read.measured import Measured
 from dsbench.read.naming import tag
 from dsbench.read.series import labels
-from dsbench.read.stats import histogram as hist
-from dsbench.read.stats.efficiency import (
-    BORDERS,
-    COLUMNS,
-    SUSTAINED,
-    Background,
-    Efficiency,
-    Spent,
-    Times,
-    in_buckets,
-    values,
-)
-from dsbench.read.stats.values import Floats
 from dsbench.read.subject import Measure, Subject
 from dsbench.read.subjects.course import whole_seconds
 from dsbench.read.subjects.stages.operations import (
@@ -43,6 +30,19 @@ from dsbench.read.subjects.stages.operations import (
     taken_from,
     target,
 )
+from dsbench.stats import histogram as hist
+from dsbench.stats.efficiency import (
+    BORDERS,
+    COLUMNS,
+    SUSTAINED,
+    Background,
+    Efficiency,
+    Spent,
+    Times,
+    in_buckets,
+    values,
+)
+from dsbench.stats.values import Floats
 from dsbench.workloads import Entry
 
 if TYPE_CHECKING:

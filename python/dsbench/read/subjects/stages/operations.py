@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.read.groups import Series, durations_ns, grouped, summed, whole
-from dsbench.read.stats.resources import gains
 from dsbench.read.subjects.course import counts_rows
+from dsbench.stats.resources import gains
 from dsbench.workloads import Entry, Kind
 
 _COUNTERS: Final = {

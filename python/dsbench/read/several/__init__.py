@@ -1,1 +1,0 @@
-"""Several archives side by side: compared, in order of time, and as bounds of each other."""

@@ -1,0 +1,53 @@
+"""Whether runs that are set beside each other did the same work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from dsbench.archive import RunRecord
+from dsbench.read.naming import unsafe
+from dsbench.several.settings import OF_WORKLOAD, SAYS_NOTHING, described
+from dsbench.spec import OPTIONS
+from dsbench.stats.comparison import differing
+
+WORKLOAD: Final = "spec.workload"
+_LAYOUT: Final = frozenset({"spaces", "fillfactor", "history", "family"})
+"""Settings of workloads that say how the server keeps the rows: the transactions, and so the work, are the same."""
+
+Differences = Mapping[str, Sequence[str]]
+"""Setting to its values, where they are not all the same."""
+
+
+def find_differences(runs: Sequence[RunRecord]) -> Differences:
+    """What of the settings and surroundings of ``runs`` is not the same, and may be why they differ."""
+    known = [{n: v for n, v in values.items() if n not in SAYS_NOTHING} for values in described(runs)]
+    return differing(known)
+
+
+def find_load(differences: Differences, sides: Mapping[str, Sequence[RunRecord]]) -> list[str]:
+    """Options and settings of the workload among ``differences`` in which the sides did not do the same work.
+
+    A placement that each run tried and chose for itself is none of them: each did its load as well as it could.
+    """
+    tried = all(run.placement_tried is not None for runs in sides.values() for run in runs)
+    found = [name for name, option in OPTIONS.items() if option.of_load and f"spec.{name}" in differences]
+    found = [name for name in found if name != "placement" or not tried]
+    own = (name.removeprefix(OF_WORKLOAD) for name in differences if name.startswith(OF_WORKLOAD))
+    return found + [name for name in own if name not in _LAYOUT]
+
+
+def say_apart(
+    sides: Mapping[str, Sequence[RunRecord]], differences: Differences, load: Sequence[str], figure: str = "rate"
+) -> Iterator[str]:
+    """Why the sides, by label, did not do the same work: what every ``figure`` has to be read with."""
+    if WORKLOAD in differences:
+        yield "the workloads differ: their rates count different transactions"
+    if load:
+        verb = "differ" if len(load) > 1 else "differs"
+        yield f"the load is not the same: {', '.join(load)} {verb}; relative rates compare other work as well"
+    lax = {label: list(dict.fromkeys(x for run in runs for x in unsafe(run))) for label, runs in sides.items()}
+    if not all(lax.values()):
+        for label, switches in lax.items():
+            if switches:
+                yield f"{label} may lose what it has committed ({', '.join(switches)}): that is part of its {figure}"

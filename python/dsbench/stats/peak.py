@@ -1,0 +1,115 @@
+"""The number of threads with the greatest rate: how to find it in few cycles, and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan
+
+import numpy as np
+
+from dsbench.stats.comparison import relative
+from dsbench.stats.values import Floats, Interval
+
+_BELOW = 0.85
+"""A rate that is this far below the greatest, relatively, may lie beyond the peak."""
+_LEAST_CYCLES = 3
+"""Of the best and its neighbours, before their intervals may end the search."""
+_FRESH = 3
+"""Cycles of the best that follow the search: those by which it was chosen are the lucky ones among others."""
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The best of several numbers of threads, and its ratios to the numbers tried next to it."""
+
+    threads: int
+    rate_tps: float
+    """Median of its ``fresh`` cycles, or of all of them where there are none."""
+    neighbours: tuple[tuple[int, Interval], ...]
+    """Number of threads, with rate of the best / rate there; its bounds are nan with fewer than five cycles."""
+    at_the_end: bool
+    """Whether it is the greatest number that was tried, so that the peak may lie beyond."""
+    fresh: int = 0
+    """Cycles that its neighbours have not, so that it was not chosen by them: their median is no best of several."""
+
+    @property
+    def sure(self) -> bool:
+        """Whether both neighbours are below it in more than chance."""
+        return not self.at_the_end and all(ratio.low > 1 for _, ratio in self.neighbours)
+
+
+def peak(rates: Mapping[int, Sequence[float]]) -> Peak | None:
+    """The peak of ``rates``: by number of threads, those of its cycles in tps. ``None`` with fewer than two numbers."""
+    known = {threads: np.array(found) for threads, found in sorted(rates.items()) if len(found)}
+    if len(known) < 2:
+        return None
+    numbers = list(known)
+    best = _best(known)
+    at = numbers.index(best)
+    beside = [numbers[n] for n in (at - 1, at + 1) if 0 <= n < len(numbers)]
+    ratios = tuple((threads, relative(known[best], known[threads])) for threads in beside)
+    fresh = known[best][min(known[n].size for n in beside) :]
+    told = fresh if fresh.size else known[best]
+    return Peak(best, float(np.median(told)), ratios, at == len(numbers) - 1, fresh.size)
+
+
+def next_number(numbers: Sequence[int], rates: Mapping[int, Sequence[float]], cycles: int) -> int | None:
+    """The number of threads of the next cycle, out of ``numbers`` (rising); ``None`` when the search is over.
+
+    It climbs by every second number until two rates in a row are far below the greatest, tries those next to the
+    best, and then repeats the best and its neighbours, up to ``cycles`` each or until their intervals are apart. At the
+    end the best has a few cycles more, by which it was not chosen.
+    """
+    tried = [n for n in numbers if rates.get(n)]
+    median = {n: float(np.median(rates[n])) for n in tried}
+    best = _best({n: rates[n] for n in tried}) if tried else None
+    coarse = [n for at, n in enumerate(numbers) if at % 2 == 0 or at == len(numbers) - 1]
+    climbed = [n for n in coarse if n in median]
+    beyond = best is not None and len([n for n in climbed[-2:] if median[n] < _BELOW * median[best]]) == 2
+    if len(climbed) < len(coarse) and not beyond:
+        return coarse[len(climbed)]
+    if best is None:
+        return None
+    at = numbers.index(best)
+    trio = [numbers[n] for n in (at, at - 1, at + 1) if 0 <= n < len(numbers)]
+    for n in trio:
+        if n not in median:
+            return n
+    fewest = min(trio, key=lambda n: len(rates[n]))
+    enough = len(rates[fewest]) >= cycles
+    if not enough and not (len(rates[fewest]) >= _LEAST_CYCLES and _apart(rates, trio)):
+        return fewest
+    fresh = len(rates[best]) - min((len(rates[n]) for n in trio if n != best), default=len(rates[best]))
+    return best if len(trio) > 1 and fresh < min(_FRESH, cycles) else None
+
+
+def _best(rates: Mapping[int, Sequence[float] | Floats]) -> int:
+    """That of the highest median; cycles that no other number has do not count, so that fresh ones change nothing."""
+    most = sorted(len(found) for found in rates.values())[-2:][0]
+    return max(rates, key=lambda n: float(np.median(rates[n][:most])))
+
+
+def _apart(rates: Mapping[int, Sequence[float]], trio: Sequence[int]) -> bool:
+    found = peak({n: rates[n] for n in trio})
+    return found is not None and all(ratio.low > 1 for _, ratio in found.neighbours)
+
+
+def _short(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
+
+
+def in_words(found: Peak, *, told: bool = False) -> str:
+    """One line: ``peak 1,234 tps at 8 threads: 1.10 [1.05, 1.14] times the rate at 6 …``; ``told``: what the highest of
+    several medians is stands elsewhere."""
+    parts = []
+    for threads, ratio in found.neighbours:
+        within = "" if isnan(ratio.low) else f" [{ratio.low:.2f}, {ratio.high:.2f}]"
+        parts.append(f"{ratio.value:.2f}{within} times the rate at {threads:,}")
+    plural = "s" * (found.threads != 1)
+    words = f"peak {_short(found.rate_tps)} tps at {found.threads:,} thread{plural}: {', '.join(parts)}"
+    if not found.fresh and not told:
+        words += "; as the highest of several medians it is rather too high"
+    if found.at_the_end:
+        return f"{words}; it may lie beyond, at more threads"
+    return words if found.sure else f"{words}; chance may have made it: a neighbour may be as good"
