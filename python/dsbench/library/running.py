@@ -12,8 +12,8 @@ from dsbench.archive import ArchiveError, claimed
 from dsbench.library.archive import Archive
 from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop, listening
+from dsbench.measure.joining import Joining
 from dsbench.measure.journal import RunError
-from dsbench.measure.nodes.remote import Joining
 from dsbench.measure.run import Outcome, execute
 from dsbench.measure.run import resume as go_on
 from dsbench.redaction import HIDDEN

@@ -25,6 +25,7 @@ from dsbench.measure.cycle import ABORTED, Restarted, Setting
 from dsbench.measure.events import Moment, Observer
 from dsbench.measure.history import History
 from dsbench.measure.interrupts import Stop, listening
+from dsbench.measure.joining import Joining, choose_loader
 from dsbench.measure.journal import Journal, RunError, now
 from dsbench.measure.kernel import possible_kinds
 from dsbench.measure.loaders import Bench, CoreError, Stopped, Target, now_ns
@@ -34,7 +35,6 @@ from dsbench.measure.monitors import Known, Monitor, Sizes, Statistics, monitors
 from dsbench.measure.monitors.counted import StatementCounts
 from dsbench.measure.monitors.energy import Meter, Rapl, is_installed
 from dsbench.measure.monitors.host import Lasting
-from dsbench.measure.nodes.remote import Joining, choose_loader
 from dsbench.measure.opening import during, explain_errors, open_target
 from dsbench.measure.place import owner_alive
 from dsbench.measure.plan import Planned, can_go_on, planned
