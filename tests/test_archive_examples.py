@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import dsbench
+from dsbench.read.subjects.cost import CostResult
+from dsbench.read.subjects.rate import RateResult
 from fixtures.early import read_early
 
 PAGE = (Path(__file__).parent.parent / "docs/archive.md").read_text()
@@ -43,12 +45,12 @@ def test_every_question_is_answered(db: Any) -> None:
 def test_answers_are_those_of_the_results(archive: dsbench.Archive, db: Any) -> None:
     rates, even, gained, _failed, quantiles, _errors, populated = (db.execute(q).fetchall() for q in blocks("sql"))
     evaluation = archive.evaluate()
-    for result in evaluation.scales:
+    for result in evaluation.of(RateResult).scales:
         of_cycles = [tps for scale, _stage, _cycle, _threads, tps in rates if scale == result.scale]
         assert [min(of_cycles), max(of_cycles)] == pytest.approx([result.rate_min_tps, result.rate_max_tps])
         (p99_ms,) = [ms for scale, ms in quantiles if scale == result.scale]
         assert p99_ms == pytest.approx(result.rate_multiplier / result.rates_at[0.99] * 1e3, rel=0.05)
-        clients = evaluation.evenness[result.scale]
+        clients = evaluation.of(CostResult).evenness[result.scale]
         found = [pair for scale, _stage, _cycle, *pair in even if scale == result.scale]
         assert np.array(found, dtype=float) == pytest.approx(np.stack([clients.least, clients.largest], 1), nan_ok=True)
         switches = sum(row[-1] for row in gained if row[0] == result.scale and row[-2] == "voluntary_switches")

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 import dsbench
+from dsbench.read.subjects.course import CourseResult
+from dsbench.read.subjects.rate import RateResult
 
 ROOT = Path(__file__).parent.parent
 FAST = "mock:?latency_us=500"
@@ -64,7 +66,7 @@ def test_a_run_gives_its_sealed_archive(archive: dsbench.Archive) -> None:
     assert (archive.path / "report.html").is_file()
     # Where the clients were is what the run found, for there is nothing to try in so short a cycle.
     assert archive.spec == dsbench.specify(FAST, **TINY, placement="free")
-    assert sorted(archive.evaluate().cycle_rates) == [1, 2]
+    assert sorted(archive.evaluate().of(RateResult).cycle_rates) == [1, 2]
     assert archive.table("cycles").num_rows == 2 * 2 * 2
     packed = dsbench.open(str(archive.path) + ".zip")
     assert packed.table("cycles").equals(archive.table("cycles"))
@@ -81,7 +83,7 @@ def test_an_observer_hears_rates_second_by_second(tmp_path: Path) -> None:
     # What happens between two looks is taken as even, so that a second is only known so well.
     rates = hears.rates[hears.moments.index(cycle[-1])]
     assert len(rates) == 2
-    measured = archive.evaluate().seconds[1][:, 0]
+    measured = archive.evaluate().of(CourseResult).seconds[1][:, 0]
     assert rates == pytest.approx(list(measured[:2]), rel=0.5)
     assert cycle[-1].rate_tps == pytest.approx(cycle[-1].done / cycle[-1].elapsed_s)
     assert hears.moments[0].rate_tps == 0

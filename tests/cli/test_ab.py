@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dsbench.archive import Archive
 from dsbench.cli.ab import EXIT
-from dsbench.library import ab
+from dsbench.library import ab, pair
 from dsbench.library.ab import BEFORE, versus
 from dsbench.library.pair import Block, Versus
 from dsbench.measure.events import Observer, Silent
@@ -21,8 +22,10 @@ from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
 from dsbench.measure.run import Outcome
 from dsbench.read.choice import make_choice
+from dsbench.read.evaluation import evaluate
 from dsbench.read.glance import Taken
 from dsbench.read.verdict import RunVerdict, Soundness
+from dsbench.several import compare
 from dsbench.spec import RunSpec, SpecError, build
 from dsbench.stats.comparison import Verdict, order_of
 from fixtures.archives import MS, cycle_row, run_json, write
@@ -69,6 +72,19 @@ def test_the_slower_one_is_found_and_everything_is_kept(made: list[RunSpec], cal
     written = {path.name for path in (tmp_path / "o").glob("*.*")}
     assert {"ab.txt", "ab.json", "ab.html", "ab.svg", "comparison.html"} <= written
     assert json.loads((tmp_path / "o/ab.json").read_text()) == found
+
+
+def test_an_archive_is_evaluated_once(made: list[RunSpec], called: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluated: list[Path] = []
+
+    def counted(archive: Archive) -> Any:
+        evaluated.append(archive.path)
+        return evaluate(archive)
+
+    for module in (ab, pair, compare):
+        monkeypatch.setattr(module, "evaluate", counted)
+    called("ab", "private:sqlite", "mock:", "--scales", "1", "--blocks", "2", "--out", "o", "--quiet")
+    assert len(evaluated) == len(set(evaluated)) == len(made) > 0
 
 
 def test_another_measure_has_a_verdict_of_its_own(made: list[RunSpec], called: Program) -> None:

@@ -39,6 +39,24 @@ def test_a_run_ends_with_table_dsi_and_report(dsbench: Program, called: Program,
         assert len(json.loads(shown.stdout)["scales"]) == 2
 
 
+def test_a_run_without_a_report_is_read_and_drawn_later(called: Program, tmp_path: Path) -> None:
+    done = called("run", "mock:?latency_us=200", *TINY, "--quiet", "--report", "none", "--out", "out")
+    assert (done.returncode, done.stderr) == (0, "")
+    archive = only_archive(tmp_path / "out")
+    assert f"complete: {archive.relative_to(tmp_path)}" in done.stdout
+    assert not [path.name for path in archive.iterdir() if path.name.startswith(("report", "results."))
+                and path.name != "results.log"]  # fmt: skip
+    shown = json.loads(called("show", str(archive), "--json").stdout)
+    assert [row["scale"] for row in shown["scales"]] == [1, 2]
+    drawn = called("plot", str(archive))
+    assert drawn.returncode == 0, drawn.stderr
+    assert {"report.html", "results.txt", "results-rate.svg"} <= {path.name for path in archive.iterdir()}
+    with zipfile.ZipFile(f"{archive}.zip") as pack:
+        assert f"{archive.name}/report.html" in pack.namelist()
+    refused = called("run", "mock:", "--report", "some")
+    assert (refused.returncode, "--report" in refused.stderr) == (2, True)
+
+
 def test_json_is_one_document_on_stdout(called: Program) -> None:
     done = called("run", "mock:?latency_us=200", *TINY, "--json", "--quiet", "--out", "out")
     assert done.returncode == 0, done.stderr

@@ -13,6 +13,7 @@ import dsbench
 from dsbench.measure.monitors import Sampler
 from dsbench.measure.monitors.energy import Meter, Rapl
 from dsbench.read.choice import make_choice
+from dsbench.read.subjects.energy import EnergyResult
 from dsbench.spec import RunSpec
 from dsbench.spec.trust import risks
 from dsbench.stats.resources import gains
@@ -88,11 +89,11 @@ def test_a_meter_is_read_as_long_as_the_run_and_ended_with_it(tmp_path: Path) ->
     assert not Path(f"/proc/{pid.read_text()}").exists()
     found = archive.evaluate()
     # By the meter's own clock, whatever the machine does besides.
-    assert found.energy[1].watts == pytest.approx(50.0, rel=1e-6)
-    assert found.energy[1].of == "a meter"
-    assert found.energy[1].joules_per_transaction > 0
+    assert found.of(EnergyResult).energy[1].watts == pytest.approx(50.0, rel=1e-6)
+    assert found.of(EnergyResult).energy[1].of == "a meter"
+    assert found.of(EnergyResult).energy[1].joules_per_transaction > 0
     chosen = make_choice("joules-per-transaction").read(found).value
-    assert chosen == pytest.approx(found.energy[1].joules_per_transaction, rel=1e-12)
+    assert chosen == pytest.approx(found.of(EnergyResult).energy[1].joules_per_transaction, rel=1e-12)
     assert '<section id="energy"' in (archive.path / "report.html").read_text()
 
 
@@ -108,7 +109,7 @@ def test_a_meter_that_fails_is_one_clear_warning(code: str, why: str, tmp_path: 
     archive = dsbench.run("mock:", scales=(1,), cycles=3, duration=0.1, threads=1, power=command, out=tmp_path)
     (said,) = [one.message for one in archive.run.warnings if one.code == "monitor"]
     assert why in said
-    assert archive.evaluate().energy == {}
+    assert archive.evaluate().of(EnergyResult).energy == {}
 
 
 def _open_meter(now_ns: list[int]) -> Meter:

@@ -12,6 +12,7 @@ from dsbench import control_groups
 from dsbench.measure import cycle
 from dsbench.measure.monitors import host
 from dsbench.measure.monitors.host import Host, describe_changes, is_tsc_given_up, read_cpus, read_host
+from dsbench.read.subjects.warnings import WarningsResult
 
 SECOND_NS = 1_000_000_000
 CLOCK = "sys/devices/system/clocksource/clocksource0"
@@ -118,7 +119,7 @@ def test_a_run_warns_of_what_its_machine_lost(tmp_path: Path, monkeypatch: pytes
     looks = iter([8, 8, 8, 6, 6, 6, 5, 5])
     monkeypatch.setattr(cycle, "read_host", lambda pids: replace(host.read_host(pids), cpus=next(looks)))
     archive = dsbench.run("mock:", scales=(1, 2), cycles=2, duration=0.1, threads=1, out=tmp_path)
-    found = [one for one in archive.evaluate().doubts if one.code == "cpus-changed"]
+    found = [one for one in archive.evaluate().of(WarningsResult).doubts if one.code == "cpus-changed"]
     assert [(one.message, one.scale) for one in found] == [
         ("during cycle 2 of scale 1 the number of CPUs went from 8 to 6", 1),
         ("before cycle 2 of scale 2 the number of CPUs went from 6 to 5", 2),

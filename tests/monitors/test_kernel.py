@@ -9,6 +9,7 @@ from dsbench.archive.conditions import State
 from dsbench.measure import kernel
 from dsbench.read import subjects
 from dsbench.read.blocks import Table
+from dsbench.read.subjects.cost import CostResult
 
 SUMMARY = """
  Summary of events:
@@ -97,7 +98,7 @@ def test_a_run_has_what_perf_saw_or_says_why_not(tmp_path: Path) -> None:
         seen = any(row["what"] == what for row in rows)
         assert seen != any(kernel.KINDS[kind].lacks in message for message in said)
     if {row["what"] for row in rows} >= {"calls", "part"}:
-        known = {(one.what, one.name, one.of): one.per_transaction for one in archive.evaluate().kernel[1]}
+        known = {(one.what, one.name, one.of): one.per_transaction for one in archive.evaluate().of(CostResult).kernel[1]}
         # Six messages a transaction; of a busy machine perf loses some, and the clock may tick beside the server.
         assert known["calls", "sendto", "client"] > 0
         assert known["calls", "sendto", "server"] > 0

@@ -11,6 +11,7 @@ from dsbench.measure.monitors.counted import StatementCounts
 from dsbench.measure.plans import Plan, Row, ask_plans, describe_change, is_cheap
 from dsbench.read import subjects
 from dsbench.read.subjects import server_statements
+from dsbench.read.subjects.server_statements import ServerStatementsResult
 from dsbench.read.text import render_text
 
 
@@ -143,7 +144,7 @@ def test_a_run_has_the_plans_before_and_after_its_cycles(tmp_path: Path) -> None
     )
     rows = archive.table("plans").to_pylist()
     assert {row["moment"] for row in rows} == {"before", "after"}
-    (plan,) = archive.evaluate().plans[1]
+    (plan,) = archive.evaluate().of(ServerStatementsResult).plans[1]
     assert plan.before == plan.after == "SEARCH account USING INTEGER PRIMARY KEY (rowid=?)"
     assert not plan.changed
     said = render_text(subjects.find_subject("server_statements").tell(archive.evaluate()))

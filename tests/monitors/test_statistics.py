@@ -16,6 +16,7 @@ from dsbench.measure.monitors.firebird import parse_gstat
 from dsbench.measure.monitors.monitor import figures
 from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
+from dsbench.read.subjects.statistics import StatisticsResult
 from dsbench.spec import Target as Private
 from dsbench.spec import build
 from fixtures.kept import warned
@@ -97,7 +98,7 @@ def test_a_run_on_firebird_has_gstat_before_and_after(tmp_path: Path) -> None:
                   "duration": 0.3, "threads": 1, "seed": 3})  # fmt: skip
     outcome = execute(spec, tmp_path, Silent())
     archive = Archive.open(outcome.archive)
-    changes = {(one.of, one.name): one for one in evaluate(archive).changes[1]}
+    changes = {(one.of, one.name): one for one in evaluate(archive).of(StatisticsResult).changes[1]}
     committed = changes["HISTORY", "records"]
     assert (committed.before, committed.after > 0) == (0, True)
     assert changes["ACCOUNT", "records"].after == 100_000
@@ -121,7 +122,7 @@ def test_a_run_keeps_what_the_database_said_before_and_after(tmp_path: Path, url
     rows = archive.table("statistics").to_pylist()
     assert {(row["scale"], row["moment"]) for row in rows} == {(1, "before"), (1, "after")}
     assert warned(archive) == []
-    changes = {(change.of, change.name): change for change in evaluate(archive).changes[1]}
+    changes = {(change.of, change.name): change for change in evaluate(archive).of(StatisticsResult).changes[1]}
     committed = sum(archive.table("cycles").column("committed").to_pylist())
     table = changes[("history", "table_size")]
     assert table.after >= table.before >= 0
@@ -171,7 +172,7 @@ def test_each_load_stage_is_looked_at_before_and_after(tmp_path: Path, monkeypat
     spec = build({"target": target, "workload": "rehearsal", "scales": (1,), "duration": 0.5, "threads": 1})
     outcome = execute(spec, tmp_path, Silent())
     found = evaluate(Archive.open(outcome.archive)).series
-    looks = {key.stage: [(c.before, c.after) for c in part.changes[1]] for key, part in found.items()}
+    looks = {key.stage: [(c.before, c.after) for c in part.of(StatisticsResult).changes[1]] for key, part in found.items()}
     assert looks == {"load": [(1, 2)], "query": [(3, 4)]}
 
 

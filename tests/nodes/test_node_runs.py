@@ -20,6 +20,8 @@ from dsbench.measure.loaders import Bench, Target
 from dsbench.measure.loaders.results import MISSED
 from dsbench.measure.monitors import system
 from dsbench.read.evaluation import evaluate
+from dsbench.read.subjects.load import LoadResult
+from dsbench.read.subjects.rate import RateResult
 from fixtures.archives import timed
 from fixtures.network import Network
 from fixtures.nodes import Bed, ended, history
@@ -108,7 +110,7 @@ def test_two_nodes_make_rates_that_are_searched(more: tuple[str, ...], tmp_path:
     rates = set(archive.table("groups")["rate_per_s"].to_pylist())
     assert len(rates) > 4
     # Two clients and 5 ms for each call: no rate beyond 400 per second can be kept up.
-    found = evaluate(archive).load
+    found = evaluate(archive).of(LoadResult).load
     assert not found or found[1].rate <= 480
 
 
@@ -202,5 +204,5 @@ def test_clients_follow_a_server_of_their_machine_alone(
     moves = sum(archive.table("cycles").column("moves").to_pylist())
     assert machine == 0 or moves == 0
     shown = told if machine else f"follow, {moves / 2:.3g} moves per cycle"
-    assert evaluate(archive).placement == shown
+    assert evaluate(archive).of(RateResult).placement == shown
     assert f"placement: {shown}" in archive.read("results.txt").decode()

@@ -12,7 +12,9 @@ from dsbench.commons.figures import compute_figures
 from dsbench.read.answer import Tile, _follow, answer, describe, format_size, highest, say, tiles
 from dsbench.read.draw.hero import apart, hero
 from dsbench.read.evaluation import Evaluation
+from dsbench.read.subjects.latency import LatencyResult
 from dsbench.read.subjects.legs import LegResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.read.subjects.warnings import list_warnings, tell_warnings
 from dsbench.read.text import render_text
 from dsbench.spec.legs import legs
@@ -30,7 +32,7 @@ from read.test_glance import use
 def with_rates(*rates: float) -> Evaluation:
     """Scales 1, 10, 100 … of 0.016, 0.16, 1.6 … GB with these median rates."""
     evaluation = sample.evaluation()
-    first = evaluation.scales[0]
+    first = evaluation.of(RateResult).scales[0]
     rows: list[ScaleResult] = [
         replace(first, scale=10**at, database_size_gb=0.016 * 10**at, rate_median_tps=rate, rate_min_tps=rate,
                 rate_max_tps=rate)
@@ -39,7 +41,7 @@ def with_rates(*rates: float) -> Evaluation:
     shares = {row.scale: 1.0 for row in rows}
     return evaluation.replace(
         scales=tuple(rows), void_scales=frozenset(), success_share=shares, doubts=(), cycle_rates={},
-        intervals={}, response={}, frequency={row.scale: evaluation.frequency[1] for row in rows},
+        intervals={}, response={}, frequency={row.scale: evaluation.of(LatencyResult).frequency[1] for row in rows},
     )  # fmt: skip
 
 
@@ -64,13 +66,13 @@ def test_the_sentence_says_how_fast_and_what_happens_as_the_database_grows(rates
 
 def test_no_size_is_called_slower_while_cycles_differ_as_much() -> None:
     run, found = sample.run(), with_rates(1000.0, 300.0)
-    fast, slow = found.scales
-    apart = found.replace(scales=(replace(fast, rate_min_tps=401.0), replace(slow, rate_max_tps=400.0)))
+    fast, slow = found.of(RateResult).scales
+    apart = sample.replace(found, scales=(replace(fast, rate_min_tps=401.0), replace(slow, rate_max_tps=400.0)))
     assert say(apart, run).endswith("and loses 70% of them by 160 MB.")
-    mixed = found.replace(scales=(replace(fast, rate_min_tps=400.0), replace(slow, rate_max_tps=400.0)))
+    mixed = sample.replace(found, scales=(replace(fast, rate_min_tps=400.0), replace(slow, rate_max_tps=400.0)))
     assert say(mixed, run).endswith(" does 1,000 transactions per second; from 16 MB to 160 MB its cycles differ more than the sizes.")
     known = {1: Interval(1000.0, 900.0, 1100.0, 0.95), 10: Interval(300.0, 250.0, 350.0, 0.95)}
-    assert say(mixed.replace(intervals=known), run) == say(apart, run), "intervals tell more than the range"
+    assert say(sample.replace(mixed, intervals=known), run) == say(apart, run), "intervals tell more than the range"
 
 
 def test_a_server_of_one_s_own_is_on_this_machine() -> None:
@@ -79,7 +81,7 @@ def test_a_server_of_one_s_own_is_on_this_machine() -> None:
 
 
 def test_what_failed_is_no_figure() -> None:
-    void = with_rates(1000.0).replace(void_scales=frozenset({1}))
+    void = sample.replace(with_rates(1000.0), void_scales=frozenset({1}))
     assert say(void, sample.run()) == "The check failed: no figure of PostgreSQL 15.18 can be used."
     assert tiles(void, sample.run()) == []
     nothing = with_rates()
@@ -93,7 +95,7 @@ def test_four_figures_are_those_of_the_tables() -> None:
     evaluation, run = sample.evaluation(), sample.run()
     top = highest(evaluation)
     assert top is not None
-    curve = evaluation.frequency[top.scale]
+    curve = evaluation.of(LatencyResult).frequency[top.scale]
     shown = {tile.name: tile for tile in tiles(evaluation, run)}
     assert list(shown) == ["Highest rate", "99% take at most", "Index DSI", "Failed attempts", "Can it be trusted?"]
     value, unit = shown["99% take at most"].value.split()
@@ -131,7 +133,7 @@ def test_a_search_tells_the_time_of_its_last_cycles_as_theirs() -> None:
                  for at, (rate, keeps) in enumerate([(900.0, True), *((1000.0, one) for one in kept)])]  # fmt: skip
         capacity = Capacity(950.0, 900.0, 1000.0, 10.0, 1.0, 4, 50.0)
         load = Load(tuple(steps), Objective("p99=20ms", 0.01, 20_000_000), capacity)
-        shown = {tile.name: tile for tile in tiles(evaluation.replace(load={top.scale: load}), sample.run())}
+        shown = {tile.name: tile for tile in tiles(sample.replace(evaluation, load={top.scale: load}), sample.run())}
         assert "99% take at most" not in shown
         return shown["99% in the last cycles"].note
 
@@ -154,7 +156,7 @@ def test_a_capacity_that_its_last_cycles_miss_all_together_is_told_so() -> None:
     assert top is not None
     steps = tuple(Tried(at, 950.0, 950.0, 8.0, (), (Step(950.0, 8.0, 1000, 40),), False) for at in range(2))
     load = Load(steps, Objective("p99=20ms", 0.01, 20_000_000), Capacity(950.0, 900.0, 1000.0, 10.0, 1.0, 4, 50.0))
-    assert ", but the last 2 cycles, at 950/s, miss it as a whole: 4.0% do" in say(evaluation.replace(load={top.scale: load}), sample.run())
+    assert ", but the last 2 cycles, at 950/s, miss it as a whole: 4.0% do" in say(sample.replace(evaluation, load={top.scale: load}), sample.run())
 
 
 @pytest.mark.parametrize(("due", "words"), [
@@ -162,7 +164,7 @@ def test_a_capacity_that_its_last_cycles_miss_all_together_is_told_so() -> None:
     ({}, "does 1,105 transactions per second (100 asked for)."),
 ])  # fmt: skip
 def test_an_open_loop_is_held_against_what_was_due(due: dict[int, float], words: str) -> None:
-    evaluation = sample.evaluation(open_loop=True).replace(due=due)
+    evaluation = sample.replace(sample.evaluation(open_loop=True), due=due)
     said = say(evaluation, sample.run(spec={"rate": 100.0}))
     assert re.sub(r"does [\d,.]+", "does 1,105", said).endswith(words)
     assert tiles(evaluation, sample.run())[0].name == "Rate reached"
@@ -183,7 +185,7 @@ def test_fewer_starts_than_chance_draws_are_none_that_a_server_missed() -> None:
 def test_the_cycles_of_a_search_are_told_before_its_result() -> None:
     evaluation = sample.evaluation()
     cycles = tuple(replace(use(run=1, others=one), cycle=at) for at, one in enumerate((0.0, 1.5, 1.8)))
-    disturbed = evaluation.replace(machine={10: cycles})
+    disturbed = sample.replace(evaluation, machine={10: cycles})
     assert answer(disturbed, sample.run(spec={"peak": True})).runs == [
         "2 of 3 cycles are disturbed: other programs used 1.5 to 1.8 of 4 CPUs."
     ]
@@ -209,13 +211,13 @@ def test_trust_is_what_the_run_noticed() -> None:
     def trust(evaluation: Evaluation) -> Tile:
         return tiles(evaluation, sample.run(checks={}))[-1]
 
-    sound = with_rates(1000.0).replace(machine={})
+    sound = sample.replace(with_rates(1000.0), machine={})
     assert (trust(sound).value, trust(sound).tone) == ("yes", "good")
-    noted = sound.replace(doubts=(Doubt("drift", "it falls", "measure longer", 1), Doubt("drift", "it falls", "", 10)))
+    noted = sample.replace(sound, doubts=(Doubt("drift", "it falls", "measure longer", 1), Doubt("drift", "it falls", "", 10)))
     assert (trust(noted).value, trust(noted).note) == ("mostly", "1 warning · not checked")
-    quick = sound.replace(doubts=(Doubt("short-cycles", "2 cycles of 1 s", "", None),))
+    quick = sample.replace(sound, doubts=(Doubt("short-cycles", "2 cycles of 1 s", "", None),))
     assert trust(quick).value == "a first look"
-    assert trust(sound.replace(doubts=(Doubt("lost", "rows are missing", "", 1, severe=True),))).tone == "bad"
+    assert trust(sample.replace(sound, doubts=(Doubt("lost", "rows are missing", "", 1, severe=True),))).tone == "bad"
 
 
 @pytest.mark.parametrize(("size_gb", "text"), [
@@ -248,7 +250,7 @@ def test_names_of_sizes_of_memory_stand_within_the_plot() -> None:
 
 def test_the_picture_speaks_of_sizes_where_they_are_known_only() -> None:
     known = with_rates(1000.0, 900.0, 300.0)
-    unknown = known.replace(scales=tuple(replace(row, database_size_gb=math.nan) for row in known.scales))
+    unknown = sample.replace(known, scales=tuple(replace(row, database_size_gb=math.nan) for row in known.of(RateResult).scales))
     heads = [(hero(one, sample.run()) or {})["layer"][-1]["encoding"]["x"]["title"] for one in (known, unknown)]
     assert heads == ["scale, and size of the database", "scale"]
 
@@ -271,7 +273,7 @@ def test_figures_of_one_scale_are_not_told_of_another() -> None:
         "failed; at scale 10 35.3% of the attempts failed"
     )
     assert "at scale 1 72.6% of the attempts failed; and 2 more of this kind" in render_text(tell_warnings(found, whole=False))
-    assert list_warnings(sample.evaluation().replace(doubts=tuple(found))) == [
+    assert list_warnings(sample.replace(sample.evaluation(), doubts=tuple(found))) == [
         "warning at scale 1: 72.6% of the attempts failed", "warning at scale 2 (also at 5): 58.1% of the attempts failed",
         "warning at scale 10: 35.3% of the attempts failed", "  hint: use --retry",
     ]  # fmt: skip

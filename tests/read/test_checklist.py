@@ -28,7 +28,7 @@ def test_a_run_with_fsync_off_is_named_by_it() -> None:
     logged = answers(run, found)["Is every commit"]
     assert logged.verdict == "beware"
     assert logged.answer.startswith("NOT DURABLE: fsync off: a power cut loses")
-    shown = page(found.replace(run=run, checklist=checklist(run, found)), run, {})
+    shown = page(sample.replace(found, run=run, checklist=checklist(run, found)), run, {})
     assert '<section id="checklist"' in shown
     assert logged.answer in shown
     safe = sample.run(durability=[{"switch": "fsync", "value": "on", "safe": True, "meaning": "flushed"}])
@@ -38,12 +38,12 @@ def test_a_run_with_fsync_off_is_named_by_it() -> None:
 
 def test_a_short_interval_or_one_without_a_checkpoint_is_a_burst() -> None:
     found, run = sample.evaluation(scales=(1, 2)), sample.run()
-    short = found.replace(durations_s={1: np.full(3, 5.0), 2: np.full(3, 60.0)})
+    short = sample.replace(found, durations_s={1: np.full(3, 5.0), 2: np.full(3, 60.0)})
     for one, verdict in (
         (found, "told"),
         (short, "beware"),
         (replace(short, checkpoints={1: (2,), 2: ()}), "good"),
-        (found.replace(checkpoints={1: (), 2: ()}), "beware"),
+        (sample.replace(found, checkpoints={1: (), 2: ()}), "beware"),
     ):
         interval = answers(run, one)["Is the interval"]
         assert interval.verdict == verdict
@@ -89,7 +89,7 @@ def test_tp1_is_asked_for_its_size_its_history_and_its_remote_share() -> None:
     assert said["How is the"].answer.startswith(history)
     assert said["How many transactions"].answer.startswith("none, as asked for: ")
     remote = sample.run(spec={"workload": "tp1", "workload_settings": {"remote": "15"}})
-    shown = answers(remote, found.replace(remote_share={1: 0.2}))["How many transactions"]
+    shown = answers(remote, sample.replace(found, remote_share={1: 0.2}))["How many transactions"]
     assert shown.verdict == "beware", "ten branches are there at scale 1"
     assert shown.answer.startswith("20.0% to 20.0% changed another branch's account")
 

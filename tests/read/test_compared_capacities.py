@@ -14,6 +14,8 @@ from dsbench.archive import Archive
 from dsbench.read.choice import make_choice
 from dsbench.read.evaluation import evaluate
 from dsbench.read.subjects import find_subject
+from dsbench.read.subjects.load import LoadResult
+from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.text import render_text
 from dsbench.several import shown
 from dsbench.several.compare import read
@@ -90,7 +92,7 @@ def test_of_several_the_highest_and_the_lowest_are_named(tmp_path: Path) -> None
 
 def test_a_search_that_tells_no_interval_says_so(tmp_path: Path) -> None:
     comparison = read([searched(tmp_path, "A", {1: 1000}), searched(tmp_path, "B", {1: 1200}, slope=0.3, short=True)])
-    assert comparison.sides[1].evaluations[0].load[1].is_open
+    assert comparison.sides[1].evaluations[0].of(LoadResult).load[1].is_open
     found = answer(comparison)
     assert re.search(r"B has 1\.\d\d times the capacity of A at scale 1: \S+ tps \((\S+ or more|\S+ or less|no interval is known)\)", found.sentence)
     assert "no intervals: the steps of the searches do not tell them" in found.about
@@ -110,20 +112,20 @@ def test_a_search_and_a_run_without_one_compare_rates_and_say_that_the_load_diff
 def test_figures_of_a_search_are_those_of_its_capacity(tmp_path: Path) -> None:
     evaluation = evaluate(Archive.open(searched(tmp_path, "A", {1: 1000})))
     for measure in ("capacity", "rate"):
-        assert make_choice(measure).read(evaluation).value == pytest.approx(evaluation.load[1].rate, rel=1e-9)
-    assert evaluation.load[1].rate == pytest.approx(1000, rel=0.015)
+        assert make_choice(measure).read(evaluation).value == pytest.approx(evaluation.of(LoadResult).load[1].rate, rel=1e-9)
+    assert evaluation.of(LoadResult).load[1].rate == pytest.approx(1000, rel=0.015)
     assert make_choice("tps").read(evaluation).value == pytest.approx(LAST, rel=0.01)
 
 
 def test_a_cycle_in_which_dsbench_stood_still_is_left_out_and_that_is_told(tmp_path: Path) -> None:
     whole, spoilt = (evaluate(Archive.open(searched(tmp_path, name, {1: 1000}, still=still))) for name, still in (("A", 0), ("B", 4)))
-    assert [one.holds for one in spoilt.load[1].tried].count("left out") == 1
-    assert spoilt.load[1].capacity != whole.load[1].capacity
-    assert spoilt.load[1].rate == pytest.approx(1000, rel=0.015)
-    said = [one.message for one in spoilt.doubts if one.code == "capacity"]
+    assert [one.holds for one in spoilt.of(LoadResult).load[1].tried].count("left out") == 1
+    assert spoilt.of(LoadResult).load[1].capacity != whole.load[1].capacity
+    assert spoilt.of(LoadResult).load[1].rate == pytest.approx(1000, rel=0.015)
+    said = [one.message for one in spoilt.of(WarningsResult).doubts if one.code == "capacity"]
     assert any("1 of the 11 cycles of the search are left out: dsbench stood still in them, for up to 1 s" in words for words in said), said
     assert "left out" in render_text(find_subject("load").tell(spoilt))
-    assert not [one for one in whole.doubts if "left out" in one.message]
+    assert not [one for one in whole.of(WarningsResult).doubts if "left out" in one.message]
 
 
 def test_quotients_have_the_intervals_of_both() -> None:

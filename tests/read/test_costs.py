@@ -13,11 +13,12 @@ from dsbench.read import page as document
 from dsbench.read.blocks import Table
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.html import render_blocks
-from dsbench.read.subjects.cost import describe_waking
+from dsbench.read.subjects.cost import CostResult, describe_waking
 from dsbench.read.text import render_text
 from dsbench.stats.fairness import Evenness
 from dsbench.stats.resources import CALLS, CLIENT_CPU, RESCHEDULING, SERVER_CPU, SWITCHES
 from dsbench.stats.values import Resource
+from fixtures import sample
 from fixtures.early import read_early
 from fixtures.told import summary_text
 
@@ -48,7 +49,7 @@ def test_a_run_tells_what_it_cost_and_how_even_its_clients_were(archive: dsbench
     if Path("/proc/self/schedstat").exists():
         wanted += ["rescheduling interrupts", "client waits for a CPU", "client switches, voluntary"]
     assert [words for words in wanted if words not in text] == []
-    even = archive.evaluate().evenness[1]
+    even = archive.evaluate().of(CostResult).evenness[1]
     assert (even.clients, even.cycles.tolist()) == (3, [1, 2])
     assert (even.least > 0).all()
     assert (even.least <= 1).all()
@@ -63,7 +64,7 @@ _WAITED = {"client switches, voluntary": 1.0, "server switches, voluntary": 1.0}
 def _with(evaluation: Evaluation, figures: dict[str, float]) -> Evaluation:
     found = tuple(Resource(name, "µs", value, value, "system") for name, value in figures.items())
     even = Evenness(np.array([1, 2]), 3, np.array([0.9, 0.7]), np.array([1.05, 1.2]), ())
-    return evaluation.replace(resources={1: found}, evenness={1: even})
+    return sample.replace(evaluation, resources={1: found}, evenness={1: even})
 
 
 def test_wake_ups_have_a_line_where_they_dominate(archive: dsbench.Archive) -> None:
@@ -91,7 +92,7 @@ def test_where_the_machine_is_at_its_limit_is_told_per_second(archive: dsbench.A
 
 
 def test_an_archive_that_tells_nothing_has_no_section(archive: dsbench.Archive) -> None:
-    nothing = archive.evaluate().replace(resources={}, evenness={})
+    nothing = sample.replace(archive.evaluate(), resources={}, evenness={})
     assert list(COST.tell(nothing)) == []
     page = document.page(nothing, archive.run)
     assert COST.nothing not in page

@@ -22,6 +22,9 @@ from dsbench.read.draw.cycle import cycle, node
 from dsbench.read.draw.freq import curve, freq
 from dsbench.read.draw.rate import conf, rate
 from dsbench.read.evaluation import Evaluation
+from dsbench.read.subjects.nodes import NodesResult
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.tables import read_result
 from dsbench.stats.values import Frequency, Interval
 from fixtures import sample
 from fixtures.sample import replace
@@ -94,9 +97,9 @@ def test_rate_holds_median_mean_and_range(tpcb: Evaluation) -> None:
     assert spec is not None
     y = axis(spec, "y", "transaction rate")
     assert (y["axis"]["title"], y["scale"]["type"], y["scale"]["domain"][0]) == ("transaction rate [tps]", "linear", 0)
-    assert column(spec, "rates", "median") == pytest.approx([r.rate_median_tps for r in tpcb.scales], rel=1e-6)
-    assert column(spec, "rates", "range_low") == pytest.approx([r.rate_min_tps for r in tpcb.scales], rel=1e-6)
-    assert column(spec, "rates", "range_high") == pytest.approx([r.rate_max_tps for r in tpcb.scales], rel=1e-6)
+    assert column(spec, "rates", "median") == pytest.approx([r.rate_median_tps for r in tpcb.of(RateResult).scales], rel=1e-6)
+    assert column(spec, "rates", "range_low") == pytest.approx([r.rate_min_tps for r in tpcb.of(RateResult).scales], rel=1e-6)
+    assert column(spec, "rates", "range_high") == pytest.approx([r.rate_max_tps for r in tpcb.of(RateResult).scales], rel=1e-6)
     low, mean, high, stddev = (np.array(column(spec, "rates", n)) for n in ("mean_low", "mean", "mean_high", "stddev"))
     assert mean - low == pytest.approx(stddev, rel=1e-4)
     assert high - mean == pytest.approx(stddev, rel=1e-4)
@@ -127,7 +130,7 @@ def test_times_are_on_the_right_and_those_that_do_not_matter_left_out(tpcb: Eval
     y = axis(spec, "y", "time")
     assert (y["axis"]["orient"], y["axis"]["title"], y["scale"]["type"]) == ("right", "time [s], log scale", "log")
     assert set(column(spec, "times", "phase")) == {"populate", "primary key", "foreign key"}
-    slow = replace(tpcb, scales=tuple(replace(r, cleanup_s=r.populate_s, primary_key_s=0.0) for r in tpcb.scales))
+    slow = replace(tpcb, scales=tuple(replace(r, cleanup_s=r.populate_s, primary_key_s=0.0) for r in tpcb.of(RateResult).scales))
     assert set(column(rate(slow, REMOTE) or {}, "times", "phase")) == {"populate", "foreign key", "cleanup"}
 
 
@@ -149,8 +152,8 @@ def test_labels_of_marks_keep_apart(tpcb: Evaluation) -> None:
 
 def test_void_scales_and_scales_without_a_transaction_are_flagged() -> None:
     found = sample.evaluation(sample.SELECT, void=frozenset({5}))
-    still = replace(found.scales[-1], rate_median_tps=0.0, rate_mean_tps=0.0, rate_min_tps=0.0, rate_max_tps=0.0)
-    spec = rate(found.replace(scales=(*found.scales[:-1], still)), sample.run()) or {}
+    still = replace(found.of(RateResult).scales[-1], rate_median_tps=0.0, rate_mean_tps=0.0, rate_min_tps=0.0, rate_max_tps=0.0)
+    spec = rate(sample.replace(found, scales=(*found.of(RateResult).scales[:-1], still)), sample.run()) or {}
     assert {row["scale"]: row["text"] for row in spec["datasets"]["flags"]} == {5: "check failed", 10000: "0 tps"}
     floor = axis(spec, "y", "transaction rate")["scale"]["domain"][0]
     assert min(v for v in column(spec, "rates", "range_low") if v is not None) >= floor * (1 - 1e-6)
@@ -163,7 +166,7 @@ def test_node_is_left_out_for_a_local_run(tpcb: Evaluation) -> None:
     spec = node(tpcb, REMOTE) or {}
     assert set(column(spec, "nodes", "node")) == set(sample.NODES)
     first = next(row for row in spec["datasets"]["nodes"] if (row["node"], row["scale"]) == ("syrtis", 10))
-    rates = tpcb.node_rates["syrtis"][10]
+    rates = tpcb.of(NodesResult).node_rates["syrtis"][10]
     assert first["median"] == pytest.approx(np.median(rates), rel=1e-6)
     assert (first["range_low"], first["range_high"]) == pytest.approx((rates.min(), rates.max()), rel=1e-6)
     assert axis(spec, "y", "per node")["axis"]["title"] == "transaction rate per node [tps]"
@@ -177,7 +180,7 @@ def test_one_remote_node_is_drawn() -> None:
 def test_cycle_has_one_curve_per_scale(tpcb: Evaluation) -> None:
     spec = cycle(tpcb, REMOTE) or {}
     shown = {s: [row["rate"] for row in spec["datasets"]["cycles"] if row["scale"] == s] for s in sample.LADDER}
-    for scale, rates in tpcb.cycle_rates.items():
+    for scale, rates in tpcb.of(RateResult).cycle_rates.items():
         assert shown[scale] == pytest.approx(rates.tolist(), rel=1e-6)
     assert axis(spec, "x", "cycle")["axis"]["values"] == list(range(1, 11))
     assert channels(spec, "color")[0]["scale"]["domain"] == list(sample.LADDER)
@@ -233,24 +236,24 @@ def test_curve_is_thinned_but_exact_at_its_tail(size: int) -> None:
 def test_conf_holds_the_rates_at_the_levels(tpcb: Evaluation) -> None:
     spec = conf(tpcb, REMOTE) or {}
     at_95 = {row["scale"]: row["rate"] for row in spec["datasets"]["levels"] if row["level"] == "95%"}
-    assert at_95 == {r.scale: pytest.approx(r.rates_at[0.95], rel=1e-6) for r in tpcb.scales}
+    assert at_95 == {r.scale: pytest.approx(r.rates_at[0.95], rel=1e-6) for r in tpcb.of(RateResult).scales}
     assert axis(spec, "y", "rate")["scale"]["type"] == "log"
     assert channels(spec, "color")[0]["sort"] == ["50%", "68%", "87%", "95%", "99%", "99.7%"]
     assert any("not confidence intervals" in line for line in spec["title"]["subtitle"])
 
 
 def test_levels_of_the_run_name_the_curves(tpcb: Evaluation) -> None:
-    first = replace(tpcb.scales[0], rates_at=dict.fromkeys((0.1, 0.9999), 5.0))
+    first = replace(tpcb.of(RateResult).scales[0], rates_at=dict.fromkeys((0.1, 0.9999), 5.0))
     other = replace(tpcb, levels=(0.1, 0.9999), scales=(first,))
     assert column(conf(other, REMOTE) or {}, "levels", "level") == ["10%", "99.99%"]
 
 
 def _missing(found: Evaluation) -> Evaluation:
     """The last scale was begun and cut short: nothing of it was measured."""
-    last = found.scales[-1]
+    last = found.of(RateResult).scales[-1]
     none = replace(last, **{name: NAN for name in type(last).__dataclass_fields__ if name.endswith(("_tps", "_s", "_gb"))})
-    without = {k: {s: v for s, v in getattr(found, k).items() if s != last.scale} for k in ("cycle_rates", "frequency")}
-    return found.replace(scales=(*found.scales[:-1], none), **without)
+    without = {k: {s: v for s, v in read_result(found, k).items() if s != last.scale} for k in ("cycle_rates", "frequency")}
+    return sample.replace(found, scales=(*found.of(RateResult).scales[:-1], none), **without)
 
 
 CASES = {
@@ -279,7 +282,7 @@ def test_nothing_measured_draws_nothing() -> None:
     still = replace(
         sample.evaluation(scales=(1, 2)), cycle_rates={1: np.zeros(3), 2: np.zeros(3)}, frequency={},
         scales=tuple(replace(r, rate_median_tps=0.0, rate_mean_tps=0.0, rate_stddev_tps=0.0, rate_min_tps=0.0,
-                             rate_max_tps=0.0, rates_at=dict.fromkeys(sample.LEVELS, NAN)) for r in sample.evaluation(scales=(1, 2)).scales),
+                             rate_max_tps=0.0, rates_at=dict.fromkeys(sample.LEVELS, NAN)) for r in sample.evaluation(scales=(1, 2)).of(RateResult).scales),
     )  # fmt: skip
     assert set(specs(still, sample.run())) == {"rate", "cycle"}
 
@@ -385,7 +388,7 @@ def test_conditions_are_told_in_one_line(tpcb: Evaluation) -> None:
 
 
 def test_index_without_interval_or_ladder_says_so(tpcb: Evaluation) -> None:
-    index = replace(tpcb.index, dsi=Interval(6.52, NAN, NAN, 0.95), comparable=False)
+    index = replace(tpcb.of(RateResult).index, dsi=Interval(6.52, NAN, NAN, 0.95), comparable=False)
     assert axes.index_text(index) == "DSI 6.52"
     assert "no interval below 5 cycles" in axes.index_note(index)
     assert "comparable only" in axes.index_note(index)

@@ -20,6 +20,10 @@ from dsbench.read.draw import course
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.html import Html, escape_script, find_filled, number, table, tag
 from dsbench.read.page import command_line, config_file
+from dsbench.read.subjects.cost import CostResult
+from dsbench.read.subjects.course import CourseResult
+from dsbench.read.subjects.latency import LatencyResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.spec import RunSpec
 from dsbench.stats.machine import CycleUse, MachineUse, Program
 from dsbench.stats.values import Collision, Doubt, Interval
@@ -31,7 +35,7 @@ from fixtures.web import Seen, browsed
 
 def page(evaluation: Evaluation, run: RunRecord) -> str:
     """That of an evaluation made by hand, which knows no run yet."""
-    return document.page(evaluation.replace(run=run), run)
+    return document.page(sample.replace(evaluation, run=run), run)
 
 
 EVIL = """</script><script>document.body.id='taken'</script><img src=x onerror="document.body.id='taken'">'"&"""
@@ -77,7 +81,7 @@ def hostile() -> tuple[Evaluation, RunRecord]:
     found = sample.evaluation(scales=(1, 2), nodes=(EVIL, "alba"))
     found = replace(
         found, name=EVIL, errors={1: {EVIL: 3}}, doubts=(Doubt(EVIL, EVIL, EVIL, 1, True),),
-        resources={1: tuple(replace(r, name=EVIL, unit=EVIL) for r in found.resources[1])}, machine={1: (hogged(EVIL),)},
+        resources={1: tuple(replace(r, name=EVIL, unit=EVIL) for r in found.of(CostResult).resources[1])}, machine={1: (hogged(EVIL),)},
     )  # fmt: skip
     run = sample.run(
         spec={"nodes": 2, "workload": EVIL, "target": {"url": EVIL, "settings": {EVIL: EVIL}}}, server_version=EVIL,
@@ -156,13 +160,13 @@ def test_headline_gives_dsi_rating_and_status(text: str) -> None:
 
 
 def test_missing_figures_are_explained(tpcb: Evaluation) -> None:
-    index = replace(tpcb.index, dsi=None, crossing=None, crossing_note="the rate stays above the scale")
+    index = replace(tpcb.of(RateResult).index, dsi=None, crossing=None, crossing_note="the rate stays above the scale")
     shown = Reader(page(replace(tpcb, index=index, doubts=()), sample.run(status="cut-short", reason="SIGINT"))).text
     assert "Index DSI" not in shown
     assert "the rate stays above the scale" not in shown
     assert "DSI not defined" in shown
     assert "cut-short: SIGINT" in shown
-    index = replace(tpcb.index, dsi=Interval(6.5, math.nan, math.nan, 0.95), comparable=False)
+    index = replace(tpcb.of(RateResult).index, dsi=Interval(6.5, math.nan, math.nan, 0.95), comparable=False)
     shown = Reader(page(replace(tpcb, index=index), sample.run())).text
     assert "nan" not in shown
     assert "these scales only" in shown
@@ -180,7 +184,7 @@ def test_results_have_all_23_columns_and_mark_void_scales(text: str, tpcb: Evalu
         text[text.index('<section id="results"') : text.index("</section>", text.index('<section id="results"'))]
     )
     assert sum(a.get("scope") == "col" for a in part.named("th")) == 23
-    assert len(part.named("td")) == 22 * len(tpcb.scales)
+    assert len(part.named("td")) == 22 * len(tpcb.of(RateResult).scales)
     assert "rate at 99.7% [tps]" in part.text
     assert [a.get("class") for a in part.named("tr")].count("void") == 1
     assert "5 VOID" in " ".join(part.text.split())
@@ -287,8 +291,8 @@ def test_course_keeps_every_second_of_a_usual_run() -> None:
     columns = course.courses(found)["1"]
     assert columns["step"] == 1
     assert columns["boundaries"] == list(range(60, 600, 60))
-    assert columns["columns"]["count"][:-1] == pytest.approx(found.seconds[1][:, 0].tolist(), rel=1e-3)
-    assert columns["columns"]["p99"][:-1] == pytest.approx((found.seconds[1][:, 3] / 1e6).tolist(), rel=1e-3)
+    assert columns["columns"]["count"][:-1] == pytest.approx(found.of(CourseResult).seconds[1][:, 0].tolist(), rel=1e-3)
+    assert columns["columns"]["p99"][:-1] == pytest.approx((found.of(CourseResult).seconds[1][:, 3] / 1e6).tolist(), rel=1e-3)
 
 
 def test_long_course_is_shown_in_steps_with_mean_rates_and_worst_times() -> None:
@@ -317,13 +321,13 @@ def test_the_open_loop_shows_both_kinds_of_times() -> None:
     part = Reader(text[text.index('<section id="rate"') : text.index('<section id="latency"')])
     assert part.text.index("response p99 [ms]") < part.text.index("Latency from the actual start")
     cells = part.text.split()
-    for curve in (found.response[1], found.frequency[1]):
+    for curve in (found.of(LatencyResult).response[1], found.of(LatencyResult).frequency[1]):
         assert format_number(curve.quantiles_ns[0.99] / 1e6) in cells
 
 
 def test_void_scales_make_no_headline(tpcb: Evaluation) -> None:
     """The fastest scale is void: the rate on top is that of the next one."""
-    best, second = sorted(tpcb.scales, key=lambda row: row.rate_median_tps)[:-3:-1]
+    best, second = sorted(tpcb.of(RateResult).scales, key=lambda row: row.rate_median_tps)[:-3:-1]
     shown = Reader(page(replace(tpcb, void_scales=frozenset({best.scale})), sample.run())).text
     told = re.search(r"Highest rate\s+[\d.,]+ tps\s+[^·]+ · scale ([\d,]+)", shown)
     assert told is not None

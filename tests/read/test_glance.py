@@ -11,6 +11,7 @@ from dsbench.read.answer import answer
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, best, ceiling_tps, failures, limit, sureness
 from dsbench.read.page import answers
+from dsbench.read.subjects.rate import RateResult
 from dsbench.stats.machine import CycleUse, MachineUse
 from fixtures import sample
 from fixtures.archives import S
@@ -32,8 +33,8 @@ def use(node: str = "", **cpus: float) -> CycleUse:
 
 def seen(run: RunRecord | None = None, *uses: CycleUse, **changes: Any) -> tuple[Best, RunRecord]:
     evaluation = sample.evaluation()
-    scales = {row.scale: uses for row in evaluation.scales}
-    found = best(evaluation.replace(machine=scales, **changes))
+    scales = {row.scale: uses for row in evaluation.of(RateResult).scales}
+    found = best(sample.replace(evaluation, machine=scales, **changes))
     assert found is not None
     return found, run or sample.run()
 
@@ -52,7 +53,7 @@ def test_what_others_took_is_said_in_place_of_the_limit(uses: list[CycleUse], wo
     assert found.foreign
     assert words in found.words
     evaluation = sample.evaluation()
-    disturbed = evaluation.replace(machine={row.scale: tuple(uses) for row in evaluation.scales})
+    disturbed = sample.replace(evaluation, machine={row.scale: tuple(uses) for row in evaluation.of(RateResult).scales})
     assert words in answer(disturbed, sample.run()).dangers[0]
     assert not dict(answers(disturbed, sample.run()))["limited by"]
     assert not any(cause in found.words for cause in ("the CPUs:", "dsbench itself", "storage", "not known"))
@@ -84,7 +85,7 @@ def calibrated(rate_tps: float, threads: int, **more: Any) -> RunRecord:
 
 def test_a_ceiling_is_named_only_where_it_was_measured_for_that_load() -> None:
     found, _ = seen(None, use(run=0.5, server=1))
-    found = replace(found, part=found.part.replace(threads=16))
+    found = replace(found, part=sample.replace(found.part, threads=16))
     near, high = found.row.rate_max_tps * 1.1, found.row.rate_max_tps * 0.9
     assert limit(found, calibrated(near, 16)).words.startswith(
         f"dsbench itself: with a database that costs nothing it made {near:,.0f}"
@@ -93,19 +94,19 @@ def test_a_ceiling_is_named_only_where_it_was_measured_for_that_load() -> None:
         assert not ceiling_tps(found, run) > 0
         assert limit(found, run).words.startswith("not known")
     stages = [{"name": name, "work": "load", "repeated": True} for name in ("l.i0", "load")]
-    later = replace(found, part=found.part.replace(stage="load"))
+    later = replace(found, part=sample.replace(found.part, stage="load"))
     assert limit(later, calibrated(near, 16, stages=stages)).words.startswith("not known")
     assert ceiling_tps(later, calibrated(near, 16, stages=stages[1:])) == near
 
 
 def failing(shares: dict[int, float]) -> Evaluation:
     evaluation = sample.evaluation()
-    return evaluation.replace(success_share={row.scale: 1 - shares.get(row.scale, 0.0) for row in evaluation.scales})
+    return sample.replace(evaluation, success_share={row.scale: 1 - shares.get(row.scale, 0.0) for row in evaluation.of(RateResult).scales})
 
 
 def test_failures_are_on_the_first_screen_where_there_are_some() -> None:
     top = seen()[0].row.scale
-    other = next(row.scale for row in sample.evaluation().scales if row.scale != top)
+    other = next(row.scale for row in sample.evaluation().of(RateResult).scales if row.scale != top)
     for shares, words in [
         ({}, ""), ({top: 0.00001}, "under 0.1% of the attempts"), ({top: 0.5, other: 0.1}, "50.0% of the attempts"),
         ({other: 0.659}, f"0.0% of the attempts; 65.9% at scale {other}"),
@@ -120,5 +121,5 @@ def test_failures_are_on_the_first_screen_where_there_are_some() -> None:
 def test_rates_of_large_machines_are_written_out() -> None:
     found, _run = seen()
     row = replace(found.row, rate_min_tps=4523.4, rate_max_tps=10_930.2)
-    part = found.part.replace(intervals={}, cycle_rates={row.scale: (4523.4, 10_930.2)})
+    part = sample.replace(found.part, intervals={}, cycle_rates={row.scale: (4523.4, 10_930.2)})
     assert sureness(Best(part, row)) == "2 cycles from 4,523 to 10,930 tps: too few for an interval"

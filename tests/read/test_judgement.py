@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from dsbench.read.evaluation import Evaluation, evaluate
+from dsbench.read.subjects.course import CourseResult
+from dsbench.read.subjects.errors import ErrorsResult
+from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.stats.values import Doubt
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, run_json, write
 
@@ -29,7 +32,7 @@ def judged(folder: Path, tables: dict[str, list[dict[str, Any]]], **run: Any) ->
 
 
 def codes(found: Evaluation) -> list[str]:
-    return [doubt.code for doubt in found.doubts]
+    return [doubt.code for doubt in found.of(WarningsResult).doubts]
 
 
 def test_a_good_run_raises_no_doubt(tmp_path: Path) -> None:
@@ -59,8 +62,8 @@ def test_unsafe_switches_and_what_the_run_noticed_are_told(tmp_path: Path) -> No
     ]
     warning = {"code": "monitor", "message": "no device found", "remedy": "see dsbench doctor", "scale": None}
     found = judged(tmp_path, rows(), durability=durability, warnings=[warning])
-    assert found.doubts[0] == Doubt("monitor", "no device found", "see dsbench doctor")
-    assert [doubt.message for doubt in found.doubts[1:]] == ["fsync = off: a power cut loses data"]
+    assert found.of(WarningsResult).doubts[0] == Doubt("monitor", "no device found", "see dsbench doctor")
+    assert [doubt.message for doubt in found.of(WarningsResult).doubts[1:]] == ["fsync = off: a power cut loses data"]
 
 
 def second_rows(counts: list[int], factors: tuple[float, ...] = (1, 1, 1)) -> list[dict[str, Any]]:
@@ -74,13 +77,13 @@ def second_rows(counts: list[int], factors: tuple[float, ...] = (1, 1, 1)) -> li
 
 def test_a_fall_within_each_cycle_is_no_steady_state(tmp_path: Path) -> None:
     falling = {**rows(), "seconds": second_rows([1300 - 10 * second for second in range(60)])}
-    (doubt,) = judged(tmp_path, falling).doubts
+    (doubt,) = judged(tmp_path, falling).of(WarningsResult).doubts
     assert doubt.code == "no-steady-state"
     assert "within the cycle" in doubt.message
 
 
 def test_a_fall_from_cycle_to_cycle_is_no_steady_state(tmp_path: Path) -> None:
-    (doubt,) = judged(tmp_path, {**rows(), "seconds": second_rows([1000] * 60, (1.0, 0.9, 0.8))}).doubts
+    (doubt,) = judged(tmp_path, {**rows(), "seconds": second_rows([1000] * 60, (1.0, 0.9, 0.8))}).of(WarningsResult).doubts
     assert "over the 3 cycles" in doubt.message
 
 
@@ -97,7 +100,7 @@ def test_a_spread_without_direction_is_no_drift(tmp_path: Path) -> None:
     uneven = {**rows(), "seconds": second_rows([1000] * 60, (1.0, 0.5, 0.9)), "monitors": checkpoint_rows(2)}
     for row, count in zip(uneven["cycles"], (59_000, 29_500, 53_100), strict=True):
         row["committed"] = count
-    doubts = {doubt.code: doubt for doubt in judged(tmp_path, uneven).doubts}
+    doubts = {doubt.code: doubt for doubt in judged(tmp_path, uneven).of(WarningsResult).doubts}
     assert "no-steady-state" not in doubts
     assert "cycle 2 -44%" in doubts["scattered-cycles"].message
     assert "only cycle 2 had a checkpoint" in doubts["scattered-cycles"].remedy
@@ -111,12 +114,12 @@ def test_cpu_time_of_cycles_that_scatter_is_told(tmp_path: Path) -> None:
     uneven["monitors"] = [
         {**key, "cycle": cycle, "at_ns": at_s * S, "value": at_s * 0.1 * cycle} for cycle in (1, 3) for at_s in (0, 60)
     ]
-    (message,) = (doubt.message for doubt in judged(tmp_path, uneven).doubts if doubt.code == "scattered-cycles")
+    (message,) = (doubt.message for doubt in judged(tmp_path, uneven).of(WarningsResult).doubts if doubt.code == "scattered-cycles")
     # 60 s x 0.1 / 60,000 and 60 s x 0.3 / 54,000; the second cycle was not watched.
     assert message.endswith("; a transaction took 100 to 333 µs of the server's CPU time")
     for row in uneven["monitors"]:
         row["value"] = row["at_ns"] / 1e10
-    (message,) = (doubt.message for doubt in judged(tmp_path / "b", uneven).doubts if doubt.code == "scattered-cycles")
+    (message,) = (doubt.message for doubt in judged(tmp_path / "b", uneven).of(WarningsResult).doubts if doubt.code == "scattered-cycles")
     assert "CPU" not in message, "100 and 111 µs are about the same"
 
 
@@ -127,7 +130,7 @@ def test_a_second_that_the_cycle_breaks_off_is_not_judged(tmp_path: Path) -> Non
     falling["buckets"] = [row for row in falling["buckets"] if row["cycle"] == 1]
     found = judged(tmp_path, falling, spec={"duration": 29.5, "cycles": 1})
     assert codes(found) == ["short-cycles"]
-    assert found.seconds[10].shape == (30, 5)
+    assert found.of(CourseResult).seconds[10].shape == (30, 5)
     assert "no-steady-state" in codes(judged(tmp_path, falling, spec={"duration": 30.0, "cycles": 1}))
 
 
@@ -147,7 +150,7 @@ def test_the_clients_cpu_time_is_held_against_the_machine(tmp_path: Path) -> Non
         ]
 
     # 1.1 of 2 CPUs is more than half of the machine.
-    (doubt,) = judged(tmp_path, {**rows(), "monitors": samples(1.1)}).doubts
+    (doubt,) = judged(tmp_path, {**rows(), "monitors": samples(1.1)}).of(WarningsResult).doubts
     assert (doubt.code, doubt.scale) == ("client-bottleneck", 10)
     assert "55% of the machine's CPU" in doubt.message
     assert codes(judged(tmp_path, {**rows(), "monitors": samples(0.9)})) == []
@@ -157,13 +160,13 @@ def test_the_clients_cpu_time_is_held_against_the_machine(tmp_path: Path) -> Non
 def test_idle_threads_raise_a_doubt_about_the_client(tmp_path: Path) -> None:
     # 0.5 ms in transactions out of each ms.
     idle = rows(last_end_ns=118 * S)
-    (doubt,) = judged(tmp_path, idle).doubts
+    (doubt,) = judged(tmp_path, idle).of(WarningsResult).doubts
     assert "50% of their time outside of transactions" in doubt.message
 
 
 def test_one_group_that_waits_for_its_turn_tells_that_threads_are_idle_on_purpose(tmp_path: Path) -> None:
     paced = [group_row(10, "load", cycle, 60 * S, pacing="constant", rate_per_s=500.0) for cycle in (1, 2, 3)]
-    assert judged(tmp_path, rows(last_end_ns=118 * S) | {"groups": paced}).doubts == ()
+    assert judged(tmp_path, rows(last_end_ns=118 * S) | {"groups": paced}).of(WarningsResult).doubts == ()
 
 
 def collided(folder: Path, **run: Any) -> Evaluation:
@@ -173,7 +176,7 @@ def collided(folder: Path, **run: Any) -> Evaluation:
 
 
 def test_the_collision_model_is_fitted_where_snapshots_collide(tmp_path: Path) -> None:
-    found = collided(tmp_path).collision
+    found = collided(tmp_path).of(ErrorsResult).collision
     assert found is not None
     assert (found.kappa, found.rms) == (pytest.approx(0.5, rel=1e-4), pytest.approx(0, abs=1e-5))
     assert (found.clients, found.lowest_scale, found.highest_scale) == (9, 1, 16)
@@ -181,15 +184,15 @@ def test_the_collision_model_is_fitted_where_snapshots_collide(tmp_path: Path) -
 
 def test_the_collision_model_is_withheld_where_it_does_not_apply(tmp_path: Path) -> None:
     dialect = {"name": "sqlite", "procedures": False, "embedded": True, "single_writer": True}
-    assert collided(tmp_path, dialect=dialect).collision is None
+    assert collided(tmp_path, dialect=dialect).of(ErrorsResult).collision is None
     innodb = [{"layer": "RDBMS", "items": {"storage engine": "InnoDB"}}]
-    assert collided(tmp_path, stack=innodb).collision is None
-    assert judged(tmp_path, rows()).collision is None
+    assert collided(tmp_path, stack=innodb).of(ErrorsResult).collision is None
+    assert judged(tmp_path, rows()).of(ErrorsResult).collision is None
     cycles = [cycle_row(x, 1, [MS] * 1000, failed=4000 // x) for x in (1, 4, 16)]
     open_loop = {"scales": (1, 4, 16), "threads": 9, "rate": 500.0}
-    assert judged(tmp_path, {"cycles": cycles}, spec=open_loop).collision is None
+    assert judged(tmp_path, {"cycles": cycles}, spec=open_loop).of(ErrorsResult).collision is None
     mixed = [group_row(x, "load", 1, 60 * S, group="deletes", pacing="constant") for x in (1, 4, 16)]
-    assert judged(tmp_path, {"cycles": cycles, "groups": mixed}, spec={**open_loop, "rate": None}).collision is None
+    assert judged(tmp_path, {"cycles": cycles, "groups": mixed}, spec={**open_loop, "rate": None}).of(ErrorsResult).collision is None
     committed = {"scales": (1, 4, 16), "threads": 9, "isolation": "read-committed"}
     cycles = [cycle_row(x, 1, [MS] * 1000, failed=4000 // x) for x in (1, 4, 16)]
-    assert judged(tmp_path, {"cycles": cycles}, spec=committed).collision is None
+    assert judged(tmp_path, {"cycles": cycles}, spec=committed).of(ErrorsResult).collision is None

@@ -18,7 +18,9 @@ from dsbench.read.blocks import Table
 from dsbench.read.draw import render, specs
 from dsbench.read.evaluation import Change, Evaluation, Series, evaluate
 from dsbench.read.page import command_line, page
-from dsbench.read.subjects.kinds import describe_nopm
+from dsbench.read.subjects.errors import ErrorsResult
+from dsbench.read.subjects.kinds import KindsResult, describe_nopm
+from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.text import render_text
 from dsbench.spec import build
 from dsbench.stats.kinds import ALL
@@ -76,7 +78,7 @@ def archive_of(folder: Path, several: list[int] | int = 10, counts: Mapping[str,
 
 def test_the_kinds_are_counted_by_hand(tmp_path: Path) -> None:
     found = evaluate(archive_of(tmp_path))
-    rows = {row.kind: row for row in found.kinds[5]}
+    rows = {row.kind: row for row in found.of(KindsResult).kinds[5]}
     assert list(rows) == [*KINDS, ALL]
     order = rows["new_order"]
     assert (order.committed, order.rolled_back, order.failed) == (88, 2, 0)
@@ -85,19 +87,19 @@ def test_the_kinds_are_counted_by_hand(tmp_path: Path) -> None:
     assert rows["payment"].share_met
     assert rows["stock_level"].service_ns[1.0] == 5 * MS
     assert rows[ALL].per_minute == 100.0
-    assert (found.nopm[5].label, found.nopm[5].median, found.nopm[5].per_warehouse) == ("NOPM, unpaced", 44.0, 8.8)
+    assert (found.of(KindsResult).nopm[5].label, found.nopm[5].median, found.nopm[5].per_warehouse) == ("NOPM, unpaced", 44.0, 8.8)
 
 
 def test_windows_are_judged_over_the_sums_of_all_cycles(tmp_path: Path) -> None:
     found = evaluate(archive_of(tmp_path))
-    by_name = {window.name: window for window in found.windows[5]}
+    by_name = {window.name: window for window in found.of(KindsResult).windows[5]}
     back = by_name["New-Orders rolled back"]
     assert (back.count, back.value, back.verdict) == (800, 0.01, "met, but the sample is too small to decide")
     assert by_name["lines of an order"].verdict == "met"
     assert by_name["Payments by last name"].verdict == "missed"
     assert by_name["Order-Status by last name"].verdict == "missed, but the sample is too small to decide"
     assert by_name["Deliveries that skipped a district"].count == 80
-    assert [doubt.code for doubt in found.doubts if doubt.code in ("window", "mix", "response-limit")] == ["window"]
+    assert [doubt.code for doubt in found.of(WarningsResult).doubts if doubt.code in ("window", "mix", "response-limit")] == ["window"]
 
 
 def test_text_and_json_say_it(tmp_path: Path) -> None:
@@ -126,10 +128,10 @@ def test_text_and_json_say_it(tmp_path: Path) -> None:
 def test_failed_attempts_are_told_by_kind_and_class(tmp_path: Path) -> None:
     archive = archive_of(tmp_path)
     found = evaluate(archive)
-    assert found.kind_errors == {
+    assert found.of(KindsResult).kind_errors == {
         5: {"new_order": {"serialization 40001": 2}, "payment": {"deadlock 40P01": 1, "serialization 40001": 7}}
     }
-    assert found.errors == {5: {"deadlock 40P01": 1, "serialization 40001": 9}}
+    assert found.of(ErrorsResult).errors == {5: {"deadlock 40P01": 1, "serialization 40001": 9}}
     title = "Failed attempts by kind and class"
     (failed,) = (one for one in subjects.find_subject("kinds").tell(found) if isinstance(one, Table) and one.title == title)
     assert [column.name for column in failed.columns] == ["scale", "kind", "deadlock 40P01", "serialization 40001"]
@@ -156,25 +158,25 @@ def test_doubts_of_one_scale_are_all_told(tmp_path: Path) -> None:
 
 def test_other_terminals_and_another_mix_have_another_ceiling(tmp_path: Path) -> None:
     settings = {"mix": "45,43,4,4,4"}
-    found = evaluate(archive_of(tmp_path, pace="terminals", terminals=5, workload_settings=settings)).nopm[5]
+    found = evaluate(archive_of(tmp_path, pace="terminals", terminals=5, workload_settings=settings)).of(KindsResult).nopm[5]
     assert (found.terminals_per_warehouse, found.ceiling) == (1, pytest.approx(1.2863, abs=5e-5))
     assert "(1 terminal per warehouse enters 1.29 on average" in describe_nopm(found, 5)
 
 
 def test_a_mix_that_is_not_met_is_in_the_label(tmp_path: Path) -> None:
     found = evaluate(archive_of(tmp_path, counts={**COUNTS, "new_order": 450, "payment": 430, "delivery": 4}))
-    assert found.nopm[5].label == "NOPM, unpaced, mix not met"
-    assert [doubt.message.split()[0] for doubt in found.doubts if doubt.code == "mix"] == [
+    assert found.of(KindsResult).nopm[5].label == "NOPM, unpaced, mix not met"
+    assert [doubt.message.split()[0] for doubt in found.of(WarningsResult).doubts if doubt.code == "mix"] == [
         "order_status", "delivery", "stock_level",
     ]  # fmt: skip
 
 
 def test_limits_of_response_times_are_missed_when_nine_in_ten_take_longer(tmp_path: Path) -> None:
     found = evaluate(archive_of(tmp_path, [10, 20]))
-    slow = {row.kind: row.limit_met for row in found.series[Series("load", 20)].kinds[5]}
+    slow = {row.kind: row.limit_met for row in found.series[Series("load", 20)].of(KindsResult).kinds[5]}
     # 3, 6, 9, 12 and 15 s against 5, 5, 5, 5 and 20 s.
     assert slow == {**dict.fromkeys(KINDS, False), "new_order": True, "stock_level": True, ALL: None}
-    late = [doubt.message for doubt in found.doubts if doubt.code == "response-limit"]
+    late = [doubt.message for doubt in found.of(WarningsResult).doubts if doubt.code == "response-limit"]
     assert len(late) == 3
     assert all(message.startswith("20 threads: ") for message in late)
 
@@ -186,9 +188,9 @@ def test_an_archive_is_judged_by_the_rules_under_which_it_was_run(tmp_path: Path
     kept = json.loads((path / "run.json").read_text())
     (path / "run.json").write_text(json.dumps({**kept, "workload": entry}))
     found = evaluate(Archive.open(path))
-    rows = {row.kind: row for row in found.kinds[5]}
+    rows = {row.kind: row for row in found.of(KindsResult).kinds[5]}
     assert (rows["new_order"].limit_met, rows["payment"].share_met) == (False, False)
-    doubts = [doubt.message for doubt in found.doubts if doubt.code in ("mix", "response-limit")]
+    doubts = [doubt.message for doubt in found.of(WarningsResult).doubts if doubt.code in ("mix", "response-limit")]
     assert any("TPC-C asks for 90% at least" in words for words in doubts), doubts
     assert any("TPC-C's limit is 0.001 s" in words for words in doubts), doubts
 
@@ -252,7 +254,7 @@ def test_one_kind_and_one_number_of_threads_look_as_before(tmp_path: Path) -> No
     )
     found = evaluate(archive)
     assert kind_text(found) == ""
-    assert (found.series, found.nopm, found.windows, found.kind_frequency) == ({}, {}, {}, {})
+    assert (found.series, found.of(KindsResult).nopm, found.of(KindsResult).windows, found.of(KindsResult).kind_frequency) == ({}, {}, {}, {})
     assert {"connections", "response", "kinds"}.isdisjoint(specs(found, archive.run))
     html = page(found, archive.run)
     assert 'id="kinds"' not in html

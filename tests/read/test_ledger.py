@@ -9,6 +9,7 @@ import pytest
 
 import dsbench
 from dsbench.archive import Archive
+from dsbench.read.subjects.clients import ClientsResult
 from dsbench.stats.fairness import by_chance, irregularity
 from dsbench.stats.ledger import PARTS, busy_parts, find_gap, idle_clients, weighted_quantile
 from dsbench.stats.values import Frequency, Ints
@@ -95,7 +96,7 @@ def test_the_ledger_of_a_run_is_that_of_its_trace(tmp_path: Path, options: dict[
     archive = dsbench.run("private:postgresql", scales=(1,), cycles=2, duration=1.5, threads=3, trace=True, seed=7,
                           out=tmp_path, **options)  # fmt: skip
     evaluation = archive.evaluate()
-    ledger = evaluation.ledger[1]
+    ledger = evaluation.of(ClientsResult).ledger[1]
     rows = Archive.open(archive.path).table("trace").to_pylist()
     duration = round(1.5 * SECOND)
     spent = in_flight = 0

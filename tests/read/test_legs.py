@@ -14,7 +14,7 @@ from dsbench import spec
 from dsbench.cli.run import specification
 from dsbench.commons.audit import audit
 from dsbench.read.choice import make_choice
-from dsbench.read.subjects.legs import back_after
+from dsbench.read.subjects.legs import LegsResult, back_after
 from dsbench.spec.legs import legs, write_legs
 
 
@@ -91,7 +91,7 @@ def test_a_spike_beyond_what_the_server_can_is_seen_until_its_queue_is_empty(tmp
     load = "0s:100, 2s:1600, 3s:100, 10s:end"
     archive = dsbench.run("mock:?latency_us=300", load=load, arrival="constant", scales=(1,), cycles=2, threads=1,
                           out=tmp_path)  # fmt: skip
-    calm, peak, after = archive.evaluate().legs[1]
+    calm, peak, after = archive.evaluate().of(LegsResult).legs[1]
     assert (calm.demanded, calm.like, after.like) == (100, 0, 1)
     assert calm.achieved == pytest.approx(100, abs=2)
     assert peak.achieved < 500
@@ -109,7 +109,7 @@ def test_a_spike_beyond_what_the_server_can_is_seen_until_its_queue_is_empty(tmp
 def test_sessions_that_idle_start_nothing_on_a_real_server(tmp_path: Path) -> None:
     archive = dsbench.run("private:postgresql", workload="select", load="0s:200, 2s:200x1, 4s:end", scales=(1,), cycles=1,
                           threads=4, trace=True, out=tmp_path)  # fmt: skip
-    found = archive.evaluate().legs[1]
+    found = archive.evaluate().of(LegsResult).legs[1]
     assert all(one.achieved > 0 for one in found)
     trace = archive.table("trace").to_pylist()
     assert {row["thread"] for row in trace if row["intended_ns"] < 1.9e9} == {0, 1, 2, 3}

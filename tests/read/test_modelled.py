@@ -7,6 +7,7 @@ from pathlib import Path
 from dsbench.read import tables
 from dsbench.read.evaluation import evaluate
 from dsbench.read.page import page
+from dsbench.read.subjects.rate import RateResult
 from fixtures.archives import MS, bucket_rows, cycle_row, phase_rows, run_json, write
 from fixtures.told import summary_text
 
@@ -32,6 +33,6 @@ def test_the_levels_fall_one_after_the_other(tmp_path: Path) -> None:
     assert "the rate falls most between scale 4 and 8 (0.064 to 0.128 GB): from 1,000 to 168 tps" in said
     assert "at the level 50% between scale 16 and 32 (0.256 to 0.512 GB): " in said
     assert "at the level 99% between scale 4 and 8 (0.064 to 0.128 GB): " in said
-    assert {level: (fall.low, fall.high) for level, fall in found.falls_at.items()} == {0.5: (16, 32), 0.99: (4, 8)}
+    assert {level: (fall.low, fall.high) for level, fall in found.of(RateResult).falls_at.items()} == {0.5: (16, 32), 0.99: (4, 8)}
     assert tables.to_json(found)["falls_at"]["0.5"]["low"] == 16
     assert "At the level 50% between scale 16 and 32" in page(found, archive.run)

@@ -12,6 +12,9 @@ from dsbench.archive import RunRecord
 from dsbench.read import subjects
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.page import page
+from dsbench.read.subjects.cost import CostResult
+from dsbench.read.subjects.nodes import NodesResult
+from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.text import render_text
 from fixtures.archives import MS, S, bucket_rows, cycle_row, run_json, write
 
@@ -64,7 +67,7 @@ def found(tmp_path: Path) -> Evaluation:
 
 
 def test_each_node_has_its_own_figures(found: Evaluation) -> None:
-    a, b = found.nodes["a"][1], found.nodes["b"][1]
+    a, b = found.of(NodesResult).nodes["a"][1], found.nodes["b"][1]
     assert (a.rate_median_tps, b.rate_median_tps) == (60, 40)
     assert (a.p50_ns, b.p99_ns) == (MS, 4 * MS)
     assert (a.cpu_busy, b.cpu_busy) == (0.95, 0.05)
@@ -73,7 +76,7 @@ def test_each_node_has_its_own_figures(found: Evaluation) -> None:
 
 
 def test_what_a_transaction_cost_is_not_mixed_up_between_machines(found: Evaluation) -> None:
-    costs = {r.name: r.per_transaction for r in found.resources[1]}
+    costs = {r.name: r.per_transaction for r in found.of(CostResult).resources[1]}
     assert costs["CPU time, user"] == pytest.approx(10 / 1000 * 1e6), "of the system under test alone"
     assert costs["client CPU time"] == pytest.approx(3 / 1000 * 1e6), "of the nodes alone"
     assert costs["network sent"] == pytest.approx(100)
@@ -83,7 +86,7 @@ def test_what_a_transaction_cost_is_not_mixed_up_between_machines(found: Evaluat
 def test_what_one_node_does_not_tell_is_not_known_of_all(tmp_path: Path) -> None:
     rows = [row for row in tables()["monitors"] if (row["node"], row["monitor"]) != ("b", "client")]
     found = evaluated(tmp_path, [course("a"), course("b")], monitors=rows)
-    costs = {r.name: r.per_transaction for r in found.resources[1]}
+    costs = {r.name: r.per_transaction for r in found.of(CostResult).resources[1]}
     assert math.isnan(costs["client CPU time"]), "that of a, over the transactions of both, would be too little"
     assert costs["network sent by the nodes"] == pytest.approx(80)
 
@@ -92,13 +95,13 @@ def test_bytes_of_a_machine_with_two_nodes_count_once(tmp_path: Path) -> None:
     rows = [row for row in tables()["monitors"] if (row["node"], row["monitor"]) != ("b", "network")]
     rows += counter("b", "network", "sent_bytes", "bytes", 0, 60_000)
     found = evaluated(tmp_path, [course("a"), course("b")], network="client-1 4026531840", monitors=rows)
-    costs = {r.name: r.per_transaction for r in found.resources[1]}
+    costs = {r.name: r.per_transaction for r in found.of(CostResult).resources[1]}
     assert costs["network sent by the nodes"] == pytest.approx(60)
-    assert (found.nodes["a"][1].sent_bytes, found.nodes["b"][1].sent_bytes) == (50, 75), "half of them each"
+    assert (found.of(NodesResult).nodes["a"][1].sent_bytes, found.nodes["b"][1].sent_bytes) == (50, 75), "half of them each"
 
 
 def test_slow_nodes_are_named(found: Evaluation) -> None:
-    (doubt,) = [d for d in found.doubts if d.code == "slow-node"]
+    (doubt,) = [d for d in found.of(WarningsResult).doubts if d.code == "slow-node"]
     assert "a (CPUs 95% busy)" in doubt.message
     assert "b (at 80% of its rate when the database costs nothing)" in doubt.message
 
@@ -110,16 +113,16 @@ def shown(found: Evaluation) -> str:
 @pytest.mark.parametrize(("late_ms", "doubted"), [(97, False), (99, True)])
 def test_a_start_that_may_be_off_by_a_hundredth_is_doubted(tmp_path: Path, late_ms: int, doubted: bool) -> None:
     found = evaluated(tmp_path, [course("a"), course("b", start_late_ns=late_ms * MS)])
-    assert [d.code for d in found.doubts].count("start-skew") == doubted
+    assert [d.code for d in found.of(WarningsResult).doubts].count("start-skew") == doubted
 
 
 def test_nodes_that_were_never_there_are_missed(tmp_path: Path) -> None:
     gone = course("c", state="absent", why="it was gone when the cycle began", start_late_ns=None)
     found = evaluated(tmp_path, [course("a"), course("b"), gone])
-    (doubt,) = [d for d in found.doubts if d.code == "degraded"]
+    (doubt,) = [d for d in found.of(WarningsResult).doubts if d.code == "degraded"]
     assert "1 cycle without all nodes" in doubt.message
     assert "node c, cycle 1: it was gone when the cycle began" in doubt.message
-    assert math.isnan(found.nodes["c"][1].rate_median_tps)
+    assert math.isnan(found.of(NodesResult).nodes["c"][1].rate_median_tps)
     assert "node c at scale 1, cycle 1: it was gone" in shown(found)
 
 

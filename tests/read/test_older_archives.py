@@ -18,6 +18,7 @@ from dsbench.archive import Archive
 from dsbench.read import tables
 from dsbench.read.evaluation import evaluate
 from dsbench.read.page import command_line
+from dsbench.read.subjects.kinds import KindsResult
 from dsbench.several.settings import described
 
 FEW_BOUNDS = re.compile(r".*\.index\.dsi\.(low|high): [\d.]+ became None")
@@ -88,7 +89,7 @@ def test_its_figures_are_what_they_were(path: Path) -> None:
     told = re.compile(r".*programs used.*|# warning at scale .*|.*clients starve less.*")
     now, before = ([line for line in lines if not told.fullmatch(line)] for lines in (now, before))
     before = [line for line in before if not NOTHING.fullmatch(line)]
-    if len(found.series) > 1 or any(len(kinds) > 1 for kinds in found.kinds.values()):
+    if len(found.series) > 1 or any(len(kinds) > 1 for kinds in found.of(KindsResult).kinds.values()):
         # Every series stands above the figures now, not the last alone, and kinds have tables of their own.
         now, before = ([line for line in lines if not line.startswith("#")] for lines in (now, before))
     assert now == before

@@ -13,6 +13,9 @@ from dsbench.commons import about as owner
 from dsbench.commons import packing
 from dsbench.read.choice import make_choice
 from dsbench.read.evaluation import evaluate
+from dsbench.read.subjects.load import LoadResult
+from dsbench.read.subjects.price import PriceResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.several.compare import read
 from dsbench.several.shown import document
 from dsbench.spec import SpecError, build
@@ -46,9 +49,9 @@ def test_what_is_no_price_is_refused_by_its_option(text: str) -> None:
 def test_the_price_of_the_run_goes_before_that_of_the_reader() -> None:
     path = STORED / "pg.zip"
     silent, cheap = evaluate(Archive.open(path)), evaluate(Archive.open(path, "2 EUR/h"))
-    assert silent.worth == {}
-    rates = {row.scale: row.rate_median_tps for row in cheap.scales}
-    assert {x: one.transactions for x, one in cheap.worth.items()} == pytest.approx(
+    assert silent.of(PriceResult).worth == {}
+    rates = {row.scale: row.rate_median_tps for row in cheap.of(RateResult).scales}
+    assert {x: one.transactions for x, one in cheap.of(PriceResult).worth.items()} == pytest.approx(
         {x: 1800 * rate for x, rate in rates.items()}
     )
     spec = cheap.run.spec.model_copy(update={"price": "1 CHF/h"})
@@ -63,12 +66,12 @@ def test_the_price_of_a_search_is_that_of_its_capacity(tmp_path: Path) -> None:
         out=tmp_path,
     )  # fmt: skip
     found = archive.evaluate()
-    capacity = found.load[1].rate
+    capacity = found.of(LoadResult).load[1].rate
     figure = make_choice("transactions-per-money").read(found)
     if capacity == capacity:  # A short search on a busy machine may end without one.
         assert figure.value == pytest.approx(3600 * capacity)
     assert figure.unit == "1/EUR"
-    assert found.worth[1].transactions > 0
+    assert found.of(PriceResult).worth[1].transactions > 0
     assert '<section id="price"' in (archive.path / "report.html").read_text()
 
 

@@ -122,7 +122,7 @@ def test_very_short_queries_count_as_a_thousandth_of_the_longest() -> None:
 
 def test_the_page_of_queries_begins_with_their_times() -> None:
     times = [*alone("power1", TIMES), *together("throughput1", 14), *alone("power2", TIMES), *together("throughput2", 14)]
-    evaluation, run = sample.evaluation(scales=(1,)).replace(queries={1: decide(times, 0.1)}), sample.run()
+    evaluation, run = sample.replace(sample.evaluation(scales=(1,)), queries={1: decide(times, 0.1)}), sample.run()
     drawn = hero(evaluation, run)
     assert drawn is not None
     assert {row["query"] for row in drawn["datasets"]["queries"]} == set(TIMES)
@@ -136,7 +136,7 @@ def test_without_a_throughput_test_the_lower_power_counts() -> None:
     assert (found.composite, found.streams, found.reported.number) == ("Power", 0, 1)
     assert found.value == found.reported.power == pytest.approx(by_hand)
     assert isnan(found.reported.qphh)
-    evaluation, run = sample.evaluation(scales=(1,)).replace(queries={1: found}), sample.run()
+    evaluation, run = sample.replace(sample.evaluation(scales=(1,)), queries={1: found}), sample.run()
     assert " Power@0.1-like" in say(evaluation, run)
     assert "scale factor 0.1 · power test" in describe(evaluation, run)
     tile = tiles(evaluation, run)[0]

@@ -40,7 +40,7 @@ def test_what_the_run_noticed_is_told_once() -> None:
     lost = Doubt("uncounted", "node b was lost in cycle 5", "", 1)
     slow = Doubt("failures", "5% of the attempts failed", "", 1)
     one = sample.evaluation(scales=(1,))
-    parts = {Series("load", n): one.replace(doubts=(lost, slow), threads=n) for n in (2, 4)}
+    parts = {Series("load", n): sample.replace(one, doubts=(lost, slow), threads=n) for n in (2, 4)}
     assert [doubt.message for doubt in of_all_series(parts, [lost])] == [
         "node b was lost in cycle 5", "2 threads: 5% of the attempts failed", "4 threads: 5% of the attempts failed",
     ]  # fmt: skip

@@ -11,6 +11,8 @@ import pytest
 
 from dsbench.archive import ArchiveError
 from dsbench.read.draw.curves import compared as diagram
+from dsbench.read.subjects.kinds import KindsResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.several import shown
 from dsbench.several.compare import Comparison, read
 from dsbench.several.drawn import specs
@@ -190,7 +192,7 @@ def test_a_stage_has_one_rate_in_its_diagram_and_in_its_table() -> None:
     drawn = {row["scale"]: row["rate"] for row in specs(found)["rate"]["datasets"]["rates"]}
     table = {x: found.stages.rate(0, found.stages.names.index(f"qp100, scale {x}")) for x in (1, 2)}
     assert drawn == section.compared[0].medians == table
-    whole = section.evaluations[0][0].cycle_rates
+    whole = section.evaluations[0][0].of(RateResult).cycle_rates
     assert all(float(whole[x][0]) > table[x] for x in table), "inserts and deletes ran beside"
 
 
@@ -213,7 +215,7 @@ def test_stages_are_no_numbers_of_threads(tmp_path: Path) -> None:
 def test_new_orders_per_minute_are_what_is_compared_of_tpcc() -> None:
     kept = Path(__file__).parent.parent / "data/archives/mock-tpcc.zip"
     (section,) = read([kept, kept]).sections
-    shown = section.evaluations[0][0].nopm[1]
+    shown = section.evaluations[0][0].of(KindsResult).nopm[1]
     assert section.measure == shown.label == "NOPM, unpaced"
     assert section.compared[1].medians == {1: shown.median}
     drawn = specs(read([kept, kept]))["rate"]

@@ -13,7 +13,8 @@ from dsbench.read import finish, subjects
 from dsbench.read.csv import render_csv
 from dsbench.read.evaluation import Evaluation, Series, evaluate
 from dsbench.read.page import page
-from dsbench.read.subjects.stages import tabulate_efficiency
+from dsbench.read.subjects.course import CourseResult
+from dsbench.read.subjects.stages import StagesResult, tabulate_efficiency
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, phase_rows, run_json, write
 
 MIB = 2**20
@@ -95,7 +96,7 @@ def evaluation(archive: Archive) -> Evaluation:
 
 
 def of(evaluation: Evaluation, stage: str) -> Any:
-    return evaluation.series[Series(stage, 1)].efficiency[1]
+    return evaluation.series[Series(stage, 1)].of(StagesResult).efficiency[1]
 
 
 def test_a_stage_of_queries_beside_inserts(evaluation: Evaluation) -> None:
@@ -132,8 +133,8 @@ def test_where_no_rows_are_told_none_were_inserted(tmp_path: Path) -> None:
 
 
 def test_statements_that_are_timed_stand_between_the_loads(archive: Archive, evaluation: Evaluation) -> None:
-    assert [key.stage for key in evaluation.stages] == [LOAD, "index", QUERY]
-    found = evaluation.stages[Series("index", 0)][1].values
+    assert [key.stage for key in evaluation.of(StagesResult).stages] == [LOAD, "index", QUERY]
+    found = evaluation.of(StagesResult).stages[Series("index", 0)][1].values
     expected = {"ips": 500, "wps": 50, "wpi": 0.1}
     assert {name: value for name, value in found.items() if not math.isnan(value)} == pytest.approx(expected)
     assert [(row[0], row[-2]) for row in tabulate_efficiency(evaluation).rows] == [(LOAD, None), ("index", None), (QUERY, "no")]
@@ -185,7 +186,7 @@ def test_the_json_has_them(archive: Archive) -> None:
 
 
 def test_courses_are_those_of_each_group(evaluation: Evaluation) -> None:
-    courses = evaluation.series[Series(QUERY, 1)].group_courses[1]
+    courses = evaluation.series[Series(QUERY, 1)].of(CourseResult).group_courses[1]
     assert courses["query"].tolist() == [[300, 5 * MS], [100, 300 * MS]]
     assert courses["insert"][1].tolist() == [1800, MS]
     assert math.isnan(courses["insert"][0, 1])

@@ -17,6 +17,11 @@ from dsbench.read import tables
 from dsbench.read.draw import course
 from dsbench.read.evaluation import Evaluation, Series, evaluate
 from dsbench.read.page import page
+from dsbench.read.subjects.cost import CostResult
+from dsbench.read.subjects.course import CourseResult
+from dsbench.read.subjects.latency import LatencyResult
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.warnings import WarningsResult
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, phase_rows, run_json, write
 from fixtures.told import summary_text
 
@@ -80,14 +85,14 @@ def found(archive: Archive) -> Evaluation:
 def test_each_stage_is_a_series_whose_cycles_have_their_own_durations(found: Evaluation) -> None:
     assert list(found.series) == [READING, WRITING]
     reading, writing = found.series.values()
-    assert reading.cycle_rates[1].tolist() == [10, 20]
+    assert reading.of(RateResult).cycle_rates[1].tolist() == [10, 20]
     # 100 transactions in 6 s; 100 ms of residence times over 6 s.
-    assert reading.scales[0].rate_mean_tps == pytest.approx(100 / 6, rel=1e-14)
-    assert reading.scales[0].rate_multiplier == pytest.approx(0.1 / 6, rel=1e-14)
-    assert writing.cycle_rates[1].tolist() == [20], "30 transactions in 1.5 s, as long as the longer group took"
-    assert (reading.frequency[1].quantiles_ns[1.0], writing.frequency[1].quantiles_ns[1.0]) == (MS, 5 * MS)
-    assert (reading.scales[0].cleanup_s, writing.scales[0].cleanup_s, writing.scales[0].populate_s) == (1, 5, 1)
-    assert (reading.connections, writing.connections) == (2, 6), "of all groups: 2 clients of 1 and 1 client of 4"
+    assert reading.of(RateResult).scales[0].rate_mean_tps == pytest.approx(100 / 6, rel=1e-14)
+    assert reading.of(RateResult).scales[0].rate_multiplier == pytest.approx(0.1 / 6, rel=1e-14)
+    assert writing.of(RateResult).cycle_rates[1].tolist() == [20], "30 transactions in 1.5 s, as long as the longer group took"
+    assert (reading.of(LatencyResult).frequency[1].quantiles_ns[1.0], writing.frequency[1].quantiles_ns[1.0]) == (MS, 5 * MS)
+    assert (reading.of(RateResult).scales[0].cleanup_s, writing.scales[0].cleanup_s, writing.scales[0].populate_s) == (1, 5, 1)
+    assert (reading.of(RateResult).connections, writing.connections) == (2, 6), "of all groups: 2 clients of 1 and 1 client of 4"
     assert found.key == WRITING, "the whole is that of the last"
 
 
@@ -95,17 +100,17 @@ def test_terminals_share_the_sessions_of_their_threads(tmp_path: Path) -> None:
     changed = rows()
     changed["groups"][0] |= {"pacing": "terminals", "clients": 50, "threads": 4, "connections": 2}
     found = evaluate(write(tmp_path, run_json({"scales": (1,), "cycles": 2, "threads": 4, "nodes": 2}), changed))
-    assert found.series[READING].connections == 16, "two sessions of each of four threads on two nodes"
+    assert found.series[READING].of(RateResult).connections == 16, "two sessions of each of four threads on two nodes"
 
 
 def test_counters_and_seconds_end_with_their_own_cycle(found: Evaluation) -> None:
     reading, writing = found.series.values()
-    (cost,), (other,) = reading.resources[1], writing.resources[1]
+    (cost,), (other,) = reading.of(CostResult).resources[1], writing.resources[1]
     # 3 s of CPU time over 100 transactions in 6 s.
     assert (cost.per_transaction, cost.per_second) == pytest.approx((30_000, 500_000))
     assert other.per_transaction == pytest.approx(100_000)
-    assert reading.seconds[1][:, 0].tolist() == [0, 20, 40, 0, 0, 40]
-    assert writing.seconds[1][:, 0].tolist() == [20, 10]
+    assert reading.of(CourseResult).seconds[1][:, 0].tolist() == [0, 20, 40, 0, 0, 40]
+    assert writing.of(CourseResult).seconds[1][:, 0].tolist() == [20, 10]
     drawn = course.courses(reading)["1"]
     assert drawn["boundaries"] == [2]
     assert course.courses(writing)["1"]["columns"]["count"] == [20, 20, 20], "10 in the half second that it has"
@@ -133,5 +138,5 @@ def test_the_page_shows_the_last_stage_and_names_it(archive: Archive, found: Eva
 def test_doubts_say_of_which_stage_they_speak(tmp_path: Path) -> None:
     changed = rows()
     changed["cycles"][0]["failed"] = 500
-    doubts = evaluate(write(tmp_path, run_json({"scales": (1,), "cycles": 2, "duration": 9.0}), changed)).doubts
+    doubts = evaluate(write(tmp_path, run_json({"scales": (1,), "cycles": 2, "duration": 9.0}), changed)).of(WarningsResult).doubts
     assert [d.message.split(":")[0] for d in doubts if d.code == "failures"] == ["stage reading"]

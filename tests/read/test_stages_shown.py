@@ -16,6 +16,7 @@ from dsbench.read.blocks import Table
 from dsbench.read.draw import render
 from dsbench.read.draw.axes import conditions
 from dsbench.read.evaluation import evaluate
+from dsbench.read.subjects.rate import RateResult
 from dsbench.read.text import colour_signs
 from dsbench.several import shown, stages, trend
 from dsbench.several.compare import Comparison, read, verdicts
@@ -157,7 +158,7 @@ def test_a_rate_of_a_stage_is_that_of_its_measured_clients_alone(tmp_path: Path)
     last = whole.series[next(key for key in whole.series if key.stage == "query")]
     assert last.of_stage == "stage query, transactions per second of the query clients"
     assert last.own_rates == {1: pytest.approx(200)}
-    assert last.scales[0].rate_median_tps > 200, "all that was committed"
+    assert last.of(RateResult).scales[0].rate_median_tps > 200, "all that was committed"
     (history,), _left = histories(tmp_path, 0.03)
     assert history.results[0].rate_tps == pytest.approx(200)
     assert history.name.endswith("stage query, transactions per second of the query clients")

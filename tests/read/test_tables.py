@@ -17,8 +17,11 @@ from dsbench.read.draw.rate import conf
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.page import page
 from dsbench.read.subjects import rate
+from dsbench.read.subjects.latency import LatencyResult
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.stats.values import Doubt, ScaleResult, result_columns
-from fixtures import small
+from fixtures import sample, small
 from fixtures.archives import write
 from fixtures.sample import replace
 from fixtures.told import summary_text
@@ -30,8 +33,8 @@ def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
     found = evaluate(small.archive(tmp_path_factory.mktemp("small")))
     missing = {one.name: nan for one in fields(ScaleResult)} | {"rates_at": dict.fromkeys(found.levels, nan)}
     cut = ScaleResult(**{**missing, "scale": 100, "transactions": 0, "failed": 0, "populate_s": 30.0})
-    _ = found.index  # It rests on the scales as they were.
-    return found.replace(scales=(*found.scales, cut))
+    _ = found.of(RateResult).index  # It rests on the scales as they were.
+    return sample.replace(found, scales=(*found.of(RateResult).scales, cut))
 
 
 # The arithmetic of these figures stands in test_of_archive.py.
@@ -99,7 +102,7 @@ def test_txt_is_aligned_and_its_head_numbers_names_and_units_the_columns(evaluat
 def test_txt_says_what_was_measured_and_what_to_doubt(evaluation: Evaluation) -> None:
     doubt = Doubt("durability", "fsync = off: a power cut\nloses it", "switch it on", severe=False)
     broken = Doubt("check-failed", "the database is wrong", "do not use", 10, severe=True)
-    text = tables.results_txt(evaluation.replace(doubts=(broken, doubt)), RunRecord.of(small.RUN))
+    text = tables.results_txt(sample.replace(evaluation, doubts=(broken, doubt)), RunRecord.of(small.RUN))
     for words in (
         "PostgreSQL 15.18 on syrtis, workload tpcb (TPC-B-like", "2 x 10 s, 2 nodes, threads 2", "closed loop", "seed 7",
         "DSI 0.75 (no interval below 5 cycles) over scales 1-10; comparable only",
@@ -121,8 +124,8 @@ def test_summary_has_a_line_per_scale(evaluation: Evaluation) -> None:
 
 def test_in_the_open_loop_the_summary_has_response_times_and_names_the_service_times(evaluation: Evaluation) -> None:
     """Times from the actual start alone would hide how long transactions waited (coordinated omission)."""
-    slow = {1: replace(evaluation.frequency[1], quantiles_ns={0.5: 7e8, 0.99: 8e8, 1.0: 9e8}, count=1000)}
-    lines = summary_text(evaluation.replace(response=slow)).splitlines()
+    slow = {1: replace(evaluation.of(LatencyResult).frequency[1], quantiles_ns={0.5: 7e8, 0.99: 8e8, 1.0: 9e8}, count=1000)}
+    lines = summary_text(sample.replace(evaluation, response=slow)).splitlines()
     heads = "f response p50 ms response p99 ms response max ms populate s"
     assert " ".join(lines[0].split()).endswith(heads)
     assert lines[1].split()[7:10] == ["700", "800", "900"]
@@ -133,7 +136,7 @@ def test_in_the_open_loop_the_summary_has_response_times_and_names_the_service_t
 def test_doubts_of_one_kind_share_their_remedy(evaluation: Evaluation) -> None:
     same = [Doubt("failures", f"{scale}% failed", "--retry", scale) for scale in (1, 10, 100)]
     unsafe = [Doubt("durability", f"{name} = off", "switch it on") for name in ("fsync", "full_page_writes")]
-    notes = tables.summary_notes(evaluation.replace(doubts=(*unsafe, *same)))
+    notes = tables.summary_notes(sample.replace(evaluation, doubts=(*unsafe, *same)))
     assert notes[1:] == [
         "warning: fsync = off", "  hint: switch it on", "warning: full_page_writes = off", "  hint: switch it on",
         "warning at scale 1: 1% failed", "warning at scale 10: 10% failed", "warning at scale 100: 100% failed", "  hint: --retry",
@@ -142,7 +145,7 @@ def test_doubts_of_one_kind_share_their_remedy(evaluation: Evaluation) -> None:
 
 def test_scales_that_the_index_leaves_out_are_named(evaluation: Evaluation) -> None:
     """``over scales 1-10`` alone would count a void scale in."""
-    without = replace(evaluation.index, left_out={2: "its check failed", 5: "its check failed", 20: "no cycle was finished"})
+    without = replace(evaluation.of(RateResult).index, left_out={2: "its check failed", 5: "its check failed", 20: "no cycle was finished"})
     told = "scales 1-10, without 2 and 5: its check failed, without 20: no cycle was finished"
     assert told in rate.index_lines(without)[0]
     assert told in index_note(without)
@@ -150,7 +153,7 @@ def test_scales_that_the_index_leaves_out_are_named(evaluation: Evaluation) -> N
 
 
 def test_an_undefined_index_is_said_in_words(evaluation: Evaluation) -> None:
-    alone = replace(evaluation.index, dsi=None, crossing=12.3456, crossing_note="")
+    alone = replace(evaluation.of(RateResult).index, dsi=None, crossing=12.3456, crossing_note="")
     assert rate.index_lines(alone) == [
         "DSI not defined: it needs two scales, each with a rate above 0",
         "T = X (TPC-B clause 4.1): 12.35 tps",
@@ -172,7 +175,7 @@ def test_json_has_null_for_nan_and_reads_back(evaluation: Evaluation) -> None:
     }  # fmt: skip
     assert data["void_scales"] == []
     assert data["index"]["dsi"]["level"] == 0.95
-    assert {doubt["code"] for doubt in data["doubts"]} == {doubt.code for doubt in evaluation.doubts}
+    assert {doubt["code"] for doubt in data["doubts"]} == {doubt.code for doubt in evaluation.of(WarningsResult).doubts}
 
 
 def test_writing_through_the_archive_keeps_the_text(evaluation: Evaluation, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ SHORT = Doubt("short-cycles", "2 cycles of 1 s: too short", "use longer ones")
 
 def beside(*scales: int, **cpus: float) -> Evaluation:
     """A run beside which others took ``cpus`` at these scales."""
-    return sample.evaluation().replace(machine={scale: (use(run=1, server=1, **cpus),) for scale in scales}, doubts=())
+    return sample.replace(sample.evaluation(), machine={scale: (use(run=1, server=1, **cpus),) for scale in scales}, doubts=())
 
 
 @pytest.mark.parametrize(
@@ -24,12 +24,12 @@ def beside(*scales: int, **cpus: float) -> Evaluation:
     [
         (beside(), "valid", [], "yes"),
         (beside(10, others=0.1), "valid", [], "yes"),
-        (beside().replace(doubts=(SHORT,)), "first look", [], "a first look"),
+        (sample.replace(beside(), doubts=(SHORT,)), "first look", [], "a first look"),
         (beside(10, others=1.7), "disturbed", ["other programs used 1.7 of 4 CPUs"], "no"),
         (beside(20, others=1.7), "disturbed", ["other programs used 1.7 of 4 CPUs"], "in part"),
         (beside(10, 20, stolen=1.7), "disturbed", ["the host took 1.7 of 4 CPUs"], "no"),
         (sample.evaluation(void=frozenset({2, 20})), "void", ["the check failed at scale 2 and 20"], "in part"),
-        (beside().replace(doubts=(Doubt("lost", "rows are missing", "", 1, severe=True),)), "void",
+        (sample.replace(beside(), doubts=(Doubt("lost", "rows are missing", "", 1, severe=True),)), "void",
          ["rows are missing"], "in part"),
     ],
 )  # fmt: skip

@@ -15,6 +15,8 @@ from dsbench.archive import Archive
 from dsbench.check import doctor
 from dsbench.read import finish
 from dsbench.read.evaluation import evaluate
+from dsbench.read.subjects.machine import MachineResult
+from dsbench.read.subjects.warnings import WarningsResult
 
 pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells of other programs"),
@@ -49,7 +51,7 @@ def hog() -> Iterator[int]:
 def test_the_program_is_named_before_the_run_and_after_it(hog: int, tmp_path: Path) -> None:
     archive = dsbench.run("private:sqlite", scales=(1,), cycles=2, duration=1.0, threads=1, out=tmp_path)
     evaluation = evaluate(Archive.open(archive.path))
-    (doubt,) = [doubt for doubt in evaluation.doubts if doubt.code == "other-programs"]
+    (doubt,) = [doubt for doubt in evaluation.of(WarningsResult).doubts if doubt.code == "other-programs"]
     assert "of 2 CPUs during cycles 1–2: " in doubt.message.replace(f"of {os.cpu_count()} CPUs", "of 2 CPUs")
     assert f"cpu-hog (pid {hog}) " in doubt.message
     log = (archive.path / "results.log").read_text()
@@ -59,7 +61,7 @@ def test_the_program_is_named_before_the_run_and_after_it(hog: int, tmp_path: Pa
     shown = finish.read(archive.path, "machine").text
     assert all(f"cpu-hog (pid {hog}) " in line for line in shown.splitlines() if line.startswith("scale 1, cycle"))
     assert "scale 1, cycle 2: " in shown
-    for use in evaluation.machine[1]:
+    for use in evaluation.of(MachineResult).machine[1]:
         assert use.use.run_ns > 0, "SQLite works within dsbench"
         assert use.use.server_ns is None
         assert os.getpid() not in [program.pid for program in use.programs]

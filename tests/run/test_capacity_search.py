@@ -14,6 +14,9 @@ from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import CoreError
 from dsbench.measure.run import execute, resume
 from dsbench.read.subjects import find_subject
+from dsbench.read.subjects.load import LoadResult
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.tables import results_txt
 from dsbench.read.text import render_text
 from dsbench.spec import SpecError
@@ -33,7 +36,7 @@ def rates(archive: Archive) -> list[float]:
 def test_a_run_searches_and_repeats_what_it_found(tmp_path: Path) -> None:
     archive = dsbench.run(TARGET, out=tmp_path, **LITTLE)
     found, tried = archive.evaluate(), rates(archive)
-    load = found.load[1]
+    load = found.of(LoadResult).load[1]
     assert len(load.tried) == len(tried)
     assert load.capacity is not None
     assert load.rate <= 480
@@ -41,9 +44,9 @@ def test_a_run_searches_and_repeats_what_it_found(tmp_path: Path) -> None:
     assert tried[-1] == tried[-2], "the cycles at the end are at the rate that was found"
     assert len(set(tried)) > 4
     # What repeats itself is those alone, and the figures are of them.
-    assert list(found.cycle_numbers[1]) == [at for at, rate in enumerate(tried, 1) if rate == tried[-1]]
-    assert len(found.cycle_rates[1]) == tried.count(tried[-1])
-    assert "missing-cycles" not in [doubt.code for doubt in found.doubts]
+    assert list(found.of(RateResult).cycle_numbers[1]) == [at for at, rate in enumerate(tried, 1) if rate == tried[-1]]
+    assert len(found.of(RateResult).cycle_rates[1]) == tried.count(tried[-1])
+    assert "missing-cycles" not in [doubt.code for doubt in found.of(WarningsResult).doubts]
     told = render_text(find_subject("load").tell(found))
     assert "tps with 90% below 60 ms" in told
     assert told.count("\n") > len(tried)
@@ -55,7 +58,7 @@ def test_a_limit_that_no_rate_keeps_is_told(tmp_path: Path) -> None:
     archive = dsbench.run(TARGET, out=tmp_path, **{**LITTLE, "objective": "p90=2ms", "duration": 0.2})
     (warning,) = (one for one in archive.run.warnings if one.code == "capacity")
     assert "no rate with 90% below 2 ms is known" in warning.message
-    assert archive.evaluate().load[1].capacity is None
+    assert archive.evaluate().of(LoadResult).load[1].capacity is None
 
 
 class _Impatient(Silent):

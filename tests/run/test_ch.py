@@ -21,8 +21,11 @@ from dsbench.read.choice import make_choice
 from dsbench.read.draw.hero import hero
 from dsbench.read.evaluation import evaluate
 from dsbench.read.page import page
+from dsbench.read.subjects.interference import InterferenceResult
+from dsbench.read.subjects.kinds import KindsResult
 from dsbench.read.text import render_text
 from dsbench.spec import build
+from fixtures import sample
 from fixtures.program import Program
 
 duckdb = pytest.importorskip("duckdb")
@@ -68,7 +71,7 @@ def test_what_each_does_to_the_other_is_a_ratio_of_its_own_rates(tmp_path: Path)
     })  # fmt: skip
     archive = Archive.open(execute(asked, tmp_path, Silent()).archive)
     found = evaluate(archive)
-    transactions, analytics = found.interference[1]
+    transactions, analytics = found.of(InterferenceResult).interference[1]
     assert (transactions.group, transactions.unit, transactions.times_s) == ("transactions", "NOPM", {})
     assert (analytics.group, analytics.unit, list(analytics.times_s)) == ("analytics", "per hour", QUERIES)
     rows, spans = archive.table("cycles").to_pylist(), archive.table("groups").to_pylist()
@@ -89,7 +92,7 @@ def test_what_each_does_to_the_other_is_a_ratio_of_its_own_rates(tmp_path: Path)
     assert "geometric mean" in page(found, archive.run)
     chosen = make_choice("beside", "both", "analytics").read(found)
     assert chosen.value == pytest.approx(ratio.value)
-    counted = {key.stage: list(part.headline) for key, part in found.series.items()}
+    counted = {key.stage: list(part.of(KindsResult).headline) for key, part in found.series.items()}
     assert counted == {"analytics": [], "transactions": [1], "both": [1]}
     bars = hero(found, archive.run)
     assert bars is not None
@@ -154,5 +157,5 @@ def _text(cell: Any, kind: str) -> str:
     if cell is None:
         return ""
     if kind == "timestamp":
-        return str(datetime.fromtimestamp(cell / 1e6, UTC).replace(tzinfo=None))
+        return str(sample.replace(datetime.fromtimestamp(cell / 1e6, UTC), tzinfo=None))
     return str(Decimal(cell).scaleb(-int(kind[-2]))) if kind.startswith("decimal") else str(cell)

@@ -14,6 +14,8 @@ from dsbench.measure.loaders import Stage
 from dsbench.measure.plan import Planned, planned
 from dsbench.measure.stopping import Enough, wanted_precision
 from dsbench.read.naming import conduct
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.spec import RunSpec, SpecError, build
 from dsbench.stats.index import share
 from dsbench.stats.precision import enough
@@ -26,17 +28,17 @@ def test_cycles_go_on_until_the_rate_is_known_or_the_most_are_made(tmp_path: Pat
     asked = {"scales": (1,), "cycles": 2, "most_cycles": 8, "duration": 0.1, "threads": [1, 2]}
     archive = dsbench.run("mock:?latency_us=200", precision="30%", out=tmp_path, seed=1, **asked)
     found = archive.evaluate()
-    assert not found.void_scales
+    assert not found.of(RateResult).void_scales
     for key, part in found.series.items():
-        rates = part.cycle_rates[1]
+        rates = part.of(RateResult).cycle_rates[1]
         assert 5 <= rates.size <= 8
         stopped = enough(rates, 0.3, 2)
         assert stopped or rates.size == 8
         assert not any(enough(rates[:n], 0.3, 2) for n in range(rates.size)), "it stopped at the first time"
         first = 1 if key.threads == 1 else 9
-        assert part.cycle_numbers[1].tolist() == list(range(first, first + rates.size)), "a seed for each cycle"
+        assert part.of(RateResult).cycle_numbers[1].tolist() == list(range(first, first + rates.size)), "a seed for each cycle"
     assert archive.run.spec.precision == 30
-    made = found.durations_s[1].size
+    made = found.of(RateResult).durations_s[1].size
     assert conduct(found, archive.run) == (f"{made}", "0.1"), "the heading has as many as were made"
 
 
@@ -70,7 +72,7 @@ def test_the_ramp_up_that_a_trial_shows_is_that_of_the_cycles(tmp_path: Path, mo
     assert archive.table("groups")["ramp_up_ns"].to_pylist() == [10**9]
     assert archive.table("cycles")["cycle"].to_pylist() == [1]
     assert archive.run.checks[1], "the check knows what the trial left"
-    assert not archive.evaluate().void_scales
+    assert not archive.evaluate().of(RateResult).void_scales
 
 
 def test_cycles_have_the_length_that_a_trial_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,9 +82,9 @@ def test_cycles_have_the_length_that_a_trial_shows(tmp_path: Path, monkeypatch: 
     asked = {"scales": (1,), "cycles": 1, "most_cycles": 1, "duration": 1.2, "threads": 1, "shortest": 1, "seed": 1}
     archive = dsbench.run("mock:?latency_us=300", precision="50%", out=tmp_path, **asked)
     assert set(archive.table("groups")["duration_ns"].to_pylist()) == {10**9}
-    assert not archive.evaluate().void_scales, "the check knows what the trial left"
+    assert not archive.evaluate().of(RateResult).void_scales, "the check knows what the trial left"
     found = archive.evaluate()
-    assert found.cycle_rates[1].max() < 1 / 300e-6, "a rate is by the length that its cycle has"
+    assert found.of(RateResult).cycle_rates[1].max() < 1 / 300e-6, "a rate is by the length that its cycle has"
     met = iter((0.0, 1.0))
     monkeypatch.setattr(stopping, "_count_checkpoints", lambda _setting: next(met))
     archive = dsbench.run("mock:", precision="50%", out=tmp_path, **asked)
@@ -91,7 +93,7 @@ def test_cycles_have_the_length_that_a_trial_shows(tmp_path: Path, monkeypatch: 
 
 def test_a_trial_that_is_too_short_is_told(tmp_path: Path) -> None:
     archive = dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, threads=1, find_ramp_up=True, out=tmp_path)
-    assert "ramp-up" in [doubt.code for doubt in archive.evaluate().doubts if doubt.scale == 1]
+    assert "ramp-up" in [doubt.code for doubt in archive.evaluate().of(WarningsResult).doubts if doubt.scale == 1]
 
 
 @pytest.mark.parametrize(

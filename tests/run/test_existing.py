@@ -16,6 +16,7 @@ import dsbench
 from dsbench import servers
 from dsbench.measure.loaders import IN_DATABASE, CoreError, Target
 from dsbench.read.subjects import find_subject
+from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.text import render_text
 from dsbench.servers.firebird import binaries
 from dsbench.spec import SpecError, merged
@@ -112,7 +113,7 @@ def test_a_foreign_database_is_as_before_but_for_the_scripts(product: str, tmp_p
         counted = archive.table("cycles")
         assert int(next(iter(row.values())) or 0) == sum(sum(counted[name].to_pylist()) for name in IN_DATABASE) > 0
     assert not archive.table("phases").num_rows
-    assert "unchecked" not in {doubt.code for doubt in archive.evaluate().doubts}
+    assert "unchecked" not in {doubt.code for doubt in archive.evaluate().of(WarningsResult).doubts}
     if product == "sqlite":
         assert [path.name for path in tmp_path.glob("shop*")] == ["shop.db"]
 

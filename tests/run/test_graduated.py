@@ -20,7 +20,10 @@ from dsbench.read.draw import specs
 from dsbench.read.draw.hero import hero
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.subjects import find_subject
-from dsbench.read.subjects.energy import Grade, rate_overall
+from dsbench.read.subjects.energy import EnergyResult, Grade, rate_overall
+from dsbench.read.subjects.load import LoadResult
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.text import render_text
 from dsbench.spec.objective import GRADES
 
@@ -53,13 +56,13 @@ def test_a_run_goes_from_its_capacity_to_idle(tmp_path: Path) -> None:
     assert tuple(level for level, _ in made) == GRADES
     full = made[0][1]
     assert [rate for _, rate in made[:-1]] == pytest.approx([full * level / 100 for level in GRADES[:-1]], rel=1e-3)
-    grades = found.grades[1]
+    grades = found.of(EnergyResult).grades[1]
     assert tuple(one.level for one in grades) == GRADES
     assert grades[-1].achieved == 0
     assert isnan(grades[-1].p50_ms)
     assert [one.watts for one in grades] == pytest.approx([40.0] * len(GRADES), rel=1e-6)
     # The figures of the run are those of the full load alone.
-    assert list(found.cycle_numbers[1]) == [1]
+    assert list(found.of(RateResult).cycle_numbers[1]) == [1]
     overall = make_choice("transactions-per-joule").read(found).value
     assert overall == pytest.approx(sum(one.achieved for one in grades) / sum(one.watts for one in grades))
     assert make_choice("idle-watts").read(found).value == pytest.approx(grades[-1].watts)
@@ -71,16 +74,16 @@ def test_a_run_goes_from_its_capacity_to_idle(tmp_path: Path) -> None:
     assert [row["name"] for row in rows] == [*(f"{level}%" for level in range(100, 0, -10)), "idle"]
     assert [row["rate"] for row in rows] == [one.achieved for one in grades]
     assert fields == ["rate", "watts"]
-    assert "missing-cycles" not in [doubt.code for doubt in found.doubts]
+    assert "missing-cycles" not in [doubt.code for doubt in found.of(WarningsResult).doubts]
 
 
 def test_without_a_meter_the_cpus_stand_in_its_place(tmp_path: Path) -> None:
     archive = dsbench.run(TARGET, out=tmp_path, **{**LITTLE, "duration": 0.2, "cycles": 2})
     found = archive.evaluate()
     assert [level for level, _ in levels(archive)] == [level for level in GRADES for _ in range(2)]
-    if found.energy:  # The machine of this test counts its own energy.
+    if found.of(EnergyResult).energy:  # The machine of this test counts its own energy.
         return
-    assert isnan(rate_overall(found.grades[1]))
+    assert isnan(rate_overall(found.of(EnergyResult).grades[1]))
     said = render_text(find_subject("energy").tell(found))
     assert "CPUs stand in its place" in said
     assert "power" not in said.splitlines()[1]
@@ -123,12 +126,12 @@ def test_a_run_that_is_resumed_goes_on_with_the_level_it_was_at(tmp_path: Path) 
 def test_with_an_objective_the_levels_are_of_the_rate_that_keeps_it(tmp_path: Path) -> None:
     archive = dsbench.run(TARGET, out=tmp_path, **{**LITTLE, "objective": "p90=30ms", "ramp_up": 0.1})
     found, made = archive.evaluate(), levels(archive)
-    if found.load[1].capacity is None:  # On a busy machine a search of 12 s may end without one.
+    if found.of(LoadResult).load[1].capacity is None:  # On a busy machine a search of 12 s may end without one.
         assert made == []
         return
     assert tuple(level for level, _ in made) == GRADES
     below = {row["rate_per_s"] for row in archive.table("groups").to_pylist() if row["level"] not in (None, 100.0)}
-    assert not below & {one.demanded for one in found.load[1].tried}, "no step of the search"
+    assert not below & {one.demanded for one in found.of(LoadResult).load[1].tried}, "no step of the search"
 
 
 @pytest.mark.parametrize("option", ["rate", "peak", "pace", "precision", "client", "several_threads"])

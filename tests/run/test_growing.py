@@ -10,6 +10,7 @@ import pytest
 import dsbench
 from dsbench.archive import Archive
 from dsbench.measure.loaders import Bench, Target
+from dsbench.read.subjects.rate import RateResult
 from fixtures.told import summary_text
 
 ASKED: dict[str, Any] = {"cycles": 1, "duration": 0.5, "threads": 2, "seed": 1}
@@ -36,8 +37,8 @@ def test_it_has_the_size_of_a_fresh_one_and_keeps_its_conditions(product: str, w
     assert ["drop" in phases(grown, x) for x in (1, 2)] == [False, True]
     took = did["reset"]["duration_ns"] + did["populate"]["duration_ns"]
     found = grown.evaluate()
-    assert found.scales[1].populate_s == pytest.approx(took / 1e9)
-    assert found.grown == {2}
+    assert found.of(RateResult).scales[1].populate_s == pytest.approx(took / 1e9)
+    assert found.of(RateResult).grown == {2}
     first, second = (line.split()[-1] for line in summary_text(found).splitlines()[1:3])
     assert (first.endswith("+"), second.endswith("+")) == (False, True)
     assert "--grow" in summary_text(found)

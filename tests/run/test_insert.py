@@ -17,6 +17,7 @@ from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import Bench, CoreError, Target
 from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
+from dsbench.read.subjects.rate import RateResult
 from dsbench.spec import RunSpec, build, merged
 from dsbench.spec import Target as TargetSpec
 from fixtures.program import Program
@@ -76,7 +77,7 @@ def test_a_run_leaves_all_stages_and_tables_that_hold_what_was_written(product: 
     phases = {(row["stage"], row["phase"]): row for row in archive.table("phases").to_pylist()}
     assert phases["l.x", "indexes"]["rows"] == phases["l.x", "l.x"]["rows"] == 100_000
     assert {phase for stage, phase in phases if stage == "settle"} == {"settle", *settled}
-    sizes = {round(row.database_size_gb * 1e9) for row in evaluate(archive).scales}
+    sizes = {round(row.database_size_gb * 1e9) for row in evaluate(archive).of(RateResult).scales}
     assert sizes == {phases["settle", "settle"]["size_bytes"]}, "the population made no rows"
     (checks,) = archive.run.checks.values()
     assert [check.name.partition(":")[0] for check in checks] == ["l.i0.check"] * 6 + ["l.i2.check"] * 9 + ["check"] * 9

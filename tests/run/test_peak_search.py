@@ -11,6 +11,7 @@ from dsbench.measure.events import Silent
 from dsbench.measure.journal import RunError
 from dsbench.measure.run import execute, resume
 from dsbench.read.subjects.rate import peak_lines
+from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.tables import results_txt, to_json
 from dsbench.spec.checks import peak_numbers
 
@@ -36,7 +37,7 @@ def test_a_run_tries_a_few_numbers_and_tells_the_best(tmp_path: Path) -> None:
     assert sorted(n for cycles in found.values() for n in cycles) == list(range(1, sum(map(len, found.values())) + 1))
     assert min(map(len, found.values())) == 1
     assert [key.threads for key in archive.evaluate().series] == sorted(found), "rising, however they were tried"
-    assert "missing-cycles" not in [doubt.code for doubt in archive.evaluate().doubts]
+    assert "missing-cycles" not in [doubt.code for doubt in archive.evaluate().of(WarningsResult).doubts]
     (line,) = peak_lines(archive.evaluate())
     assert "at 6 threads" in line
     assert "it may lie beyond" in line

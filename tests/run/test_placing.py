@@ -12,6 +12,7 @@ import dsbench
 from dsbench.library.ab import versus
 from dsbench.measure import placing
 from dsbench.measure.placing import fix_placement
+from dsbench.read.subjects.rate import RateResult
 from dsbench.spec import run as run_spec
 
 POSTGRES = {"scales": (1,), "cycles": 1, "duration": 2, "threads": 2}
@@ -89,7 +90,7 @@ def test_turns_choose_for_all_cycles_and_leave_the_database_whole(
     assert asked == chosen
     assert set(archive.table("groups").column("placement").to_pylist()) == {chosen}
     assert [len(tried[rates]) for rates in ("free_tps", "follow_tps")] == [4, 4]
-    assert not archive.evaluate().void_scales
+    assert not archive.evaluate().of(RateResult).void_scales
     said = archive.read("results.log").decode()
     assert said.count(f"clients are placed {chosen}") == 1, "at the first scale, for all"
     assert len(archive.table("cycles").to_pylist()) == 2 * 2, "turns are no cycles"

@@ -16,6 +16,9 @@ from dsbench.measure.loaders import Bench, CoreError, Target
 from dsbench.measure.run import execute, resume
 from dsbench.read import finish
 from dsbench.read.evaluation import Series, evaluate
+from dsbench.read.subjects.kinds import KindsResult
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.spec import RunSpec, build
 from fixtures.nodes import Bed, ended
 
@@ -105,13 +108,13 @@ def test_each_stage_is_evaluated_by_itself(archive: Archive) -> None:
     assert list(found.series) == [Series("load", 2), Series("query", 5)]
     load, query = found.series.values()
     row = next(group for group in archive.table("groups").to_pylist() if group["stage"] == "load")
-    assert load.scales[0].rate_median_tps == pytest.approx(40 / row["duration_ns"] * 1e9)
-    assert load.kinds[1][0].rows_per_s == pytest.approx(4000 / row["duration_ns"] * 1e9)
+    assert load.of(RateResult).scales[0].rate_median_tps == pytest.approx(40 / row["duration_ns"] * 1e9)
+    assert load.of(KindsResult).kinds[1][0].rows_per_s == pytest.approx(4000 / row["duration_ns"] * 1e9)
     # Clients of a closed loop have response times as well, where others have a rate: those from their own starts.
-    queries, inserts, *_ = query.kinds[1]
+    queries, inserts, *_ = query.of(KindsResult).kinds[1]
     assert queries.response_ns == queries.service_ns
     assert inserts.response_mean_ns >= inserts.service_mean_ns
-    assert not any("of 5 cycles" in doubt.message for doubt in found.doubts), "a chain of stages has one cycle of each"
+    assert not any("of 5 cycles" in doubt.message for doubt in found.of(WarningsResult).doubts), "a chain of stages has one cycle of each"
     ceilings = [archive.run.of_stage(stage).ceiling_tps for stage in ("load", "query")]
     assert ceilings[0] > 0
     assert isnan(ceilings[1]), "what was calibrated is the load of the first stage"

@@ -9,6 +9,8 @@ import pytest
 
 import dsbench
 from dsbench.read.page import command_line
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.spec import SpecError, merged
 from fixtures.program import Program
 
@@ -33,7 +35,7 @@ def test_scripts_and_builtins_are_kinds_with_figures_and_a_check(tmp_path: Path)
     assert again.workload_settings == of_both.run.spec.workload_settings
     assert SCRIPT.rstrip() in command_line(of_both.run.spec.described())
     of_builtins = dsbench.run("private:sqlite", builtin=["tpcb-like", "simple-update", "se@2"], **asked)
-    assert of_builtins.evaluate().void_scales == frozenset()
+    assert of_builtins.evaluate().of(RateResult).void_scales == frozenset()
     assert "history sum = sum of the clients" in [condition.name for condition in of_builtins.run.checks[1]]
 
 
@@ -104,7 +106,7 @@ def test_an_error_of_a_meta_command_aborts_one_client(called: Program, tmp_path:
     cycles = archive.table("cycles").to_pylist()
     assert {row["cycle"] for row in cycles if row["committed"]} == {1, 2}
     assert {(row["cycle"], row["count"]) for row in archive.table("errors").to_pylist()} == {(1, 1), (2, 1)}
-    assert "client-aborted" in {doubt.code for doubt in archive.evaluate().doubts}
+    assert "client-aborted" in {doubt.code for doubt in archive.evaluate().of(WarningsResult).doubts}
     at_once = called(*words, "--exit-on-abort")
     assert at_once.returncode == 2
     assert "own.sql:2: division by zero" in at_once.stderr

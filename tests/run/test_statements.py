@@ -8,6 +8,8 @@ import pytest
 
 import dsbench
 from dsbench.read import finish
+from dsbench.read.subjects.kinds import KindsResult
+from dsbench.read.subjects.statements import StatementsResult
 from dsbench.spec import SpecError, merged
 
 SCRIPT = "BEGIN;\nUPDATE t SET a = a + 1;\n\\sleep 1 ms\nEND;\n"
@@ -32,7 +34,7 @@ def test_statements_have_times_in_the_archive_and_are_shown(tmp_path: Path) -> N
     assert all(row["min_ns"] >= 1_000_000 for row in rows if row["text"] in texts[1:3])
     buckets = archive.table("statement_buckets")
     assert sum(buckets["count"].to_pylist()) == sum(row["count"] for row in rows)
-    (timed,) = archive.evaluate().statement_times.values()
+    (timed,) = archive.evaluate().of(StatementsResult).statement_times.values()
     assert timed[1].mean_ns == sum(row["sum_ns"] for row in rows if row["statement"] == 2) / done
     assert timed[1].times_ns[0.5] <= timed[1].times_ns[1.0] == max(r["max_ns"] for r in rows if r["statement"] == 2)
     told = finish.read(archive.path, "statement").text
@@ -59,7 +61,7 @@ def test_attempts_end_at_their_number(tries: int, retries: int, tmp_path: Path) 
         _run(tmp_path, failing, max_tries=tries, per_statement=True)
     assert ended.value.archive is not None
     archive = dsbench.open(ended.value.archive)
-    (kind,) = archive.evaluate().kinds[1]
+    (kind,) = archive.evaluate().of(KindsResult).kinds[1]
     assert kind.committed == 0
     assert archive.run.spec.retry == (tries > 1)
     rows = [row for row in archive.table("statements").to_pylist() if row["statement"] == 2]

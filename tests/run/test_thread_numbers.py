@@ -15,6 +15,9 @@ from dsbench.measure.journal import RunError
 from dsbench.measure.run import execute, resume
 from dsbench.read import finish
 from dsbench.read.evaluation import evaluate
+from dsbench.read.subjects.errors import ErrorsResult
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.spec import RunSpec, build
 from fixtures.program import described
 from fixtures.told import kept
@@ -53,13 +56,13 @@ def test_the_cycles_of_every_scale_are_run_at_each_number_of_threads(tmp_path: P
     found = evaluate(archive)
     assert [key.threads for key in found.series] == [1, 2, 4]
     assert found.threads == 4
-    rates = [part.scales[0].rate_median_tps for part in found.series.values()]
+    rates = [part.of(RateResult).scales[0].rate_median_tps for part in found.series.values()]
     assert rates == sorted(rates), "a mock that only waits serves more clients at once"
-    assert all(rates.size == 2 for part in found.series.values() for rates in part.cycle_rates.values())
-    assert not [doubt for doubt in found.doubts if doubt.code == "missing-cycles"]
-    assert not any(part.index.comparable for part in found.series.values()), "each finds what the others left"
+    assert all(rates.size == 2 for part in found.series.values() for rates in part.of(RateResult).cycle_rates.values())
+    assert not [doubt for doubt in found.of(WarningsResult).doubts if doubt.code == "missing-cycles"]
+    assert not any(part.of(RateResult).index.comparable for part in found.series.values()), "each finds what the others left"
     ceilings = {c.threads for c in archive.run.calibration.ceilings}
-    assert [part.cycle_numbers[1].tolist() for part in found.series.values()] == [[1, 2], [3, 4], [5, 6]]
+    assert [part.of(RateResult).cycle_numbers[1].tolist() for part in found.series.values()] == [[1, 2], [3, 4], [5, 6]]
     assert {1, 2} <= ceilings, "each number of clients has a ceiling of its own"
     document = json.loads(json.dumps(finish.write(outcome.archive).document))
     assert list(document["series"]) == ["1", "2", "4"]
@@ -84,7 +87,7 @@ def test_a_run_is_resumed_at_the_number_of_threads_it_had_reached(tmp_path: Path
     assert cycles_of(outcome.archive) == WHOLE
     begun = [(s["scale"], s["first_cycle"]) for s in described(outcome.archive)["segments"]]
     assert begun == [(1, 1), (1, 4), (2, 1)]
-    resumed_at = [d.message for d in evaluate(Archive.open(outcome.archive)).doubts if d.code == "resumed"]
+    resumed_at = [d.message for d in evaluate(Archive.open(outcome.archive)).of(WarningsResult).doubts if d.code == "resumed"]
     assert len(resumed_at) == 1, "only the cycles with two threads come from two populations"
     assert resumed_at[0].startswith("2 threads: ")
 
@@ -103,7 +106,7 @@ def test_what_the_ramp_up_committed_is_in_the_database_and_nowhere_else(tmp_path
     assert committed == count
     ended = np.asarray(archive.table("trace").column("ended_ns"))
     assert ended.min() >= 0
-    share = evaluate(archive).remote_share[2]
+    share = evaluate(archive).of(ErrorsResult).remote_share[2]
     assert share == pytest.approx(remote / (early + committed + late)), "both are counted over the same transactions"
 
 

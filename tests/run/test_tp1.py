@@ -13,7 +13,7 @@ from dsbench.archive.conditions import State, state_of
 from dsbench.format import format_number
 from dsbench.measure import stopping
 from dsbench.read.blocks import Table
-from dsbench.read.subjects.rate import DEFINITIONS
+from dsbench.read.subjects.rate import DEFINITIONS, RateResult
 from dsbench.several import bounds
 from fixtures.program import Program
 from fixtures.told import summary_text
@@ -77,9 +77,9 @@ def test_every_cycle_of_a_scale_takes_the_same_number_in_even_shares(runs: dict[
 
 def test_both_definitions_stand_side_by_side(runs: dict[str, dsbench.Archive]) -> None:
     for part in runs["tp1"].evaluate().series.values():
-        streams, span = part.definitions[1]
+        streams, span = part.of(RateResult).definitions[1]
         assert streams >= span * 0.999 > 0
-        assert span == pytest.approx(part.scales[0].rate_median_tps, rel=1e-6)
+        assert span == pytest.approx(part.of(RateResult).scales[0].rate_median_tps, rel=1e-6)
         assert "tps by two definitions" in summary_text(part)
     assert summary_text(runs["tp1"].evaluate()).count(DEFINITIONS) == 1
     page = runs["tp1"].read("report.html").decode()

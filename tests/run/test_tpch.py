@@ -28,6 +28,7 @@ from dsbench.measure.loaders.answers import (
 from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
 from dsbench.read.subjects import measures
+from dsbench.read.subjects.queries import QueriesResult
 from dsbench.spec import build
 from dsbench.stats.queries import read_temperatures
 from fixtures.program import Program
@@ -79,7 +80,7 @@ def test_a_power_test_alone_has_no_streams_and_what_is_unchecked_no_answers(tmp_
     (answers,) = [condition for condition in archive.run.checks[1] if "answers" in condition.name]
     assert (answers.state, answers.remedy) == (State.NOT_MADE, "")
     found = evaluate(archive)
-    decision = found.queries[1]
+    decision = found.of(QueriesResult).queries[1]
     assert decision.value == decision.runs[0].power > 0
     assert measures()["headline"].read(found) == {1: decision.value}
 
@@ -98,7 +99,7 @@ def test_a_query_that_takes_too_long_has_a_class_of_its_own_and_voids_the_power(
     assert sum(row["committed"] + row["failed"] for row in power) == 24, "none is asked twice"
     details = {condition.name: condition.detail for condition in archive.run.checks[1]}
     assert details["answers of power1"].startswith("no query was answered: Q14 of stream 0 (timeout), "), "the first"
-    decision = evaluate(archive).queries[1]
+    decision = evaluate(archive).of(QueriesResult).queries[1]
     assert "Q1" in decision.runs[0].unfinished
     assert isnan(decision.runs[0].power)
     assert isnan(decision.runs[0].throughput)

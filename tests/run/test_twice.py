@@ -16,6 +16,7 @@ from dsbench.measure.run import execute
 from dsbench.measure.stack.described import Database
 from dsbench.measure.twice import find_changes
 from dsbench.read.evaluation import evaluate
+from dsbench.read.subjects.clients import ClientsResult
 from dsbench.spec import Target as TargetSpec
 from dsbench.spec import merged
 
@@ -88,6 +89,6 @@ def test_transactions_of_somebody_else_are_told(tmp_path: Path) -> None:
         values = {"scales": (1,), "cycles": 2, "duration": 2.0, "threads": 2, "placement": "free", "samples": 0}
         meddler = Meddler(server.url, *["SELECT 1"] * 3000)
         made = execute(merged(values, target=server.url).spec, tmp_path / "out", meddler)
-    first, second = evaluate(Archive.open(made.archive)).both_counts[1]
+    first, second = evaluate(Archive.open(made.archive)).of(ClientsResult).both_counts[1]
     assert first.foreign > 2000
     assert (first.lacking, second.foreign, second.lacking) == (0, 0, 0)

@@ -17,8 +17,11 @@ from dsbench.archive.conditions import State
 from dsbench.measure.keeping import check_target
 from dsbench.read import subjects
 from dsbench.read.page import command_line
+from dsbench.read.subjects.kinds import KindsResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.read.text import render_text
 from dsbench.spec import SpecError, build, examples, merged, taking
+from fixtures import sample
 from fixtures.program import Program
 
 SHOP = """
@@ -101,7 +104,7 @@ def test_clients_count_over_all_groups(shop: Path) -> None:
 
 def test_rows_transactions_and_conditions_come_from_the_file(shop: Path) -> None:
     done, file = kept(shop, "one")
-    assert done.evaluate().void_scales == frozenset()
+    assert done.evaluate().of(RateResult).void_scales == frozenset()
     assert (done.run.entry.label, done.run.entry.headline.label) == ("shop", "sales")
     cycles = done.table("cycles").to_pylist()
     assert {(row["group"], row["kind"]) for row in cycles} == {("buyers", "buy"), ("lookers", "look")}
@@ -248,7 +251,7 @@ def test_the_headline_stands_in_every_form_of_the_results(shop: Path, called: Pr
     assert "scale 1: all 4 conditions hold" in done.stdout + done.stderr
     archive = dsbench.Archive.open(next((shop.parent / "runs").glob("*.zip")))
     counted = [row for row in archive.table("cycles").to_pylist() if row["kind"] == "buy"]
-    found = archive.evaluate().headline[1]
+    found = archive.evaluate().of(KindsResult).headline[1]
     assert found.label == "sales"
     assert found.minimum <= found.median <= found.maximum
     most = max(sum(row["committed"] for row in counted if row["cycle"] == n) for n in (1, 2))
@@ -258,7 +261,7 @@ def test_the_headline_stands_in_every_form_of_the_results(shop: Path, called: Pr
     assert " sales</strong>" in (folder / "report.html").read_text()
     told = json.loads(called("show", str(folder), "--json").stdout)
     assert told["headline"]["1"]["median"] == pytest.approx(found.median)
-    of_one = archive.evaluate().replace(kinds={1: archive.evaluate().kinds[1][:1]})
+    of_one = sample.replace(archive.evaluate(), kinds={1: archive.evaluate().of(KindsResult).kinds[1][:1]})
     assert render_text(subjects.find_subject("kinds").tell(of_one)).startswith("scale 1, ")
 
 
@@ -314,7 +317,7 @@ def test_a_condition_of_the_user_that_does_not_hold_may_be_wrong_itself(shop: Pa
 def test_what_ships_runs_and_can_fail_its_check(name: str, tmp_path: Path) -> None:
     private = f"private:sqlite?directory={tmp_path}&synchronous=off"
     done = dsbench.run(private, workload=name, scales=(1,), keep=True, out=tmp_path / "archives", **ASKED)
-    assert done.evaluate().void_scales == frozenset()
+    assert done.evaluate().of(RateResult).void_scales == frozenset()
     assert f"--workload {name} " in command_line(done.run.spec.described())
     counted = done.table("cycles").to_pylist()
     assert {row["kind"] for row in counted} == {kind.name for kind in done.run.entry.kinds}

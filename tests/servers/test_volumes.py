@@ -20,6 +20,7 @@ from dsbench.library import studies
 from dsbench.measure.events import Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.run import Outcome
+from dsbench.read.subjects.probes import ProbesResult
 from dsbench.servers import ServerError, folder
 from dsbench.servers.storage import volume as ageing
 from dsbench.servers.storage import volumes
@@ -231,7 +232,7 @@ def test_a_run_tells_its_file_system(ground: Path, tmp_path: Path) -> None:
     assert "data on ext4 (data journal)" in archive.summary()
     rows = archive.table("probes").to_pylist()
     assert {(row["moment"], row["test"]) for row in rows} == {(m, t) for m in ("before", "after") for t in ("written", "read")}
-    (written, read) = archive.evaluate().probes[1]
+    (written, read) = archive.evaluate().of(ProbesResult).probes[1]
     assert written.before > 0 < read.after
     assert left_below(ground) == []
 

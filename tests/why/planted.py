@@ -27,7 +27,7 @@ import psutil
 
 import dsbench
 from dsbench import servers
-from dsbench.read.subjects.why import Why
+from dsbench.read.subjects.why import Why, WhyResult
 from dsbench.spec import Target
 from dsbench.stats import shares
 
@@ -306,7 +306,7 @@ def look(planted: Planted) -> Why:
             raise RuntimeError(f"{planted.name}: {done.stderr}")
         if kept := os.environ.get("PLANTED_KEPT"):
             shutil.copy(found[0], Path(kept) / f"{planted.name}-{time.time():.0f}.zip")
-        (why,) = dsbench.Archive.open(found[0]).evaluate().why.values()
+        (why,) = dsbench.Archive.open(found[0]).evaluate().of(WhyResult).why.values()
         return why
 
 

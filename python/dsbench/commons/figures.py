@@ -13,7 +13,13 @@ from dsbench.commons.entry import Entry
 from dsbench.read.answer import highest, say
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.naming import by_client, counted, limited, listed, pacing, server, unsafe
-from dsbench.read.subjects.energy import Energy
+from dsbench.read.subjects.energy import Energy, EnergyResult
+from dsbench.read.subjects.errors import ErrorsResult
+from dsbench.read.subjects.kinds import KindsResult
+from dsbench.read.subjects.latency import LatencyResult
+from dsbench.read.subjects.load import LoadResult
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.verdict import judge_run
 from dsbench.several.settings import described
 from dsbench.several.work import find_load
@@ -57,7 +63,7 @@ def describe_evaluated(evaluation: Evaluation, run: RunRecord) -> dict[str, Any]
         "claimed": describe_claims(run),
         "figures": compute_figures(evaluation),
         "verdict": judge_run(evaluation, run).document(),
-        "warnings": tuple(dict.fromkeys(_say_doubt(doubt) for doubt in evaluation.doubts)),
+        "warnings": tuple(dict.fromkeys(_say_doubt(doubt) for doubt in evaluation.of(WarningsResult).doubts)),
     }
 
 
@@ -101,7 +107,7 @@ def describe_conditions(evaluation: Evaluation, run: RunRecord) -> dict[str, Any
         "pacing": _describe_pace(run),
         "client": by_client(run),
         "options": {name: value for name, value in _options(run).items() if name in _SHOWN and name in work},
-        "scales": list(spec.scales) or [row.scale for row in evaluation.scales],
+        "scales": list(spec.scales) or [row.scale for row in evaluation.of(RateResult).scales],
         "threads": list(spec.thread_numbers),
         "nodes": spec.nodes,
         # Settings are those of its last part.
@@ -192,29 +198,31 @@ def compute_figures(evaluation: Evaluation) -> dict[str, Any]:
     """The highest rate, the index and the curve of each series; times in nanoseconds, sizes in GB. Nothing of a search
     that found no rate: what its steps did is no answer to what it asked."""
     top = highest(evaluation)
-    searched = evaluation.load.get(top.scale) if top else None
+    searched = evaluation.of(LoadResult).load.get(top.scale) if top else None
     if top is None or (searched and not searched.capacity):
         return {}
     interval = searched.capacity if searched and searched.capacity else top.interval
     low, high = (_known(interval.low), _known(interval.high)) if interval else (None, None)
     low, high = (low, high) if low and high else (None, None)
-    curve = top.part.response.get(top.scale) or top.part.frequency.get(top.scale)
-    index = top.part.index
-    dsi = index.dsi if index.dsi and not evaluation.staged and not evaluation.nopm and not evaluation.headline else None
+    curve = top.part.of(LatencyResult).curve(top.scale)
+    index = top.part.of(RateResult).index
+    kinds = evaluation.of(KindsResult)
+    dsi = None if evaluation.staged or kinds.nopm or kinds.headline else index.dsi
     parts = list(evaluation.series.values()) or [evaluation]
     return {
         "rate": {"value": top.value, "unit": top.short, "scale": top.scale, "threads": top.part.threads,
                  "stage": top.part.stage, "low": low, "high": high},
         "p50_ns": _known(curve.told(0.5) if curve else None),
         "p99_ns": _known(curve.told(0.99) if curve else None),
-        "failed": 1 - top.part.success_share.get(top.scale, 1.0),
+        "failed": 1 - top.part.of(ErrorsResult).success_share.get(top.scale, 1.0),
         "dsi": {"value": dsi.value, "low": _known(dsi.low), "high": _known(dsi.high), "comparable": index.comparable}
         if dsi else None,
-        "energy": _describe_energy(top.part.energy.get(top.scale)),
+        "energy": _describe_energy(top.part.of(EnergyResult).energy.get(top.scale)),
         "stages": _rates_of_stages(evaluation),
         "curves": [
             {"stage": part.stage, "threads": part.threads,
-             "points": [[row.scale, _known(row.database_size_gb), _known(row.rate_median_tps)] for row in part.scales]}
+             "points": [[row.scale, _known(row.database_size_gb), _known(row.rate_median_tps)]
+                 for row in part.of(RateResult).scales]}
             for part in parts if part.has_clients
         ],
     }  # fmt: skip

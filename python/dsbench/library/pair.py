@@ -18,6 +18,8 @@ from dsbench.read.blocks import Answer, Column, Diagram, Sentence, Table, Terms
 from dsbench.read.blocks import Block as Show
 from dsbench.read.choice import Choice, make_choice
 from dsbench.read.evaluation import Evaluation, evaluate
+from dsbench.read.subjects.queries import QueriesResult
+from dsbench.read.subjects.why import WhyResult
 from dsbench.read.text import render_text
 from dsbench.read.verdict import RunVerdict, Tally
 from dsbench.several.causes import read_times, say_change
@@ -176,9 +178,9 @@ class Versus:
         except ArchiveError:  # As above.
             return ""
         every = [one for side in sides.values() for one in side]
-        if any(one.queries for one in every):  # Their transactions are queries of all sizes.
+        if any(one.of(QueriesResult).queries for one in every):  # Their transactions are queries of all sizes.
             return ""
-        common = set.intersection(*(set(one.why) for one in every)) if every else set()
+        common = set.intersection(*(set(one.of(WhyResult).why) for one in every)) if every else set()
         if not common:
             return ""
         return say_change(*(read_times(side, max(common)) for side in sides.values()))

@@ -20,6 +20,8 @@ from dsbench.read.choice import choose, is_of_run, list_stages, read_unit, read_
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.subject import Measure
 from dsbench.read.subjects import measures
+from dsbench.read.subjects.kinds import KindsResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.spec import OPTIONS, printed
 from dsbench.study import Study, load
 
@@ -132,12 +134,13 @@ def _scales(found: Found) -> Iterator[Row]:
     for archive in found.archives:
         evaluation = evaluate(archive)
         for part in evaluation.series.values() or [evaluation]:
-            for row in part.scales:
-                nopm = part.nopm.get(row.scale)
+            for row in part.of(RateResult).scales:
+                nopm = part.of(KindsResult).nopm.get(row.scale)
                 yield {
                     "archive": archive.name, "stage": part.stage, "threads": part.threads,
-                    "connections": part.connections, **row.cells(), "nopm": nopm.median if nopm else None,
-                    "void": row.scale in part.void_scales,
+                    "connections": part.of(RateResult).connections, **row.cells(), "nopm": nopm.median
+                        if nopm else None,
+                    "void": row.scale in part.of(RateResult).void_scales,
                 }  # fmt: skip
 
 
@@ -166,11 +169,12 @@ def _dsi(found: Found) -> Iterator[Row]:
     for archive in found.archives:
         evaluation = evaluate(archive)
         for part in evaluation.series.values() or [evaluation]:
-            index = part.own.index
+            index = part.own.of(RateResult).index
             if index.dsi is not None:
                 yield {
                     "archive": archive.name, "stage": part.stage, "threads": part.threads,
-                    "connections": part.connections, "dsi": index.dsi.value, "low": finite(index.dsi.low),
+                    "connections": part.of(RateResult).connections, "dsi": index.dsi.value,
+                        "low": finite(index.dsi.low),
                     "high": finite(index.dsi.high), "lowest_scale": index.lowest_scale,
                     "highest_scale": index.highest_scale, "comparable": index.comparable,
                 }  # fmt: skip

@@ -18,7 +18,17 @@ from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, Limit, best, limit
 from dsbench.read.naming import by_client, conduct, counted, limited, pacing, server, streams, warnings
 from dsbench.read.series import phrases
-from dsbench.read.subjects.legs import LegResult, highest_leg, shortest_leg
+from dsbench.read.subjects.clients import ClientsResult
+from dsbench.read.subjects.errors import ErrorsResult
+from dsbench.read.subjects.interference import InterferenceResult
+from dsbench.read.subjects.kinds import KindsResult
+from dsbench.read.subjects.latency import LatencyResult
+from dsbench.read.subjects.legs import LegResult, LegsResult, highest_leg, shortest_leg
+from dsbench.read.subjects.load import LoadResult
+from dsbench.read.subjects.queries import QueriesResult
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.warnings import WarningsResult
+from dsbench.read.subjects.why import WhyResult
 from dsbench.read.verdict import RunVerdict, Soundness, judge_cycles, judge_run
 from dsbench.stats.histogram import quantile_interval
 from dsbench.stats.precision import FEWEST, median_interval
@@ -70,7 +80,7 @@ def answer(evaluation: Evaluation, run: RunRecord) -> Answer:
 def _say_open(evaluation: Evaluation) -> list[str]:
     """Why the rate that a search found has no interval, and what mends that."""
     top = highest(evaluation)
-    load = evaluation.load.get(top.scale) if top is not None else None
+    load = evaluation.of(LoadResult).load.get(top.scale) if top is not None else None
     if load is None or not load.is_open:
         return []
     why = load.against or "no cycle lies far enough from it"
@@ -81,7 +91,7 @@ def _say_open(evaluation: Evaluation) -> list[str]:
 def _say_why(found: Best | None, limited: Limit | None) -> str:
     """Where the time of a transaction goes at the highest rate; nothing where it was paced, as then it waits for
     nobody, or where the archive does not tell."""
-    why = found.part.why.get(found.row.scale) if found is not None else None
+    why = found.part.of(WhyResult).why.get(found.row.scale) if found is not None else None
     if why is None or not why.explained or (limited is not None and limited.paced):
         return ""
     return f"Of a transaction's {say_time(why.time_ns)}: {why.sentence}."
@@ -92,26 +102,33 @@ def highest(evaluation: Evaluation) -> Highest | None:
     parts = list(evaluation.series.values()) or [evaluation]
     composites = [
         Highest(one.value, f"{one.composite}@{one.factor:g}-like", f"{one.composite}-like", x, parts[-1])
-        for x, one in evaluation.queries.items() if x not in evaluation.void_scales and isfinite(one.value)
+        for x, one in evaluation.of(QueriesResult).queries.items()
+            if x not in evaluation.of(RateResult).void_scales and isfinite(one.value)
     ]  # fmt: skip
     if composites:
         return max(composites, key=lambda one: one.value)
-    if searched := {x: one for x, one in evaluation.load.items() if one.capacity and x not in evaluation.void_scales}:
+    if searched := {x: one
+        for x, one in evaluation.of(LoadResult).load.items()
+            if one.capacity and x not in evaluation.of(RateResult).void_scales}:
         scale = max(searched, key=lambda x: searched[x].rate)
         return Highest(searched[scale].rate, "transactions per second", "tps", scale, parts[-1])
     counted_here = [
         Highest(row.median, "New-Orders per minute", row.label, x, part, median_interval(np.array(row.by_cycle)))
-        for part in parts for x, row in part.nopm.items() if x not in part.void_scales and row.median > 0
+        for part in parts
+            for x, row in part.of(KindsResult).nopm.items()
+                if x not in part.of(RateResult).void_scales and row.median > 0
     ] or [
         Highest(row.median, row.label, row.label, x, part, median_interval(np.array(row.by_cycle)))
-        for part in parts for x, row in part.headline.items() if x not in part.void_scales and row.median > 0
+        for part in parts
+            for x, row in part.of(KindsResult).headline.items()
+                if x not in part.of(RateResult).void_scales and row.median > 0
     ]  # fmt: skip
     if counted_here:
         return max(counted_here, key=lambda one: one.value)
     found = best(evaluation)
     if found is None:
         return None
-    scale, interval = found.row.scale, found.part.intervals.get(found.row.scale)
+    scale, interval = found.row.scale, found.part.of(RateResult).intervals.get(found.row.scale)
     return Highest(found.row.rate_median_tps, "transactions per second", "tps", scale, found.part, interval)
 
 
@@ -122,20 +139,21 @@ def say(evaluation: Evaluation, run: RunRecord) -> str:
     if top is None:
         return _say_nothing(evaluation, run, who)
     where = " on this machine" if run.embedded or run.spec.target.url.startswith("private:") else ""
-    stage = f" in stage {top.part.stage}" if evaluation.staged and not evaluation.queries else ""
-    for one in evaluation.interference.get(top.scale, ()):
+    stage = f" in stage {top.part.stage}" if evaluation.staged and not evaluation.of(QueriesResult).queries else ""
+    for one in evaluation.of(InterferenceResult).interference.get(top.scale, ()):
         if one.unit == top.short:
             alone, beside = (_number(float(np.median(rates))) for rates in (one.alone, one.beside))
-            others = " and ".join(other.group for other in evaluation.interference[top.scale] if other is not one)
+            others = " and ".join(other.group
+                for other in evaluation.of(InterferenceResult).interference[top.scale] if other is not one)
             ratio = f"{one.ratio.value:.2f} times as many"
             return f"{who} does {alone} {top.unit} alone{where}, and {beside} beside {others}: {ratio}."
-    if load := evaluation.load.get(top.scale):
+    if load := evaluation.of(LoadResult).load.get(top.scale):
         if load.capacity:
             but = f", but {load.broken}" if load.broken else ""
             return f"{who} does {load.words}{where}{but}{_fall(evaluation)}."
         return f"How much {who} does with {load.objective.words}{where} is not known: {load.extent}."
-    if run.spec.legs and (legs := top.part.legs.get(top.scale)):
-        cycles = len(top.part.cycle_rates.get(top.scale, ())) if run.spec.arrival == "poisson" else inf
+    if run.spec.legs and (legs := top.part.of(LegsResult).legs.get(top.scale)):
+        cycles = len(top.part.of(RateResult).cycle_rates.get(top.scale, ())) if run.spec.arrival == "poisson" else inf
         return f"{who} {_follow(legs, top.unit, cycles)}{where}."
     if run.spec.rate and top.short == "tps":
         return f"{who} does {_number(top.value)} {_say_due(top, run.spec.rate)}{where}."
@@ -143,7 +161,7 @@ def say(evaluation: Evaluation, run: RunRecord) -> str:
 
 
 def _say_nothing(evaluation: Evaluation, run: RunRecord, who: str) -> str:
-    if evaluation.void_scales:
+    if evaluation.of(RateResult).void_scales:
         return f"The check failed: no figure of {who} can be used."
     if run.status == "running":
         return f"{who} is being measured."
@@ -153,7 +171,7 @@ def _say_nothing(evaluation: Evaluation, run: RunRecord, who: str) -> str:
 
 def _say_due(top: Highest, asked: float) -> str:
     """``of the 95.3 transactions per second that were due (100 asked for)``: chance draws the starts around those."""
-    due = top.part.due.get(top.scale, nan)
+    due = top.part.of(RateResult).due.get(top.scale, nan)
     what = f"of the {_number(due)} {top.unit} that were due" if isfinite(due) else top.unit
     return f"{what} ({asked:,.6g} asked for)"
 
@@ -182,12 +200,14 @@ def _follow(legs: Sequence[LegResult], unit: str, cycles: float) -> str:
 
 def _fall(evaluation: Evaluation) -> str:
     """What becomes of the capacity as the database grows."""
-    rates = {row.scale: evaluation.load[row.scale].rate for row in evaluation.scales if row.scale in evaluation.load}
-    known = {scale: rate for scale, rate in rates.items() if isfinite(rate) and scale not in evaluation.void_scales}
+    rates = {row.scale: evaluation.of(LoadResult).load[row.scale].rate
+        for row in evaluation.of(RateResult).scales if row.scale in evaluation.of(LoadResult).load}
+    known = {scale: rate
+        for scale, rate in rates.items() if isfinite(rate) and scale not in evaluation.of(RateResult).void_scales}
     if len(known) < 2:
         return ""
     last = max(known)
-    sizes = {row.scale: _size(row) for row in evaluation.scales}
+    sizes = {row.scale: _size(row) for row in evaluation.of(RateResult).scales}
     if known[last] < _LOST * max(known.values()):
         return f", and {_number(known[last])} at {sizes[last]}"
     return f", at the best of the sizes from {sizes[min(known)]} to {sizes[last]}"
@@ -195,7 +215,9 @@ def _fall(evaluation: Evaluation) -> str:
 
 def _grow(top: Highest, evaluation: Evaluation) -> str:
     """What becomes of the rate as the database grows; nothing where one size was measured."""
-    rows = [row for row in top.part.scales if row.scale not in top.part.void_scales and row.rate_median_tps > 0]
+    rows = [row
+        for row in top.part.of(RateResult).scales
+            if row.scale not in top.part.of(RateResult).void_scales and row.rate_median_tps > 0]
     if len(rows) < 2 or evaluation.staged:
         return ""
     rates = [row.rate_median_tps for row in rows]
@@ -228,7 +250,7 @@ def _most(rows: Sequence[ScaleResult], lost_tps: float) -> str:
 
 def _are_apart(fast: ScaleResult, slow: ScaleResult, part: Evaluation) -> bool:
     """Whether two rates differ by their intervals or, where cycles are too few for these, by all of their cycles."""
-    first, second = part.intervals.get(fast.scale), part.intervals.get(slow.scale)
+    first, second = part.of(RateResult).intervals.get(fast.scale), part.of(RateResult).intervals.get(slow.scale)
     if first and second and isfinite(first.low) and isfinite(second.low):
         return first.low > second.high
     return fast.rate_min_tps > slow.rate_max_tps
@@ -256,7 +278,7 @@ def describe(evaluation: Evaluation, run: RunRecord) -> str:
     """The work, how it was done and the machine, in one line."""
     spec = run.spec
     cycles, seconds = conduct(evaluation, run)
-    numbers, scales = spec.thread_numbers, [row.scale for row in evaluation.scales] or list(spec.scales)
+    numbers, scales = spec.thread_numbers, [row.scale for row in evaluation.of(RateResult).scales] or list(spec.scales)
     threads = f"{', '.join(map(str, numbers))} {'thread' if numbers == (1,) else 'threads'}"
     pace = pacing(run)
     memory, cpu = run.item("core", "RAM"), run.item("core", "CPU")
@@ -266,7 +288,8 @@ def describe(evaluation: Evaluation, run: RunRecord) -> str:
         " · ".join(streams(evaluation)) or (f"{counted(spec.nodes, 'node')} × {threads}" if spec.nodes else threads),
         f"{spec.connections} connections each" if spec.connections > 1 else "",
         run.in_force.replace("-", " "),
-        "" if evaluation.queries else f"{cycles} {'cycle' if cycles == '1' else 'cycles'} of {seconds} s",
+        "" if evaluation.of(QueriesResult).queries
+            else f"{cycles} {'cycle' if cycles == '1' else 'cycles'} of {seconds} s",
         pace if pace != "closed loop" else "",
         limited(run),
         f"{run.cpus} × {cpu}" if run.cpus and cpu else counted(run.cpus, "CPU") if run.cpus else "",
@@ -289,37 +312,37 @@ def tiles(evaluation: Evaluation, run: RunRecord) -> list[Tile]:
 
 
 def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
-    if decision := top.part.queries.get(top.scale):
+    if decision := top.part.of(QueriesResult).queries.get(top.scale):
         run = decision.reported
         both = f"power {_number(run.power)} · throughput {_number(run.throughput)}" if decision.streams else ""
         which = f"run {run.number}, the lower one" if len(decision.runs) > 1 else "one run"
         note = " · ".join(part for part in (both, which) if part)
         return Tile("No result of the TPC", f"{_number(top.value)} {top.short}", note)
-    if legs := top.part.legs.get(top.scale):
+    if legs := top.part.of(LegsResult).legs.get(top.scale):
         peak = highest_leg(legs)
         note = f"of {peak.leg.words} · leg {peak.number} of {len(legs)}"
         return Tile("At the peak", f"{_number(peak.achieved)} tps", note)
-    load = evaluation.load.get(top.scale)
+    load = evaluation.of(LoadResult).load.get(top.scale)
     if load and not load.capacity:
         return Tile("Highest rate", "not known", f"{load.objective.words}: {load.extent}")
     if load and (found := load.capacity):
         return Tile("Highest rate", f"{_number(found.rate)} tps", f"{load.objective.words} · {load.ends}")
     interval = top.interval
-    cycles = len(top.part.cycle_rates.get(top.scale, ()))
+    cycles = len(top.part.of(RateResult).cycle_rates.get(top.scale, ()))
     sure = f"± {interval.reach:.1%}" if interval and isfinite(interval.low) else counted(cycles, "cycle")
     if interval and isfinite(interval.low) and interval.reach > 1:
         sure = f"{format_number(interval.low)} to {format_number(interval.high)}"
     where = f"scale {top.scale:,}" + (f", {phrases(evaluation.series)[top.part.key]}" if evaluation.series else "")
     short, _, how = top.short.partition(", ")
     note = " · ".join(part for part in (sure, where, how) if part)
-    name = "Rate reached" if top.part.response else "Highest rate"
+    name = "Rate reached" if top.part.of(LatencyResult).response else "Highest rate"
     return Tile(name, f"{_number(top.value)} {short}", note)
 
 
 def _tile_of_time(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
-    curve = top.part.response.get(top.scale) or top.part.frequency.get(top.scale)
+    curve = top.part.of(LatencyResult).curve(top.scale)
     p99, p50 = (curve.told(share) if curve else None for share in (0.99, 0.5))
-    ledger = top.part.ledger.get(top.scale)
+    ledger = top.part.of(ClientsResult).ledger.get(top.scale)
     if ledger is not None and ledger.apart:
         by_number = f"of the transactions 99% take at most {say_time(p99)}" if p99 and isfinite(p99) else ""
         longest = f"longest {say_time(ledger.longest_ns)}"
@@ -328,7 +351,7 @@ def _tile_of_time(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
         return
     if p99 is not None and isfinite(p99):
         median = f" · median {say_time(p50)}" if p50 is not None and isfinite(p50) else ""
-        if (load := evaluation.load.get(top.scale)) and load.capacity and load.last:
+        if (load := evaluation.of(LoadResult).load.get(top.scale)) and load.capacity and load.last:
             # Those are near the capacity and not at it, so that this may lie beyond what the sentence promises.
             missed = sum(not one.keeps for one in load.last)
             kept = f"{missed} of {len(load.last)} miss it" if missed else f"all {len(load.last)} keep it"
@@ -342,13 +365,13 @@ def _tile_of_time(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
 
 def _where(top: Highest) -> str:
     """What figures count that are not of a single leg."""
-    return "over all legs" if top.part.legs.get(top.scale) else "there"
+    return "over all legs" if top.part.of(LegsResult).legs.get(top.scale) else "there"
 
 
 def _tile_of_index(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
     """The index where the workload has one."""
-    index = top.part.index
-    if index.dsi is None or evaluation.staged or evaluation.nopm or evaluation.headline:
+    index = top.part.of(RateResult).index
+    if index.dsi is None or evaluation.staged or evaluation.of(KindsResult).nopm or evaluation.of(KindsResult).headline:
         return
     known = isfinite(index.dsi.low)
     ends = f"{index.dsi.low:.2f} to {index.dsi.high:.2f}" if known else f"no interval below {FEWEST} cycles"
@@ -359,15 +382,16 @@ def _tile_of_index(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
 
 def _tile_of_failures(top: Highest, evaluation: Evaluation) -> Tile:
     parts = list(evaluation.series.values()) or [evaluation]
-    worst = max((1 - share for part in parts for share in part.success_share.values()), default=0.0)
-    here = 1 - top.part.success_share.get(top.scale, 1.0)
+    worst = max((1 - share for part in parts for share in part.of(ErrorsResult).success_share.values()), default=0.0)
+    here = 1 - top.part.of(ErrorsResult).success_share.get(top.scale, 1.0)
     note = _where(top) if worst <= here else f"{_where(top)} · at most {format_share(worst)}"
     return Tile("Failed attempts", format_share(here) if here else "none", note, "fair" if worst > _MANY else "")
 
 
 def _tile_of_trust(verdict: RunVerdict, limited: Limit, run: RunRecord, evaluation: Evaluation) -> Tile:
     """What the run itself noticed, in a word."""
-    kinds = {(doubt.code, doubt.message if doubt.scale is None else "") for doubt in evaluation.doubts}
+    kinds = {(doubt.code, doubt.message if doubt.scale is None else "")
+        for doubt in evaluation.of(WarningsResult).doubts}
     held = say_conditions(one for conditions in run.checks.values() for one in conditions)
     note = f"{counted(len(kinds), 'warning') if kinds else 'no warning'} · {held}"
     sure = not kinds and not (run.unmade and run.engine != "mock")

@@ -15,8 +15,11 @@ from dsbench.read.blocks import Block, Column, Listed, Sentence, Table
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.series import each_series, label_series
 from dsbench.read.subjects.clients import longest_ns
-from dsbench.read.subjects.rate import peak_lines, show_reach
-from dsbench.read.subjects.warnings import tell_warnings
+from dsbench.read.subjects.errors import ErrorsResult
+from dsbench.read.subjects.kinds import KindsResult
+from dsbench.read.subjects.latency import LatencyResult
+from dsbench.read.subjects.rate import RateResult, peak_lines, show_reach
+from dsbench.read.subjects.warnings import WarningsResult, tell_warnings
 from dsbench.read.tables import tell_summary
 from dsbench.stats.values import ScaleResult
 
@@ -28,28 +31,28 @@ def tell_brief(
 ) -> Iterator[Block]:
     """What a run says at its end and ``show`` at its beginning. ``alone``: whether nobody else tells why the run ended
     early; ``verbose``: with every table of the summary in place of the one."""
-    measured = run.status == "complete" or any(part.cycle_rates for _, part in each_series(evaluation))
+    measured = run.status == "complete" or any(part.of(RateResult).cycle_rates for _, part in each_series(evaluation))
     if measured:
         found = answer(evaluation, run)
         yield from [Sentence(f"label: {run.spec.label}", "note")] if run.spec.label else []
         yield found
         yield from tell_summary(evaluation) if verbose else _tell_rates(evaluation, run)
-        yield from tell_warnings(evaluation.doubts, whole=verbose)
+        yield from tell_warnings(evaluation.of(WarningsResult).doubts, whole=verbose)
     yield Listed([f"{name}: {value}" for name, value in _name_files(run, files, measured=measured, alone=alone)])
 
 
 def _tell_rates(evaluation: Evaluation, run: RunRecord) -> Iterator[Block]:
     """All series in one table, without what no run has and what only some readers look for."""
     heads, parts = label_series(evaluation)
-    rows = [(*cells, *_cells(part, row)) for cells, part in parts for row in part.scales]
+    rows = [(*cells, *_cells(part, row)) for cells, part in parts for row in part.of(RateResult).scales]
     columns = (*heads, *_columns(evaluation))
     filled = [at for at, column in enumerate(columns) if any(_is_known(row[at]) for row in rows)]
     if not filled:
         return
     yield Table("", [columns[at] for at in filled], [[row[at] for at in filled] for row in rows])
-    if any(part.void_scales for _, part in parts):
+    if any(part.of(RateResult).void_scales for _, part in parts):
         yield Sentence("!: the check of this scale failed, and its figures must not be used", "note")
-    if any(part.response for _, part in parts):
+    if any(part.of(LatencyResult).response for _, part in parts):
         yield Sentence("Times count from the intended start of a transaction.", "note")
     if run.spec.peak:
         yield Listed(peak_lines(evaluation))
@@ -62,7 +65,8 @@ def _is_known(value: object) -> bool:
 def _columns(evaluation: Evaluation) -> tuple[Column, ...]:
     counted = ""
     for _, part in each_series(evaluation):
-        counted = next((one.label for found in (part.nopm, part.headline) for one in found.values()), counted)
+        counted = next((one.label for found in (part.of(KindsResult).nopm, part.of(KindsResult).headline)
+            for one in found.values()), counted)
     return (
         Column("scale"), Column("size", "GB", spare=True), Column(counted.partition(",")[0]), Column("tps"),
         Column("±95%"), Column("min–max", spare=True), Column("failed"),
@@ -71,13 +75,14 @@ def _columns(evaluation: Evaluation) -> tuple[Column, ...]:
 
 
 def _cells(part: Evaluation, row: ScaleResult) -> tuple[Any, ...]:
-    counted = part.nopm.get(row.scale) or part.headline.get(row.scale)
-    curve = part.response.get(row.scale) or part.frequency.get(row.scale)
-    failed = 1 - part.success_share.get(row.scale, 1.0)
+    counted = part.of(KindsResult).nopm.get(row.scale) or part.of(KindsResult).headline.get(row.scale)
+    curve = part.of(LatencyResult).curve(row.scale)
+    failed = 1 - part.of(ErrorsResult).success_share.get(row.scale, 1.0)
     between = f"{format_number(row.rate_min_tps)}–{format_number(row.rate_max_tps)}"
     return (
-        f"{row.scale}!" if row.scale in part.void_scales else str(row.scale), row.database_size_gb,
-        counted.median if counted else None, row.rate_median_tps, show_reach(part.intervals.get(row.scale)),
+        f"{row.scale}!" if row.scale in part.of(RateResult).void_scales else str(row.scale), row.database_size_gb,
+        counted.median
+            if counted else None, row.rate_median_tps, show_reach(part.of(RateResult).intervals.get(row.scale)),
         between if row.transactions and row.rate_min_tps < row.rate_max_tps else NONE,
         f"{failed:.1%}" if failed > 0 else NONE,
         *(curve.told(quantile) if curve else None for quantile in _QUANTILES.values() if quantile < 1),

@@ -16,6 +16,7 @@ import numpy as np
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.subject import Measure, Values
 from dsbench.read.subjects import measures
+from dsbench.read.subjects.stages import StagesResult
 from dsbench.spec import SpecError
 from dsbench.stats.comparison import mean_lg
 from dsbench.stats.index import weights
@@ -37,7 +38,7 @@ def find_measure(name: str, option: str = OF) -> Measure:
 def list_stages(evaluation: Evaluation) -> dict[str, list[str]]:
     """The stages of a run that measure something, in order, with their groups of clients: none where statements are
     timed."""
-    names = dict.fromkeys(key.stage for key in evaluation.stages) or {evaluation.stage: None}
+    names = dict.fromkeys(key.stage for key in evaluation.of(StagesResult).stages) or {evaluation.stage: None}
     parts = {name: choose(evaluation, name) for name in names}
     return {name: list(dict.fromkeys(group for one in some for group in one.groups)) for name, some in parts.items()}
 
@@ -48,8 +49,8 @@ def choose(evaluation: Evaluation, stage: str = "", group: str = "") -> list[Eva
     wanted = stage or evaluation.stage
     found = [part for key, part in (evaluation.series or {evaluation.key: evaluation}).items() if key.stage == wanted]
     if not found:
-        timed = [(key, one) for key, one in evaluation.stages.items() if key.stage == wanted]
-        found = [Evaluation(None, efficiency=one, stage=key.stage, threads=key.threads) for key, one in timed]
+        timed = [(key, one) for key, one in evaluation.of(StagesResult).stages.items() if key.stage == wanted]
+        found = [Evaluation.without_rows(key, {StagesResult: {"efficiency": one}}) for key, one in timed]
     return [part.of_group(group) for part in found if group in part.groups] if group else found
 
 

@@ -22,6 +22,7 @@ from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.markdown import render_markdown
 from dsbench.read.page import page
+from dsbench.read.subjects.checklist import ChecklistResult
 from dsbench.read.subjects.stages import tabulate_efficiency
 from dsbench.read.text import render_text
 from dsbench.read.verdict import judge_run
@@ -235,6 +236,6 @@ def _describe(evaluation: Evaluation, archive: Archive, files: Sequence[Path]) -
         "run": archive.run.described(),
         "verdict": judge_run(evaluation, archive.run).document(),
         **tables.to_json(evaluation),
-        "checklist": [asdict(answer) for answer in evaluation.checklist],
+        "checklist": [asdict(answer) for answer in evaluation.of(ChecklistResult).checklist],
         "files": [str(file) for file in files],
     }

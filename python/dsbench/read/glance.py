@@ -11,6 +11,9 @@ import numpy as np
 
 from dsbench.archive import RunRecord
 from dsbench.format import format_number, format_share
+from dsbench.read.subjects.errors import ErrorsResult
+from dsbench.read.subjects.machine import MachineResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.stats.machine import MOST_OTHERS, MachineUse
 from dsbench.stats.values import Interval, ScaleResult
 
@@ -44,14 +47,16 @@ class Best:
     @property
     def interval(self) -> Interval | None:
         """Of the median rate, at 95% over its cycles; ``None`` where there are too few."""
-        found = self.part.intervals.get(self.row.scale)
+        found = self.part.of(RateResult).intervals.get(self.row.scale)
         return found if found is not None and isfinite(found.low) else None
 
 
 def best(evaluation: Evaluation) -> Best | None:
     """Among what is not void; ``None`` where nothing was committed."""
     parts = list(evaluation.series.values()) or [evaluation]
-    sound = [Best(part, row) for part in parts for row in part.scales if row.scale not in part.void_scales]
+    sound = [Best(part, row) for part in parts
+        for row in part.of(RateResult).scales
+            if row.scale not in part.of(RateResult).void_scales]
     return max((one for one in sound if one.row.rate_median_tps > 0), key=lambda one: one.row.rate_median_tps,
                default=None)  # fmt: skip
 
@@ -98,7 +103,7 @@ def limit(found: Best, run: RunRecord) -> Limit:
     used += f", {client:.1f} by dsbench" + (" with the database in it" if run.embedded else "") if cpus else ""
     if cpus and busy >= (1 - LEAST_IDLE) * cpus:
         return Limit(f"the CPUs: {used}")
-    if (failed := 1 - part.success_share.get(scale, 1.0)) > MOST_FAILED:
+    if (failed := 1 - part.of(ErrorsResult).success_share.get(scale, 1.0)) > MOST_FAILED:
         return Limit(f"failures: {failed:.0%} of the attempts failed")
     if waited > MOST_IO:
         return Limit(f"storage: something waited for it in {waited:.0%} of the time; {used}")
@@ -112,11 +117,12 @@ def limit(found: Best, run: RunRecord) -> Limit:
 def failures(evaluation: Evaluation, found: Best) -> str:
     """The share of attempts that failed, where any did: beside the best rate, and the largest of all."""
     parts = list(evaluation.series.values()) or [evaluation]
-    shares = [(1 - share, scale, part) for part in parts for scale, share in part.success_share.items()]
+    shares = [(1 - share, scale, part) for part in parts
+        for scale, share in part.of(ErrorsResult).success_share.items()]
     worst, scale, part = max(shares, key=lambda one: one[0], default=(0.0, 0, found.part))
     if worst <= 0:
         return ""
-    here = 1 - found.part.success_share.get(found.row.scale, 1.0)
+    here = 1 - found.part.of(ErrorsResult).success_share.get(found.row.scale, 1.0)
     at = f"at scale {scale}" + (f" with {part.threads} threads" if part.threads != found.part.threads else "")
     beside = f"{format_share(here)} of the attempts"
     return beside if worst <= here else f"{beside}; {format_share(worst)} {at}"
@@ -148,7 +154,7 @@ class Taken:
 def find_taken(part: Evaluation, scale: int, embedded: bool) -> list[Taken]:
     """What other programs and the host took of the CPUs of each machine; none where it was little."""
     found: dict[str, list[MachineUse]] = {}
-    for one in part.machine.get(scale, ()):
+    for one in part.of(MachineResult).machine.get(scale, ()):
         found.setdefault(one.node, []).append(one.use)
     taken = []
     for node, uses in found.items():
@@ -164,7 +170,7 @@ def find_taken_by_cycle(part: Evaluation, scale: int, embedded: bool) -> list[Ta
     return [
         Taken(_name_others([one.use], embedded), one.use.cpus_of(one.use.others_ns), one.use.cpus_of(one.use.stolen_ns),
               one.use.cpus, one.node) if one.disturbed else None
-        for one in part.machine.get(scale, ())
+        for one in part.of(MachineResult).machine.get(scale, ())
     ]  # fmt: skip
 
 
@@ -181,7 +187,7 @@ def _span(values: Sequence[float]) -> str:
 def _machine(part: Evaluation, scale: int) -> tuple[int, float, float, float, float]:
     """CPUs of the machine of dsbench run; how many were busy, of the server, of the client; share with waits for
     storage. Means over the cycles; 0 CPUs where the archive does not tell."""
-    uses = [one.use for one in part.machine.get(scale, ()) if not one.node]
+    uses = [one.use for one in part.of(MachineResult).machine.get(scale, ()) if not one.node]
     if not uses:
         return 0, nan, nan, nan, nan
     rows = [(use.cpus_of(use.idle_ns), use.cpus_of(use.server_ns), use.cpus_of(use.run_ns),
@@ -192,7 +198,7 @@ def _machine(part: Evaluation, scale: int) -> tuple[int, float, float, float, fl
 
 def sureness(found: Best) -> str:
     """How far the best rate may be off."""
-    cycles = len(found.part.cycle_rates.get(found.row.scale, ()))
+    cycles = len(found.part.of(RateResult).cycle_rates.get(found.row.scale, ()))
     counted = f"{cycles} cycle" + "s" * (cycles != 1)
     row, interval = found.row, found.interval
     if interval is None:

@@ -12,8 +12,9 @@ import numpy as np
 
 from dsbench.archive import RunRecord
 from dsbench.read.evaluation import Evaluation
+from dsbench.read.subjects import results
 from dsbench.read.subjects.checklist import Answer
-from dsbench.read.tables import results
+from dsbench.read.tables import keys
 from dsbench.read.verdict import Soundness
 from dsbench.spec import LEVELS
 from dsbench.stats.efficiency import Efficiency
@@ -54,8 +55,8 @@ def schema() -> Schema:
 
 
 def _evaluation(found: dict[str, Schema]) -> Schema:
-    hints = get_type_hints(Evaluation)
-    told = {name: _of(hints.get(name), found) for name in results()}
+    hints = get_type_hints(Evaluation) | {name: result.type_of(name) for name, result in results().items()}
+    told = {name: _of(hints[name], found) for name in keys()}
     columns = {name: {"type": ["number", "null"], "description": one.sentence, "unit": one.unit}
                for name, one in result_columns(LEVELS).items()}  # fmt: skip
     efficiency = _named(_of(Efficiency, found))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from dsbench.archive import RunRecord
-from dsbench.read.evaluation import Evaluation
 from dsbench.spec.storage import Storage
 from dsbench.stats.values import Index
+
+if TYPE_CHECKING:
+    from dsbench.read.evaluation import Evaluation
 
 _ENGINES = {"postgres": "PostgreSQL", "mysql": "MySQL", "sqlite": "SQLite", "firebird": "Firebird"}
 _STORAGE_ENGINES = {"innodb": "InnoDB", "rocksdb": "MyRocks"}
@@ -55,7 +58,9 @@ def counted(count: int, noun: str) -> str:
 
 def streams(evaluation: Evaluation) -> list[str]:
     """``scale factor 0.1`` and ``2 streams``, or ``power test``; empty for a workload without such queries."""
-    found = evaluation.queries.values()
+    from dsbench.read.subjects.queries import QueriesResult  # Late: it needs this module.
+
+    found = evaluation.of(QueriesResult).queries.values()
     factors, most = ", ".join(f"{one.factor:g}" for one in found), max((one.streams for one in found), default=0)
     return [f"scale factor {factors}", counted(most, "stream") if most else "power test"] if found else []
 
@@ -63,9 +68,12 @@ def streams(evaluation: Evaluation) -> list[str]:
 def conduct(evaluation: Evaluation, run: RunRecord) -> tuple[str, str]:
     """How many cycles the scales have and of how many seconds, each as ``10`` or ``5–10``: those that were asked for,
     and where ``--precision``, ``--peak`` or ``--shortest`` decided, those that were made."""
+    from dsbench.read.subjects.rate import RateResult  # Late: it needs this module.
+
     spec = run.spec
     decided = spec.precision is not None or spec.shortest is not None or spec.peak
-    made = [seconds for seconds in evaluation.durations_s.values() if seconds.size and decided]
+    made = [seconds
+        for seconds in evaluation.of(RateResult).durations_s.values() if seconds.size and decided]
     lengths = [float(f"{second:.4g}") for seconds in made for second in seconds if second > 0]
     return (_from_to([len(one) for one in made] or [spec.cycles]), _from_to(lengths or [spec.duration]))
 
@@ -134,11 +142,14 @@ _UNFINISHED = {
 
 def warnings(evaluation: Evaluation, run: RunRecord) -> list[str]:
     """Lines that must stand beside every figure: what is not durable, what is void, what ended early."""
+    from dsbench.read.subjects.rate import RateResult  # Late: it needs this module.
+
     lines = []
     if switches := unsafe(run):
         lines.append("NOT DURABLE: " + ", ".join(switches))
-    if evaluation.void_scales:
-        lines.append("VOID, check failed at scale " + ", ".join(str(s) for s in sorted(evaluation.void_scales)))
+    if evaluation.of(RateResult).void_scales:
+        lines.append("VOID, check failed at scale " + ", ".join(str(s)
+            for s in sorted(evaluation.of(RateResult).void_scales)))
     mended = dict.fromkeys((one.detail, one.remedy) for found in run.unmade.values() for one in found if one.remedy)
     lines += [f"NOT CHECKED: {why}; {remedy}" for why, remedy in mended]
     if run.status in _UNFINISHED:

@@ -37,7 +37,10 @@ from dsbench.read.html import (
 )
 from dsbench.read.naming import server, subject
 from dsbench.read.series import each_series
-from dsbench.read.subjects.warnings import tell_warnings
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.statements import StatementsResult
+from dsbench.read.subjects.warnings import WarningsResult, tell_warnings
+from dsbench.read.subjects.why import WhyResult
 from dsbench.read.terms import TERMS
 from dsbench.spec import OPTIONS, printed
 from dsbench.spec.files import said
@@ -120,12 +123,13 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
 def _section(name: str, evaluation: Evaluation) -> tuple[Html, dict[str, Spec]] | None:
     """What a subject tells, with its diagrams; ``None`` where that is nothing."""
     # Where no statement was timed, kinds and errors say the same of the transactions.
-    if name == "statements" and not any(part.statement_times for _, part in each_series(evaluation)):
+    if name == "statements" and not any(part.of(StatementsResult).statement_times
+        for _, part in each_series(evaluation)):
         return None
     found = subjects.find_subject(name)
-    brief = tell_warnings(evaluation.doubts, whole=False) if name == "warnings" else None
+    brief = tell_warnings(evaluation.of(WarningsResult).doubts, whole=False) if name == "warnings" else None
     blocks: list[Block] = list(found.tell(evaluation) if brief is None else brief)
-    blocks = blocks or [Sentence(found.nothing)] * (name in _ALWAYS and bool(evaluation.scales))
+    blocks = blocks or [Sentence(found.nothing)] * (name in _ALWAYS and bool(evaluation.of(RateResult).scales))
     return (Html(render_section(name, found.title, blocks)), specs_of(blocks)) if blocks else None
 
 
@@ -190,7 +194,7 @@ def answers(evaluation: Evaluation, run: RunRecord) -> list[tuple[str, object]]:
     found = best(evaluation)
     if found is None:
         return []
-    limit, why = glance.limit(found, run), found.part.why.get(found.row.scale)
+    limit, why = glance.limit(found, run), found.part.of(WhyResult).why.get(found.row.scale)
     known = why is not None and why.explained and not limit.paced
     return [
         ("limited by", "" if limit.foreign or known else limit.words), ("failed", glance.failures(evaluation, found)),
@@ -259,7 +263,7 @@ def summarize(evaluation: Evaluation, run: RunRecord) -> Html:
     found = best(evaluation)
     facts = terms([
         *answers(evaluation, run), ("server", server(run)), ("host", _host(run)), ("load", conditions(evaluation, run)),
-        ("placement", evaluation.placement), ("client's ceiling", _ceiling(found, run)),
+        ("placement", evaluation.of(RateResult).placement), ("client's ceiling", _ceiling(found, run)),
         ("status", _status(run)), ("time", _times(run)), ("archive", evaluation.name),
         ("made with", f"dsbench {run.dsbench}"),
     ])  # fmt: skip
@@ -304,7 +308,7 @@ def columns(evaluation: Evaluation) -> Html:
     heads = [join([tag("small", i), " ", name]) for i, name in enumerate(names, start=1)]
     rows = [
         [_scale(evaluation, r.scale), *(number(cell, 6) for cell in list(r.cells().values())[1:])]
-        for r in evaluation.scales
+        for r in evaluation.of(RateResult).scales
     ]
     note = tag("p", "The same figures in full stand in results.txt and results.csv.", cls="note")
     body = table("Results by scale", heads, rows, marked=_void_rows(evaluation))
@@ -312,8 +316,9 @@ def columns(evaluation: Evaluation) -> Html:
 
 
 def _void_rows(evaluation: Evaluation) -> list[int]:
-    return [i for i, r in enumerate(evaluation.scales) if r.scale in evaluation.void_scales]
+    return [i
+        for i, r in enumerate(evaluation.of(RateResult).scales) if r.scale in evaluation.of(RateResult).void_scales]
 
 
 def _scale(evaluation: Evaluation, scale: int) -> object:
-    return join([str(scale), " ", tag("b", "VOID")]) if scale in evaluation.void_scales else str(scale)
+    return join([str(scale), " ", tag("b", "VOID")]) if scale in evaluation.of(RateResult).void_scales else str(scale)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import e, log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, get_args, get_type_hints, overload
 
 from dsbench.read.blocks import Block
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dsbench.spec import RunSpec
     from dsbench.stats.values import Floats
 
-Read = Callable[["Evaluation"], Any]
+T = TypeVar("T")
 Values = Mapping[int, float]
 """Scale to value; what is not known is nan, or no value."""
 
@@ -79,6 +79,57 @@ class Measure:
         return (self.unit_of(part) if self.unit_of else "") or self.unit
 
 
+class Result:
+    """What a subject says of an evaluation: its attributes are ``computed`` when they are first used."""
+
+    def __init__(self, evaluation: Evaluation, known: Mapping[str, Any] | None = None) -> None:
+        """``known`` are values by name, which are not computed."""
+        self.evaluation = evaluation
+        self.__dict__.update(known or {})
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Its attributes, as ``--json`` has them."""
+        return tuple(name for name, value in vars(cls).items() if isinstance(value, computed))
+
+    @classmethod
+    def type_of(cls, name: str) -> Any:
+        """The type of an attribute: as it is annotated, or of what computes it."""
+        hints = get_type_hints(cls)
+        return get_args(hints[name])[0] if name in hints else get_type_hints(vars(cls)[name].read)["return"]
+
+
+class computed(Generic[T]):
+    """An attribute of a ``Result``, by what computes it from one series of cycles.
+
+    Of a run of several series it is that of the last one, or what ``whole`` computes.
+    """
+
+    def __init__(self, read: Callable[[Evaluation], T], whole: Callable[[Evaluation], T] | None = None) -> None:
+        self.read, self._whole = read, whole
+
+    def __set_name__(self, owner: type[Result], name: str) -> None:
+        self._owner, self._name = owner, name
+
+    @overload
+    def __get__(self, result: None, owner: type[Result]) -> Self: ...
+    @overload
+    def __get__(self, result: Result, owner: type[Result]) -> T: ...
+    def __get__(self, result: Result | None, owner: type[Result]) -> Self | T:
+        if result is None:
+            return self
+        found = result.__dict__[self._name] = self._compute(result.evaluation)
+        return found
+
+    def _compute(self, evaluation: Evaluation) -> T:
+        if not evaluation.series:
+            return self.read(evaluation)
+        if self._whole is not None:
+            return self._whole(evaluation)
+        found: T = getattr(list(evaluation.series.values())[-1].of(self._owner), self._name)
+        return found
+
+
 @dataclass(frozen=True)
 class Subject:
     """A subject. Its file says all there is to say about it; ``read.subjects`` lists it by one line."""
@@ -86,10 +137,8 @@ class Subject:
     name: str
     """``dsbench show --by NAME``, the section of the page, the key of the docs."""
     title: str
-    reads: Mapping[str, Read] = field(default_factory=dict)
-    """Name of a result, as ``archive.evaluate()`` and ``--json`` have it, to what computes it from one series."""
-    whole: Mapping[str, Read] = field(default_factory=dict)
-    """The same from a run of several series, where its result is not that of the last of them."""
+    result: type[Result] = Result
+    """What ``evaluation.of()`` gives of it."""
     tell: Callable[[Evaluation], Iterable[Block]] = lambda _: ()
     """What there is to show; nothing where the run has nothing of it."""
     nothing: str = ""

@@ -15,9 +15,12 @@ from dsbench.read.blocks import Block, Listed, Sentence
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import conduct, limited, listed, pacing
 from dsbench.read.series import each_series, headings, labels
-from dsbench.read.subjects import rate, readers
+from dsbench.read.subjects import rate, results
 from dsbench.read.subjects.cost import describe_waking
+from dsbench.read.subjects.kinds import KindsResult
 from dsbench.read.subjects.models import summarize_models
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.stages import StagesResult
 from dsbench.read.subjects.warnings import list_warnings
 from dsbench.read.text import render_text
 from dsbench.stats.efficiency import BORDERS, Efficiency
@@ -41,9 +44,15 @@ _LARGE: Final = frozenset({
 """Results that no JSON holds as they are."""
 
 
-def results() -> tuple[str, ...]:
+def keys() -> tuple[str, ...]:
     """Names of the results that the JSON holds as they are."""
-    return (*_KNOWN, *(name for name in readers(whole=False) if name not in _LARGE | set(_KNOWN)))
+    return (*_KNOWN, *(name for name in results() if name not in _LARGE | set(_KNOWN)))
+
+
+def read_result(evaluation: Evaluation, name: str) -> Any:
+    """A result by its name in the JSON; name, levels and threads are those of the evaluation itself."""
+    of = results().get(name)
+    return getattr(evaluation if of is None else evaluation.of(of), name)
 
 
 def results_txt(evaluation: Evaluation, run: RunRecord) -> str:
@@ -63,7 +72,7 @@ def results_txt(evaluation: Evaluation, run: RunRecord) -> str:
 
 def _block(evaluation: Evaluation) -> list[str]:
     """The columns of one series, below what is known of its kinds."""
-    body = [[_number(value, missing="nan") for value in _values(row)] for row in evaluation.scales]
+    body = [[_number(value, missing="nan") for value in _values(row)] for row in evaluation.of(RateResult).scales]
     columns = result_columns(evaluation.levels)
     heads = [
         [str(number) for number in range(1, len(columns) + 1)],
@@ -90,7 +99,7 @@ def results_csv(evaluation: Evaluation) -> str:
 
 
 def _csv(evaluation: Evaluation) -> list[str]:
-    return [",".join(_number(value, missing="") for value in _values(row)) for row in evaluation.scales]
+    return [",".join(_number(value, missing="") for value in _values(row)) for row in evaluation.of(RateResult).scales]
 
 
 def tell_summary(evaluation: Evaluation) -> Iterator[Block]:
@@ -98,7 +107,7 @@ def tell_summary(evaluation: Evaluation) -> Iterator[Block]:
     for heading, part in each_series(evaluation):
         yield from rate.tell_scales(part, heading)
         yield from subjects.find_subject("kinds").tell(part)
-    if any(part.definitions for _, part in each_series(evaluation)):
+    if any(part.of(RateResult).definitions for _, part in each_series(evaluation)):
         yield Sentence(rate.DEFINITIONS, "note")
     yield Listed([*summarize_models(evaluation), *_describe_ratings(evaluation)])
 
@@ -126,33 +135,31 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
     The distributions are reduced to their quantiles and the courses per second are left out: both
     stand whole in the tables ``buckets`` and ``seconds`` of the archive.
     """
-    result = {
-        name: _plain(getattr(evaluation, name)) for name in results()
-    }
-    result["scales"] = [_plain(row.cells()) for row in evaluation.scales]
+    result = {name: _plain(read_result(evaluation, name)) for name in keys()}
+    result["scales"] = [_plain(row.cells()) for row in evaluation.of(RateResult).scales]
     result["kinds"] = {
         str(scale): [
             {**_plain(row), "share_met": row.share_met, "share_missed": row.share_missed, "limit_met": row.limit_met}
             for row in rows
         ]
-        for scale, rows in evaluation.kinds.items()
+        for scale, rows in evaluation.of(KindsResult).kinds.items()
     }
     result["peak"] = {str(x): {**_plain(found), "sure": found.sure} for x, found in rate.read_peaks(evaluation).items()}
     result["efficiency"] = {
-        str(scale): _efficiency(one) for scale, one in evaluation.efficiency.items()
+        str(scale): _efficiency(one) for scale, one in evaluation.of(StagesResult).efficiency.items()
     }
     result["statements"] = {
         key.stage: {str(scale): _efficiency(one) for scale, one in found.items()}
-        for key, found in evaluation.stages.items() if not key.threads
+        for key, found in evaluation.of(StagesResult).stages.items() if not key.threads
     }  # fmt: skip
     result["windows"] = {
         str(scale): [{**_plain(w), "met": w.met, "decided": w.decided, "verdict": w.verdict} for w in row]
-        for scale, row in evaluation.windows.items()
+        for scale, row in evaluation.of(KindsResult).windows.items()
     }
     names = {key: " ".join(said.values()) for key, said in labels(evaluation.series).items()}
     result["series"] = {names[key]: to_json(part) for key, part in evaluation.series.items()}
     for name in ("frequency", "response"):
-        curves = getattr(evaluation, name)
+        curves = read_result(evaluation, name)
         result[name] = {
             str(scale): {"count": curve.count, "quantiles_ns": _plain(curve.quantiles_ns)}
             for scale, curve in curves.items()
@@ -210,7 +217,8 @@ def _preamble(evaluation: Evaluation, run: RunRecord) -> list[str]:
         f"connections {spec.connections}, {run.in_force}, {pacing(run)}, "
         f"seed {spec.seed}",
         *([limits] if (limits := limited(run)) else []),
-        *([f"placement: {evaluation.placement}"] if evaluation.placement not in ("", "free") else []),
+        *([f"placement: {evaluation.of(RateResult).placement}"]
+            if evaluation.of(RateResult).placement not in ("", "free") else []),
         "confidence levels: " + " ".join(f"{max(percent(level), f'{level * 100:.1f}', key=len)}%"
                                          for level in evaluation.levels),
     ]

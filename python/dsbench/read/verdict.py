@@ -11,6 +11,8 @@ from dsbench.archive import RunRecord
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Taken, best, find_taken, find_taken_by_cycle
 from dsbench.read.naming import counted, listed
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.warnings import WarningsResult
 
 _MOST: Final = 4
 """Sides that are named."""
@@ -90,8 +92,9 @@ def judge_run(evaluation: Evaluation, run: RunRecord) -> RunVerdict:
     """By what the run itself noticed: no more than that."""
     parts = list(evaluation.series.values()) or [evaluation]
     void = tuple(_find_void(evaluation, parts, run))
-    taken = tuple(one for part in parts for row in part.scales for one in find_taken(part, row.scale, run.embedded))
-    short = any(doubt.code == "short-cycles" for doubt in evaluation.doubts)
+    taken = tuple(one for part in parts for row in part.of(RateResult).scales
+        for one in find_taken(part, row.scale, run.embedded))
+    short = any(doubt.code == "short-cycles" for doubt in evaluation.of(WarningsResult).doubts)
     soundness = (
         Soundness.VOID if void else Soundness.DISTURBED if taken else
         Soundness.FIRST_LOOK if short else Soundness.VALID
@@ -102,15 +105,17 @@ def judge_run(evaluation: Evaluation, run: RunRecord) -> RunVerdict:
 def judge_cycles(evaluation: Evaluation, run: RunRecord) -> Tally:
     """Those of all cycles of a search, whose result rests on each of them and on no median."""
     parts = list(evaluation.series.values()) or [evaluation]
-    each = [one for part in parts for row in part.scales for one in find_taken_by_cycle(part, row.scale, run.embedded)]
+    each = [one for part in parts for row in part.of(RateResult).scales
+        for one in find_taken_by_cycle(part, row.scale, run.embedded)]
     disturbed = [RunVerdict(Soundness.DISTURBED, taken=(one,)) for one in each if one is not None]
     return Tally({"": [*disturbed, *[RunVerdict(Soundness.VALID)] * (len(each) - len(disturbed))]})
 
 
 def _find_void(evaluation: Evaluation, parts: Sequence[Evaluation], run: RunRecord) -> Iterable[str]:
-    if failed := sorted({scale for part in parts for scale in part.void_scales}):
+    if failed := sorted({scale for part in parts for scale in part.of(RateResult).void_scales}):
         yield f"the check failed at scale {listed(failed)}"
-    yield from dict.fromkeys(one.message for one in evaluation.doubts if one.severe and one.scale not in failed)
+    yield from dict.fromkeys(one.message
+        for one in evaluation.of(WarningsResult).doubts if one.severe and one.scale not in failed)
     if best(evaluation) is None and not failed and run.status != "running":
         yield run.reason.rstrip(".") or "no transaction was committed within a cycle"
 

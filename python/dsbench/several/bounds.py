@@ -21,6 +21,7 @@ from dsbench.read.draw.theme import HUES, SHAPES, Row, finish
 from dsbench.read.draw.vega import Chart, Spec, channel
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.naming import server
+from dsbench.read.subjects.rate import RateResult
 from dsbench.read.text import render_text
 from dsbench.stats.equations import bound_tps, minimum_time_s
 
@@ -125,12 +126,13 @@ def _measured(run: RunRecord, evaluation: Evaluation) -> Iterator[Measured]:
     if evaluation.staged:  # Clients of different work have no peak in common.
         return
     parts = list(evaluation.series.values()) or [evaluation]
-    scales = {x for part in parts for x in part.cycle_rates if x not in part.void_scales}
+    scales = {x for part in parts for x in part.of(RateResult).cycle_rates if x not in part.of(RateResult).void_scales}
     if not scales:
         return
     scale = max(scales)
     of_part = subjects.measures()["tps"].read
-    rates = {part.connections: of_part(part)[scale] for part in parts if scale in part.cycle_rates}
+    rates = {part.of(RateResult).connections: of_part(part)[scale]
+        for part in parts if scale in part.of(RateResult).cycle_rates}
     known = sorted((clients, rate) for clients, rate in rates.items() if not isnan(rate))
     if known:
         words = [run.entry.label, *(f"{name} {value}" for name, value in _unusual(run).items())]

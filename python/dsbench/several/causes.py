@@ -10,9 +10,9 @@ import numpy as np
 
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.subjects.server_statements import say_plans
-from dsbench.read.subjects.stacks import tell_difference
-from dsbench.read.subjects.why import FOREIGN
+from dsbench.read.subjects.server_statements import ServerStatementsResult, say_plans
+from dsbench.read.subjects.stacks import StacksResult, tell_difference
+from dsbench.read.subjects.why import FOREIGN, WhyResult
 
 _LEAST: Final = 0.1
 """Share of the larger time from which on a change has a place in the sentence."""
@@ -21,7 +21,7 @@ _MOST: Final = 3
 
 def read_times(side: Sequence[Evaluation], scale: int) -> dict[str, float]:
     """Cause to ms of a transaction, in the mean over the runs of a side; empty where one of them does not tell."""
-    found = [one.why[scale].by_part for one in side if scale in one.why]
+    found = [one.of(WhyResult).why[scale].by_part for one in side if scale in one.of(WhyResult).why]
     if not found or len(found) < len(side):
         return {}
     names = dict.fromkeys(name for one in found for name in one)
@@ -54,7 +54,7 @@ def tell_changes(
     """The causes of all sides at the largest scale of all; a sentence for each that ``differs`` there from the one that
     it is set beside."""
     every = [one for side in sides for one in side]
-    common = set.intersection(*(set(one.why) for one in every)) if every else set()
+    common = set.intersection(*(set(one.of(WhyResult).why) for one in every)) if every else set()
     if not common:
         return
     scale = max(common)
@@ -72,7 +72,8 @@ def tell_changes(
 def tell_stacks(sides: Sequence[Sequence[Evaluation]], bases: Sequence[int], names: Sequence[str]) -> Iterator[Block]:
     """What grew and shrank of what the server does on CPUs, at the largest scale of all; of each side its first run."""
     firsts = [side[0] for side in sides if side]
-    common = set.intersection(*(set(one.profile) for one in firsts)) if len(firsts) == len(sides) > 1 else set()
+    common = set.intersection(*(set(one.of(StacksResult).profile)
+        for one in firsts)) if len(firsts) == len(sides) > 1 else set()
     for number, base in enumerate(bases):
         if common and number != base:
             both, called = (firsts[base], firsts[number]), (names[base], names[number])
@@ -82,7 +83,7 @@ def tell_stacks(sides: Sequence[Sequence[Evaluation]], bases: Sequence[int], nam
 
 def _tell_plans(sides: Sequence[Sequence[Evaluation]], bases: Sequence[int], names: Sequence[str]) -> Iterator[Block]:
     """Statements with another plan, at the largest scale of all."""
-    known = [side[0].plans if side else {} for side in sides]
+    known = [side[0].of(ServerStatementsResult).plans if side else {} for side in sides]
     common = set.intersection(*map(set, known)) if known else set()
     if not common:
         return

@@ -13,10 +13,17 @@ from typing import Final
 import numpy as np
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
-from dsbench.read.evaluation import Evaluation, Series, evaluate
+from dsbench.read.evaluation import Evaluation, evaluate
+from dsbench.read.groups import Series
 from dsbench.read.naming import counted, warnings
 from dsbench.read.series import headings
 from dsbench.read.subjects.clients import longest_ns
+from dsbench.read.subjects.errors import ErrorsResult
+from dsbench.read.subjects.kinds import KindsResult
+from dsbench.read.subjects.latency import LatencyResult
+from dsbench.read.subjects.load import LoadResult
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.verdict import Tally, judge_run
 from dsbench.several.settings import OF_WORKLOAD, SAYS_NOTHING, described, labels, product
 from dsbench.several.stages import Stages, by_stage
@@ -83,7 +90,7 @@ class Section:
 
     def objectives(self, side: int) -> str:
         """What the highest rate of ``side`` has to keep: ``99% below 20 ms``."""
-        found = [load.objective.words for one in self.evaluations[side] for load in one.load.values()]
+        found = [load.objective.words for one in self.evaluations[side] for load in one.of(LoadResult).load.values()]
         return " or ".join(dict.fromkeys(found))
 
     @property
@@ -94,13 +101,13 @@ class Section:
     @property
     def begun(self) -> list[int]:
         """The same with void scales."""
-        return sorted({row.scale for side in self.evaluations for one in side for row in one.scales})
+        return sorted({row.scale for side in self.evaluations for one in side for row in one.of(RateResult).scales})
 
     def dsi(self, side: int) -> Interval | None:
         """Of runs that were repeated with the interval out of their spread, of a single one out of its cycles."""
         runs = self.evaluations[side]
         if len(runs) == 1:
-            return runs[0].own.index.dsi
+            return runs[0].own.of(RateResult).index.dsi
         return dsi_of_runs([_sound(one, counted=False) for one in runs])
 
     def dsi_parts(self, side: int) -> dict[int, float]:
@@ -111,7 +118,7 @@ class Section:
     @property
     def waits(self) -> bool:
         """Whether the times are response times: those of an open loop."""
-        return any(one.response for side in self.evaluations for one in side)
+        return any(one.of(LatencyResult).response for side in self.evaluations for one in side)
 
     def time_ms(self, side: int, scale: int, quantile: float) -> float:
         """Quantile of the times, in the median over the runs of ``side``; nan where there is none. 1 is the longest of
@@ -120,7 +127,8 @@ class Section:
         if quantile == 1:
             longest = [longest_ns(one, scale) for one in every]
             return _median([one / 1e6 for one in longest if one is not None])
-        curves = (one.response.get(scale) or one.frequency.get(scale) for one in every)
+        curves = (one.of(LatencyResult).curve(scale)
+            for one in every)
         return _median([curve.quantiles_ns[quantile] / 1e6 for curve in curves if curve is not None])
 
     def time_interval(self, side: int, scale: int, quantile: float) -> Interval:
@@ -151,11 +159,11 @@ class Section:
     def _curve(self, side: int, scale: int) -> Frequency | None:
         """The times of a side of one run."""
         runs = [one.own for one in self.evaluations[side]]
-        return (runs[0].response.get(scale) or runs[0].frequency.get(scale)) if len(runs) == 1 else None
+        return (runs[0].of(LatencyResult).curve(scale)) if len(runs) == 1 else None
 
     def failed_share(self, side: int, scale: int) -> float:
         """Failed attempts of all, in the median over the runs of ``side``; nan without attempts."""
-        found = (one.own.success_share.get(scale) for one in self.evaluations[side])
+        found = (one.own.of(ErrorsResult).success_share.get(scale) for one in self.evaluations[side])
         return _median([1 - share for share in found if share is not None])
 
 
@@ -359,10 +367,10 @@ def _parts(side: Side, key: Series) -> Iterator[Evaluation]:
 
 def _section(heading: str, evaluations: Sequence[tuple[Evaluation, ...]], bases: tuple[int, ...]) -> Section:
     every = [one for side in evaluations for one in side]
-    kinds = {found.label for one in every for found in one.nopm.values()}
-    orders = bool(kinds) and all(set(one.nopm) >= set(one.cycle_rates) for one in every)
+    kinds = {found.label for one in every for found in one.of(KindsResult).nopm.values()}
+    orders = bool(kinds) and all(set(one.of(KindsResult).nopm) >= set(one.of(RateResult).cycle_rates) for one in every)
     measure = (kinds.pop() if len(kinds) == 1 else "NOPM") if orders else "tps"
-    searched = bool(every) and all(one.load for one in every)
+    searched = bool(every) and all(one.of(LoadResult).load for one in every)
     compared: dict[int, Compared] = {}
     for base in dict.fromkeys(bases):  # The first of each setup, which compares its own.
         own = [at for at, other in enumerate(bases) if other == base]
@@ -377,7 +385,8 @@ def _section(heading: str, evaluations: Sequence[tuple[Evaluation, ...]], bases:
 
 def _known(one: Evaluation) -> Known:
     """The highest rate with the objective by scale, where one was found, without scales whose check failed."""
-    found = {x: load.capacity for x, load in one.load.items() if load.capacity and x not in one.void_scales}
+    found = {x: load.capacity
+        for x, load in one.of(LoadResult).load.items() if load.capacity and x not in one.of(RateResult).void_scales}
     return {x: Interval(capacity.rate, capacity.low, capacity.high, LEVEL) for x, capacity in found.items()}
 
 
@@ -385,9 +394,9 @@ def _sound(one: Evaluation, *, counted: bool) -> Run:
     """Rates of the cycles by scale, of the headline where it is ``counted``, without scales whose check failed. In
     stages they are those of the measured clients, as in the table of the stages."""
     found: dict[int, Floats] = {}
-    for scale, rates in one.own.cycle_rates.items():
-        if scale not in one.void_scales:
-            found[scale] = np.array(one.nopm[scale].by_cycle) if counted else rates
+    for scale, rates in one.own.of(RateResult).cycle_rates.items():
+        if scale not in one.of(RateResult).void_scales:
+            found[scale] = np.array(one.of(KindsResult).nopm[scale].by_cycle) if counted else rates
     return found
 
 
@@ -402,7 +411,7 @@ def _within(servers: Sequence[str], values: Sequence[str]) -> bool:
 def _doubts(evaluation: Evaluation) -> Iterator[str]:
     """The other doubts of an archive, one of each kind in words, with their scales."""
     kinds: dict[str, list[Doubt]] = {}
-    for doubt in evaluation.doubts:
+    for doubt in evaluation.of(WarningsResult).doubts:
         if doubt.code not in _TOLD_ABOVE:
             kinds.setdefault(doubt.code, []).append(doubt)
     for some in kinds.values():
@@ -456,7 +465,7 @@ def _verdict(comparison: Comparison, section: Section, number: int, first: str) 
     within = f" [{factor.low:.2f}, {factor.high:.2f}]" if isfinite(factor.low) else ""
     figure = f"{factor.value:.2f} times the {section.figure} of {first}{within}{at}"
     both = [*section.evaluations[section.bases[number]], *section.evaluations[number]]
-    void = sorted({x for found in both for x in found.void_scales})
+    void = sorted({x for found in both for x in found.of(RateResult).void_scales})
     more = f"; without scale {', '.join(map(str, void))}, whose check failed" if void else ""
     if "spec.workload" in comparison.differences:
         return f"no verdict, as the workloads differ: {figure}{more}"

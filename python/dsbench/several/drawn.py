@@ -22,6 +22,11 @@ from dsbench.read.draw.vega import Chart, Spec, channel
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import counted
 from dsbench.read.subject import Measure
+from dsbench.read.subjects.kinds import KindsResult
+from dsbench.read.subjects.latency import LatencyResult
+from dsbench.read.subjects.load import LoadResult
+from dsbench.read.subjects.queries import QueriesResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.several import drawn_stages
 from dsbench.several.compare import Comparison, Section, basis
 from dsbench.stats.search import Load
@@ -38,7 +43,8 @@ _LINE = 92
 
 def _searches(comparison: Comparison) -> dict[str, Load]:
     """The search of each side, at the largest scale that all of them have."""
-    found = {label: side.evaluations[0].load for label, side in zip(comparison.labels, comparison.sides, strict=True)}
+    found = {label: side.evaluations[0].of(LoadResult).load
+        for label, side in zip(comparison.labels, comparison.sides, strict=True)}
     common = set.intersection(*(set(one) for one in found.values())) if found else set()
     return {label: one[max(common)] for label, one in found.items()} if common else {}
 
@@ -76,7 +82,8 @@ def rates(comparison: Comparison, section: Section, form: Form = "log") -> Spec 
         note = "highest rates with the objective; bars: 95% intervals of the searches, where they are known"
         what, headline = "highest rate [tps]", f"Highest rates of {comparison.extent}"
     runs = [one for side in comparison.sides for one in side.runs]
-    sizes = [{row.scale: row.database_size_gb for row in one.scales} for side in section.evaluations for one in side]
+    sizes = [{row.scale: row.database_size_gb for row in one.of(RateResult).scales} for side in section.evaluations
+        for one in side]
     return compared(
         comparison.labels, spans, headline, _notes(section, note), title=what, form=form, more=indices,
         sizes_gb=agreed(sizes), marks=agreed([run.marks for run in runs], 0),
@@ -103,14 +110,14 @@ def frequencies(comparison: Comparison, section: Section) -> Spec | None:
     These are the smallest and the largest that all sides have. Of several runs of one side the first is shown.
     """
     sides = [[one.own for one in runs] for runs in section.evaluations]
-    having = [set(runs[0].frequency) if runs else set() for runs in sides]
+    having = [set(runs[0].of(LatencyResult).frequency) if runs else set() for runs in sides]
     common = sorted(set.intersection(*having)) if having else []
     chosen = sorted({*common[:1], *common[-1:]})
-    waits = all(runs and runs[0].response for runs in sides)
+    waits = all(runs and runs[0].of(LatencyResult).response for runs in sides)
     rows: list[Row] = []
     for label, runs in zip(comparison.labels, sides, strict=True):
         for x in chosen:
-            found = (runs[0].response if waits else runs[0].frequency)[x]
+            found = (runs[0].of(LatencyResult).response if waits else runs[0].of(LatencyResult).frequency)[x]
             if drawable(found):
                 key = {"archive": label, "scale": str(x)}
                 points = zip(*curve(found), strict=True)
@@ -145,7 +152,7 @@ def over_threads(comparison: Comparison) -> Spec | None:
 
     A line is a run with several numbers of threads, or runs that differ in that number only; each stage has its own.
     """
-    if any(one.queries for side in comparison.sides for one in side.evaluations):
+    if any(one.of(QueriesResult).queries for side in comparison.sides for one in side.evaluations):
         return None  # Streams, each with queries of its own, and no clients that share them.
     curves = _by_threads(comparison)
     curves = {label: points for label, points in curves.items() if len(points) > 1}
@@ -204,11 +211,11 @@ def _cycles(one: Evaluation, section: Section, scale: int) -> Sequence[float]:
     """The rates of the cycles in what ``section`` counts; empty where the scale is missing. Of a search the ends of
     the capacity's interval, or the capacity itself."""
     if section.searched:
-        found = one.load[scale].capacity if scale in one.load else None
+        found = one.of(LoadResult).load[scale].capacity if scale in one.of(LoadResult).load else None
         return [end if 0 < end < math.inf else found.rate for end in (found.low, found.high)] if found else ()
     if section.measure != "tps":
-        return one.nopm[scale].by_cycle if scale in one.nopm else ()
-    rates_tps: Sequence[float] = one.own.cycle_rates.get(scale, np.empty(0)).tolist()
+        return one.of(KindsResult).nopm[scale].by_cycle if scale in one.of(KindsResult).nopm else ()
+    rates_tps: Sequence[float] = one.own.of(RateResult).cycle_rates.get(scale, np.empty(0)).tolist()
     return rates_tps
 
 
@@ -224,7 +231,7 @@ def _within(factor: Interval) -> Span:
 
 
 def _dsi(runs: Sequence[Evaluation]) -> str:
-    found = [dsi.value for one in runs if (dsi := one.own.index.dsi) is not None]
+    found = [dsi.value for one in runs if (dsi := one.own.of(RateResult).index.dsi) is not None]
     return f"{sum(found) / len(found):.2f}" if found else ""
 
 

@@ -10,6 +10,9 @@ from dsbench.read.draw import vega
 from dsbench.read.draw.course import course_plot, course_points
 from dsbench.read.draw.theme import HUES, Row, assembled, log_domain, log_ticks, number_labels
 from dsbench.read.draw.vega import Spec
+from dsbench.read.subjects.course import CourseResult
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.stages import StagesResult
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -109,7 +112,7 @@ def courses(comparison: Comparison) -> Spec | None:
 
 def _rows(comparison: Comparison, section: Section, name: str) -> Iterator[Row]:
     for label, runs in zip(comparison.labels, section.evaluations, strict=True):
-        if runs and runs[0].group_courses:
+        if runs and runs[0].of(CourseResult).group_courses:
             for group, measured, point in _points(runs[0]):
                 second, rate, longest_ns = point
                 yield {"stage": name, "group": label, "clients": group, "measured": measured, "second": second,
@@ -118,13 +121,13 @@ def _rows(comparison: Comparison, section: Section, name: str) -> Iterator[Row]:
 
 def _points(one: Evaluation) -> Iterator[tuple[str, bool, tuple[int, float, float]]]:
     """(group, whether it is the one that is measured, point), at the largest scale."""
-    scale = max(one.group_courses)
-    measured = one.efficiency[scale].measured if scale in one.efficiency else ""
-    beside = next((group for group in one.group_courses[scale] if group != measured), "")
+    scale = max(one.of(CourseResult).group_courses)
+    measured = one.of(StagesResult).efficiency[scale].measured if scale in one.of(StagesResult).efficiency else ""
+    beside = next((group for group in one.of(CourseResult).group_courses[scale] if group != measured), "")
     for group in (measured, beside):
-        course = one.group_courses[scale].get(group)
+        course = one.of(CourseResult).group_courses[scale].get(group)
         if course is not None and len(course) > 1:
-            points = course_points(course, one.durations_s[scale])
+            points = course_points(course, one.of(RateResult).durations_s[scale])
             yield from ((group, group == measured, point) for point in points)
 
 

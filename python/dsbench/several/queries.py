@@ -11,6 +11,8 @@ import numpy as np
 
 from dsbench.format import finite
 from dsbench.read.blocks import Block, Column, Part, Ratio, Sentence, Table
+from dsbench.read.subjects.queries import QueriesResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.stats.precision import LEVEL, student
 from dsbench.stats.queries import Decision
 from dsbench.stats.values import Interval
@@ -123,7 +125,8 @@ def _figure(decision: Decision, name: str) -> float:
 
 
 def _sound(evaluation: Evaluation) -> Mapping[int, Decision]:
-    return {x: one for x, one in evaluation.queries.items() if x not in evaluation.void_scales}
+    return {x: one
+        for x, one in evaluation.of(QueriesResult).queries.items() if x not in evaluation.of(RateResult).void_scales}
 
 
 def tell_queries(found: Sequence[Queries], names: Sequence[str], *, brief: bool) -> Iterator[Block]:

@@ -17,7 +17,7 @@ from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.html import render_document
 from dsbench.read.subject import Values
-from dsbench.read.subjects.rate import describe_cutoff
+from dsbench.read.subjects.rate import RateResult, describe_cutoff
 from dsbench.read.text import render_text
 from dsbench.several import bounds, causes, queries, stages
 from dsbench.several.compare import TIMES, Comparison, Section, basis, verdicts
@@ -244,7 +244,7 @@ def _check(section: Section, side: int, scale: int) -> str:
 
 
 def _has(one: Evaluation, scale: int) -> bool:
-    return any(row.scale == scale for row in one.scales)
+    return any(row.scale == scale for row in one.of(RateResult).scales)
 
 
 def _index(found: Interval | None) -> str:
@@ -389,7 +389,7 @@ def _section(comparison: Comparison, section: Section, judged: Answer | None) ->
 
 def _side(comparison: Comparison, section: Section, at: int) -> dict[str, Any]:
     runs, one = section.evaluations[at], section.compared[at]
-    index = runs[0].index if runs else None
+    index = runs[0].of(RateResult).index if runs else None
     parts = section.dsi_parts(at)
     names = [found.name for found in comparison.sides[at].evaluations]
     return {
@@ -413,7 +413,8 @@ def _side(comparison: Comparison, section: Section, at: int) -> dict[str, Any]:
                 "failed_share": finite(section.failed_share(at, scale)),
                 "check": _check(section, at, scale),
             }
-            for scale in section.begun if any(row.scale == scale for found in runs for row in found.scales)
+            for scale in section.begun
+                if any(row.scale == scale for found in runs for row in found.of(RateResult).scales)
         },
     }  # fmt: skip
 
@@ -425,10 +426,10 @@ def _key_of(section: Section) -> str:
 
 def _cutoff(runs: Sequence[Evaluation]) -> dict[str, Any] | None:
     """Where the rate of the first run falls most."""
-    found = runs[0].fall if runs else None
+    found = runs[0].of(RateResult).fall if runs else None
     if found is None:
         return None
-    sizes = {row.scale: row.database_size_gb for row in runs[0].scales}
+    sizes = {row.scale: row.database_size_gb for row in runs[0].of(RateResult).scales}
     return {"scales": [found.low, found.high], "size_gb": [finite(sizes[found.low]), finite(sizes[found.high])],
             "rate_tps": [found.before_tps, found.after_tps]}  # fmt: skip
 

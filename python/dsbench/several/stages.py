@@ -12,8 +12,11 @@ import numpy as np
 
 from dsbench.format import DOWN, FAILED, NONE, UP, finite, format_number
 from dsbench.read.blocks import FASTER, SLOWER, Column, Table
-from dsbench.read.evaluation import Evaluation, Series
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.groups import Series
 from dsbench.read.series import headings
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.stages import StagesResult
 from dsbench.stats.efficiency import COLUMNS, SUSTAINED, Background, Efficiency, per
 
 _RATIO: Final = ("l.i2", "l.i1")
@@ -104,8 +107,9 @@ def _ratios(places: Sequence[Place], names: Sequence[str]) -> Iterator[tuple[str
 
 
 def _places(one: Evaluation) -> Mapping[Place, Efficiency]:
-    return {(key, scale): found for key, scales in one.stages.items() for scale, found in scales.items()
-            if scale not in one.void_scales}  # fmt: skip
+    return {(key, scale): found for key, scales in one.of(StagesResult).stages.items()
+        for scale, found in scales.items()
+            if scale not in one.of(RateResult).void_scales}  # fmt: skip
 
 
 def _name(heading: str, scale: int, *, several: bool) -> str:

@@ -19,6 +19,8 @@ from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.naming import counted
 from dsbench.read.subject import Measure
+from dsbench.read.subjects.queries import QueriesResult
+from dsbench.read.subjects.why import WhyResult
 from dsbench.read.text import render_text
 from dsbench.read.verdict import RunVerdict, Tally, judge_run
 from dsbench.several.causes import read_times, say_change
@@ -228,9 +230,10 @@ def _compare_times(before: Sequence[Path], after: Sequence[Path], choice: Choice
     """Over the last runs of one level and the first of the next."""
     sides = [[_of_choice(evaluate(Archive.open(path)), choice) for path in paths]
              for paths in (before[-_NEAR:], after[:_NEAR])]  # fmt: skip
-    if any(one.queries for side in sides for one in side):  # Their transactions are queries of all sizes.
+    if any(one.of(QueriesResult).queries for side in sides
+        for one in side):  # Their transactions are queries of all sizes.
         return ""
-    scales = set.intersection(*(set(one.why) for side in sides for one in side))
+    scales = set.intersection(*(set(one.of(WhyResult).why) for side in sides for one in side))
     return say_change(*(read_times(side, max(scales)) for side in sides)) if scales else ""
 
 

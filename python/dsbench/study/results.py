@@ -24,6 +24,12 @@ from dsbench.read.choice import choose, find_measure, list_stages, of_what, read
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.subject import Measure
 from dsbench.read.subjects import measures
+from dsbench.read.subjects.cost import CostResult
+from dsbench.read.subjects.course import CourseResult
+from dsbench.read.subjects.latency import LatencyResult
+from dsbench.read.subjects.probes import ProbesResult
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.stages import StagesResult
 from dsbench.read.verdict import RunVerdict, Soundness, Tally, judge_run
 from dsbench.several.settings import OF_SERVER, SAYS_NOTHING, described
 from dsbench.spec import SpecError
@@ -414,14 +420,18 @@ def _of_stage(parts: Sequence[Evaluation]) -> OfStage:
     if not whole.has_clients:
         return OfStage(measured, units, whole.of_stage, np.empty(0), ())
     own = whole.own
-    largest = max(own.seconds, default=max(own.frequency, default=0))
-    course = own.seconds[largest][:, 0] if largest in own.seconds else np.empty(0)
+    largest = max(own.of(CourseResult).seconds, default=max(own.of(LatencyResult).frequency, default=0))
+    course = own.of(CourseResult).seconds[largest][:, 0] if largest in own.of(CourseResult).seconds else np.empty(0)
     return OfStage(
-        measured, units, whole.of_stage, np.asarray(course, dtype=float), whole.resources.get(largest, ()),
-        {one.name: one.mean for one in whole.probes.get(largest, ())}, own.frequency.get(largest),
-        any(one.sustained is False for part in parts for one in part.efficiency.values()),
-        {part.threads if several else 0: Ladder(part.index.dsi, part.fall) for part in parts},
-        {one.name: one.unit for one in whole.probes.get(largest, ())}, any(part.grown for part in parts),
+        measured, units, whole.of_stage, np.asarray(course, dtype=float),
+            whole.of(CostResult).resources.get(largest, ()),
+        {one.name: one.mean for one in whole.of(ProbesResult).probes.get(largest, ())},
+            own.of(LatencyResult).frequency.get(largest),
+        any(one.sustained is False for part in parts for one in part.of(StagesResult).efficiency.values()),
+        {part.threads if several else 0: Ladder(part.of(RateResult).index.dsi, part.of(RateResult).fall)
+            for part in parts},
+        {one.name: one.unit for one in whole.of(ProbesResult).probes.get(largest, ())},
+            any(part.of(RateResult).grown for part in parts),
         alone,
     )  # fmt: skip
 

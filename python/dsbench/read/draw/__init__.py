@@ -25,6 +25,7 @@ from dsbench.read.draw.rate import collisions, conf, memory, rate, scalability
 from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.series import run_shown
+from dsbench.read.subjects.queries import QueriesResult
 
 Diagram = Callable[[Evaluation, RunRecord], Spec | None]
 
@@ -50,5 +51,5 @@ def specs(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> d
     if form is not None:
         drawn |= {"rate": rate(evaluation, run, form), "node": node(evaluation, own, form)}
         drawn |= {"cycle": cycle(evaluation, own, form)}
-    left_out = _OF_RATES if evaluation.queries else frozenset()
+    left_out = _OF_RATES if evaluation.of(QueriesResult).queries else frozenset()
     return {name: spec for name, spec in drawn.items() if spec is not None and name not in left_out}

@@ -26,6 +26,8 @@ from dsbench.read.draw.theme import (
 from dsbench.read.draw.vega import Chart, Spec, channel, constant
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import conduct, counted, index_scales, limited, listed, pacing, streams, warnings
+from dsbench.read.subjects.queries import QueriesResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.stats.precision import FEWEST
 from dsbench.stats.values import Index
 
@@ -43,7 +45,7 @@ class ScaleAxis:
     @classmethod
     def of(cls, evaluation: Evaluation) -> ScaleAxis:
         """The axis for all scales of ``evaluation``."""
-        rows = evaluation.scales
+        rows = evaluation.of(RateResult).scales
         return cls(tuple(r.scale for r in rows), tuple(r.database_size_gb for r in rows))
 
     @property
@@ -237,7 +239,8 @@ def conditions(evaluation: Evaluation, run: RunRecord) -> str:
         ", ".join(streams(evaluation)) or (f"{counted(nodes, 'node')} × {threads}" if nodes else threads),
         f"{connections} connections each" if connections > 1 else "",
         run.in_force.replace("-", " "),
-        "" if evaluation.queries else f"{cycles} {'cycle' if cycles == '1' else 'cycles'} of {seconds} s",
+        "" if evaluation.of(QueriesResult).queries
+            else f"{cycles} {'cycle' if cycles == '1' else 'cycles'} of {seconds} s",
         pacing(run),
         limited(run),
         "with retry" if spec.retry else "",

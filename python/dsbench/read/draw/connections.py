@@ -22,6 +22,8 @@ from dsbench.read.draw.theme import (
 from dsbench.read.draw.vega import Chart, Spec, channel
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
+from dsbench.read.subjects.kinds import KindsResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.stats.kinds import ALL, KindResult
 
 _MEAN, _MAXIMUM = "mean", "maximum"
@@ -33,7 +35,7 @@ def connections(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     rows = [row for part in _apart(evaluation) for row in _rate_rows(part)]
     if not rows:
         return None
-    label = next((found.label for found in evaluation.nopm.values()), "")
+    label = next((found.label for found in evaluation.of(KindsResult).nopm.values()), "")
     what = f"New-Orders per minute ({label})" if label else "transaction rate [tps]"
     y = ValueAxis.linear(what, [row["max"] for row in rows])
     what_by = f"{label}," if "," in label else label or "rate"
@@ -48,7 +50,7 @@ def connections(evaluation: Evaluation, run: RunRecord) -> Spec | None:
 
 def response(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """Mean and maximum of the response times by kind, at the largest scale; ``None`` with one number of threads."""
-    scale = max((x for part in _apart(evaluation) for x in part.kinds), default=0)
+    scale = max((x for part in _apart(evaluation) for x in part.of(KindsResult).kinds), default=0)
     rows = [row for part in _apart(evaluation) for row in _time_rows(part, scale)]
     if not rows:
         return None
@@ -67,20 +69,21 @@ def _apart(evaluation: Evaluation) -> list[Evaluation]:
 
 
 def _rate_rows(part: Evaluation) -> list[Row]:
-    if part.nopm:
-        figures = [(x, found.median, found.minimum, found.maximum) for x, found in sorted(part.nopm.items())]
+    if part.of(KindsResult).nopm:
+        figures = [(x, found.median, found.minimum, found.maximum)
+            for x, found in sorted(part.of(KindsResult).nopm.items())]
     else:
-        figures = [(r.scale, r.rate_median_tps, r.rate_min_tps, r.rate_max_tps) for r in part.scales]
+        figures = [(r.scale, r.rate_median_tps, r.rate_min_tps, r.rate_max_tps) for r in part.of(RateResult).scales]
     return [
-        {"scale": x, "connections": part.connections, "median": median, "min": low, "max": high}
+        {"scale": x, "connections": part.of(RateResult).connections, "median": median, "min": low, "max": high}
         for x, median, low, high in figures
         if math.isfinite(median)
     ]
 
 
 def _time_rows(part: Evaluation, scale: int) -> list[Row]:
-    kinds = part.kinds.get(scale, ())
-    return [row for kind in kinds if kind.kind != ALL for row in _times_of(part.connections, kind)]
+    kinds = part.of(KindsResult).kinds.get(scale, ())
+    return [row for kind in kinds if kind.kind != ALL for row in _times_of(part.of(RateResult).connections, kind)]
 
 
 def _times_of(count: int, kind: KindResult) -> list[Row]:

@@ -17,6 +17,9 @@ from dsbench.read.evaluation import Evaluation
 from dsbench.read.html import Html, number, section, tag
 from dsbench.read.naming import subject
 from dsbench.read.series import headings
+from dsbench.read.subjects.course import CourseResult
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.stages import StagesResult
 from dsbench.stats.efficiency import Efficiency
 from dsbench.stats.values import Floats
 
@@ -28,8 +31,8 @@ _TIMES: Final = {"p50": "median", "p99": "99% quantile", "max": "slowest"}
 
 def courses(evaluation: Evaluation) -> dict[str, dict[str, Any]]:
     """Scale, as text, to the columns of its course: lists of equal length, times in ms, ``null`` where none ended."""
-    measured = ((x, found) for x, found in sorted(evaluation.seconds.items()) if len(found))
-    return {str(x): _columns(found, evaluation.durations_s.get(x, np.empty(0))) for x, found in measured}
+    measured = ((x, found) for x, found in sorted(evaluation.of(CourseResult).seconds.items()) if len(found))
+    return {str(x): _columns(found, evaluation.of(RateResult).durations_s.get(x, np.empty(0))) for x, found in measured}
 
 
 def _columns(seconds: Floats, durations_s: Floats) -> dict[str, Any]:
@@ -112,7 +115,7 @@ def section_of_courses(evaluation: Evaluation) -> Html:
     found = courses(evaluation)
     if not found:
         return section("Course per second", tag("p", "No second was recorded."), key="course")
-    rates = {str(r.scale): r.rate_median_tps for r in evaluation.scales}
+    rates = {str(r.scale): r.rate_median_tps for r in evaluation.of(RateResult).scales}
     parts = []
     for i, (scale, course) in enumerate(found.items()):
         step = f", points of {course['step']} s: mean rate, worst times" if course["step"] > 1 else ""
@@ -136,13 +139,14 @@ def stages(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     series of one group, whose cycles another diagram shows."""
     names = headings(evaluation.series)
     parts = [(names[key], part) for key, part in evaluation.series.items()] or [("", evaluation)]
-    shown = [(name, part, max(part.group_courses)) for name, part in parts if part.group_courses]
+    shown = [(name, part, max(part.of(CourseResult).group_courses))
+        for name, part in parts if part.of(CourseResult).group_courses]
     rows = [row for name, part, scale in shown for row in _rows(name, part, scale)]
     groups = list(dict.fromkeys(row["group"] for row in rows))
     if not rows or (len(groups) == len(parts) == 1):
         return None
     there = {row["stage"] for row in rows}
-    drawn = [(name, part.efficiency[scale]) for name, part, scale in shown if name in there]
+    drawn = [(name, part.of(StagesResult).efficiency[scale]) for name, part, scale in shown if name in there]
     plots = [_row(name, one, rows, groups, legend=at == 0) for at, (name, one) in enumerate(drawn)]
     notes = [
         f"scale {', '.join(str(x) for x in dict.fromkeys(scale for _, _, scale in shown))}; a point: mean "
@@ -158,9 +162,9 @@ def stages(evaluation: Evaluation, run: RunRecord) -> Spec | None:
 
 def _rows(name: str, part: Evaluation, scale: int) -> Iterator[Row]:
     """Points by group; a stage of a single second has no course."""
-    measured = part.efficiency[scale].measured if scale in part.efficiency else ""
-    lengths = part.durations_s.get(scale, np.empty(0))
-    for group, course in part.group_courses[scale].items():
+    measured = part.of(StagesResult).efficiency[scale].measured if scale in part.of(StagesResult).efficiency else ""
+    lengths = part.of(RateResult).durations_s.get(scale, np.empty(0))
+    for group, course in part.of(CourseResult).group_courses[scale].items():
         if len(course) < 2 or not measured:
             continue
         for second, rate, longest_ns in course_points(course, lengths):

@@ -13,6 +13,8 @@ from dsbench.read.draw.theme import HUES, ORDERED, SHAPES, Row, finish, legend_c
 from dsbench.read.draw.vega import Chart, Spec, channel
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
+from dsbench.read.subjects.nodes import NodesResult
+from dsbench.read.subjects.rate import RateResult
 
 _MANY = 20     # ticks of the cycle axis, at most
 
@@ -21,7 +23,7 @@ def cycle(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> S
     """T_i (eq. 7) over the number of the cycle: how the rate moves with the age of the database."""
     rows: list[Row] = [
         {"scale": scale, "cycle": number, "rate": float(rate)}
-        for scale, rates in sorted(evaluation.cycle_rates.items())
+        for scale, rates in sorted(evaluation.of(RateResult).cycle_rates.items())
         for number, rate in zip(_numbers(evaluation, scale), rates.tolist(), strict=True)
         if math.isfinite(rate)
     ]
@@ -39,8 +41,8 @@ def cycle(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> S
 
 def _numbers(evaluation: Evaluation, scale: int) -> list[int]:
     """As in the archive: cycles with another number of threads, or lost ones, have numbers of their own."""
-    known = evaluation.cycle_numbers.get(scale)
-    return list(range(1, len(evaluation.cycle_rates[scale]) + 1)) if known is None else known.tolist()
+    known = evaluation.of(RateResult).cycle_numbers.get(scale)
+    return list(range(1, len(evaluation.of(RateResult).cycle_rates[scale]) + 1)) if known is None else known.tolist()
 
 
 def _layers(rows: list[Row], y: ValueAxis) -> list[Chart]:
@@ -70,9 +72,9 @@ _SWAY_PIXELS = 14.0    # sideways distance of the first node and the last, at mo
 
 def node(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Spec | None:
     """Median, mean and range of T_in (eq. 6) of each node; ``None`` for a local run."""
-    if not run.spec.nodes and len(evaluation.node_rates) < 2:
+    if not run.spec.nodes and len(evaluation.of(NodesResult).node_rates) < 2:
         return None
-    if not evaluation.scales:
+    if not evaluation.of(RateResult).scales:
         return None
     x = ScaleAxis.of(evaluation)
     rows = _rows(evaluation, x)
@@ -84,7 +86,8 @@ def node(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Sp
         row["range_low"], row["range_high"] = y.shown(row["min"]), y.shown(row["max"])
         row["line"] = row["median"] if row["median"] >= y.low else math.nan
     return finish(
-        _node_layers(x, y, list(evaluation.node_rates)), name="node", archive=evaluation.name, data={"nodes": rows},
+        _node_layers(x, y, list(evaluation.of(NodesResult).node_rates)), name="node", archive=evaluation.name,
+            data={"nodes": rows},
         title=title(
             f"{subject(run)}: transaction rate per node", evaluation, run,
             ["lines: median; points: mean; bars: minimum to maximum of the cycles"],
@@ -95,13 +98,13 @@ def node(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Sp
 
 
 def _rows(evaluation: Evaluation, x: ScaleAxis) -> list[Row]:
-    names = list(evaluation.node_rates)
+    names = list(evaluation.of(NodesResult).node_rates)
     step = min(_STEP_PIXELS, _SWAY_PIXELS / max(1, len(names) - 1)) / x.pixels_per_decade
-    sizes = {r.scale: r.database_size_gb for r in evaluation.scales}
+    sizes = {r.scale: r.database_size_gb for r in evaluation.of(RateResult).scales}
     rows: list[Row] = []
     for number, name in enumerate(names):
         beside = 10 ** (step * (number - (len(names) - 1) / 2))
-        for scale, all_rates in sorted(evaluation.node_rates[name].items()):
+        for scale, all_rates in sorted(evaluation.of(NodesResult).node_rates[name].items()):
             rates = all_rates[np.isfinite(all_rates)]
             if rates.size:
                 rows.append({

@@ -26,6 +26,8 @@ from dsbench.read.draw.theme import (
 from dsbench.read.draw.vega import Chart, Spec, channel, constant
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
+from dsbench.read.subjects.kinds import KindsResult
+from dsbench.read.subjects.latency import LatencyResult
 from dsbench.stats.values import Floats, Frequency, percent
 
 _POINTS = 300         # per curve, at most
@@ -35,10 +37,12 @@ _LABEL_GAP = 11       # pixels between the labels of neighbouring levels
 
 def freq(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """Share of transactions that take longer than x, one curve per scale, on two log axes."""
-    curves = {scale: found for scale, found in sorted(evaluation.frequency.items()) if drawable(found)}
+    curves = {scale: found
+        for scale, found in sorted(evaluation.of(LatencyResult).frequency.items()) if drawable(found)}
     if not curves:
         return None
-    responses = {scale: found for scale, found in sorted(evaluation.response.items()) if drawable(found)}
+    responses = {scale: found
+        for scale, found in sorted(evaluation.of(LatencyResult).response.items()) if drawable(found)}
     rows = [row for scale, found in curves.items() for row in _rows(scale, "residence", found)]
     rows += [row for scale, found in responses.items() for row in _rows(scale, "response", found)]
     rarest = min(row["longer"] for row in rows)
@@ -142,11 +146,11 @@ def _curve_layers(scales: Sequence[int], rows: Sequence[Row], y: ValueAxis, *, d
 
 def kinds(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """Share of transactions that take longer than x, one curve per kind, at the largest scale; two log axes."""
-    scale = max((x for x, found in evaluation.kind_frequency.items() if found), default=None)
+    scale = max((x for x, found in evaluation.of(KindsResult).kind_frequency.items() if found), default=None)
     if scale is None:
         return None
-    waits = evaluation.kind_response.get(scale, {})
-    rows = _kind_rows("residence", evaluation.kind_frequency[scale]) + _kind_rows("response", waits)
+    waits = evaluation.of(KindsResult).kind_response.get(scale, {})
+    rows = _kind_rows("residence", evaluation.of(KindsResult).kind_frequency[scale]) + _kind_rows("response", waits)
     if not rows:
         return None
     rarest = min(row["longer"] for row in rows)

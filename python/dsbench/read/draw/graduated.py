@@ -12,14 +12,14 @@ from dsbench.read.draw.theme import HUES, Row, assembled, log_domain, log_ticks,
 from dsbench.read.draw.vega import Chart, Spec, channel
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
-from dsbench.read.subjects.energy import Grade
+from dsbench.read.subjects.energy import EnergyResult, Grade
 
 _WIDTH, _HEIGHT = 440, 150
 
 
 def graduated(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """A line for each scale. ``None`` without a graduated load."""
-    rows = [row for scale, grades in evaluation.grades.items() for row in _rows(scale, grades)]
+    rows = [row for scale, grades in evaluation.of(EnergyResult).grades.items() for row in _rows(scale, grades)]
     if len(rows) < 2:
         return None
     measured = any(row["watts"] is not None for row in rows)

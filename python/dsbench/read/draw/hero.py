@@ -23,6 +23,10 @@ from dsbench.read.draw.theme import FONT, HUES, ORDERED, Row, config, number_lab
 from dsbench.read.draw.vega import SCHEMA_URL, Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.series import phrases
+from dsbench.read.subjects.energy import EnergyResult
+from dsbench.read.subjects.kinds import KindsResult
+from dsbench.read.subjects.load import LoadResult
+from dsbench.read.subjects.rate import RateResult
 
 _HEIGHT: Final = 320
 _STAGE: Final = 26
@@ -49,11 +53,11 @@ def hero(evaluation: Evaluation, run: RunRecord) -> Spec | None:
                       "transactions per second over the seconds of a cycle", drawn["datasets"], 8)  # fmt: skip
     if len(scales) > 1:
         return _over_scale(parts, evaluation, run, scales)
-    for scale, grades in evaluation.grades.items():
+    for scale, grades in evaluation.of(EnergyResult).grades.items():
         if shown := by_level(scale, grades):
             what, body = shown
             return _whole({**body, "height": _HEIGHT}, evaluation, what, body["datasets"], 8)
-    if any(one.capacity for one in evaluation.load.values()):
+    if any(one.capacity for one in evaluation.of(LoadResult).load.values()):
         drawn = load(evaluation, run) or {}
         return _whole({"height": _HEIGHT, "layer": drawn["layer"]}, evaluation, " ".join(drawn["title"]["subtitle"]),
                       drawn["datasets"], 8)  # fmt: skip
@@ -65,8 +69,8 @@ def hero(evaluation: Evaluation, run: RunRecord) -> Spec | None:
 
 
 def _unit(evaluation: Evaluation) -> str:
-    first = next(iter(evaluation.nopm.values()), None)
-    counted = next(iter(evaluation.headline.values()), None)
+    first = next(iter(evaluation.of(KindsResult).nopm.values()), None)
+    counted = next(iter(evaluation.of(KindsResult).headline.values()), None)
     return "New-Orders per minute" if first else counted.label if counted else "transactions per second"
 
 
@@ -83,13 +87,14 @@ def _shown(evaluation: Evaluation) -> list[Any]:
 
 def _rows(part: Evaluation, name: str) -> list[Row]:
     rows = []
-    for row in part.scales:
+    for row in part.of(RateResult).scales:
         value, low, high = row.rate_median_tps, row.rate_min_tps, row.rate_max_tps
-        if (searched := part.load.get(row.scale)) and (found := searched.capacity) and isfinite(found.high):
+        searched = part.of(LoadResult).load.get(row.scale)
+        if searched and (found := searched.capacity) and isfinite(found.high):
             value, low, high = found.rate, found.low, found.high
-        if counted := part.nopm.get(row.scale) or part.headline.get(row.scale):
+        if counted := part.of(KindsResult).nopm.get(row.scale) or part.of(KindsResult).headline.get(row.scale):
             value, low, high = counted.median, counted.minimum, counted.maximum
-        if isfinite(value) and row.scale not in part.void_scales:
+        if isfinite(value) and row.scale not in part.of(RateResult).void_scales:
             size = row.database_size_gb
             rows.append({"at": row.scale, "series": name, "median": value, "low": low, "high": high,
                          "size": format_size(size) if isfinite(size) else ""})  # fmt: skip
@@ -187,13 +192,13 @@ def apart(ends: Sequence[Row], gap: float) -> list[Row]:
 
 
 def _over_cycles(evaluation: Evaluation) -> Spec | None:
-    (scale, rates), = evaluation.cycle_rates.items() or [(0, [])]  # fmt: skip
+    (scale, rates), = evaluation.of(RateResult).cycle_rates.items() or [(0, [])]  # fmt: skip
     if not len(rates):
         return None
-    numbers = evaluation.cycle_numbers.get(scale, range(1, len(rates) + 1))
-    middle = next(row.rate_median_tps for row in evaluation.scales if row.scale == scale)
+    numbers = evaluation.of(RateResult).cycle_numbers.get(scale, range(1, len(rates) + 1))
+    middle = next(row.rate_median_tps for row in evaluation.of(RateResult).scales if row.scale == scale)
     values, unit, short = [float(rate) for rate in rates], "transactions per second", "tps"
-    if (counted := evaluation.nopm.get(scale)) and len(counted.by_cycle) == len(rates):
+    if (counted := evaluation.of(KindsResult).nopm.get(scale)) and len(counted.by_cycle) == len(rates):
         values, middle, unit, short = list(counted.by_cycle), counted.median, _unit(evaluation), "NOPM"
     rows = [{"at": int(at), "median": value} for at, value in zip(numbers, values, strict=False)]
     y = {"field": "median", "type": "quantitative", "title": None,
@@ -215,15 +220,17 @@ def _over_cycles(evaluation: Evaluation) -> Spec | None:
 def _bars(evaluation: Evaluation) -> Spec | None:
     names = phrases(evaluation.series)
     own = {
-        key: {x: one.median for x, one in part.headline.items()} | {x: one.median for x, one in part.nopm.items()}
+        key: {x: one.median for x, one in part.of(KindsResult).headline.items()} | {x: one.median
+            for x, one in part.of(KindsResult).nopm.items()}
         for key, part in evaluation.series.items()
     }
     counted = any(own.values())
     rates = [(key, part, row.scale, own[key][row.scale] if counted else row.rate_median_tps)
-             for key, part in evaluation.series.items() for row in part.scales
+             for key, part in evaluation.series.items() for row in part.of(RateResult).scales
              if row.scale in own[key] or not counted]  # fmt: skip
-    rows = [{"stage": names[key] + (f", scale {scale}" if len(part.scales) > 1 else ""), "median": rate}
-            for key, part, scale, rate in rates if rate > 0 and scale not in part.void_scales]  # fmt: skip
+    rows = [{"stage": names[key] + (f", scale {scale}" if len(part.of(RateResult).scales) > 1 else ""), "median": rate}
+            for key, part, scale, rate in rates
+                if rate > 0 and scale not in part.of(RateResult).void_scales]  # fmt: skip
     if not rows:
         return None
     y = {"field": "stage", "type": "nominal", "title": None, "sort": None,

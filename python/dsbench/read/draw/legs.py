@@ -13,6 +13,8 @@ from dsbench.read.draw.theme import GREY, HUES, Row, assembled, log_domain, log_
 from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
+from dsbench.read.subjects.course import CourseResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.spec.legs import Leg
 
 _WIDTH, _HEIGHT = 620, 170
@@ -25,11 +27,11 @@ _ON_SINE: Final = 24
 def legs(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """At the largest scale: means of the rates, and medians of the times, over its cycles. ``None`` without one."""
     wanted = run.spec.legs
-    if not wanted or not evaluation.seconds:
+    if not wanted or not evaluation.of(CourseResult).seconds:
         return None
-    scale = max(evaluation.seconds)
-    lengths = np.ceil(evaluation.durations_s[scale]).astype(int)
-    cycles = np.split(evaluation.seconds[scale], np.cumsum(lengths)[:-1])
+    scale = max(evaluation.of(CourseResult).seconds)
+    lengths = np.ceil(evaluation.of(RateResult).durations_s[scale]).astype(int)
+    cycles = np.split(evaluation.of(CourseResult).seconds[scale], np.cumsum(lengths)[:-1])
     size = min(int(wanted[-1].end_s), *(len(cycle) for cycle in cycles))
     if size < 2:
         return None

@@ -12,6 +12,7 @@ from dsbench.read.draw.theme import GREY, HUES, Row, assembled, log_domain, log_
 from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
+from dsbench.read.subjects.load import LoadResult
 from dsbench.stats.search import QUANTILES, Load
 
 _NAMES = {f"p{100 * q:g}": at for at, q in enumerate(QUANTILES)}
@@ -23,7 +24,7 @@ _MOST_KEPT = 0.4
 
 def load(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """Of one scale its quantiles; of several the highest quantile of each. ``None`` without a search."""
-    found = {scale: one for scale, one in evaluation.load.items() if len(one.tried) > 1}
+    found = {scale: one for scale, one in evaluation.of(LoadResult).load.items() if len(one.tried) > 1}
     if not found:
         return None
     if len(found) > 1:

@@ -10,6 +10,7 @@ from dsbench.read.draw.theme import HUES, SHAPES, Row, assembled, log_domain, lo
 from dsbench.read.draw.vega import Chart, Spec, channel
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
+from dsbench.read.subjects.queries import QueriesResult
 
 if TYPE_CHECKING:
     pass
@@ -19,7 +20,7 @@ _STREAMS = "streams"
 
 def queries(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """A dot for each time of each query at the largest scale; ``None`` for a workload without such queries."""
-    found = evaluation.queries
+    found = evaluation.of(QueriesResult).queries
     if not found:
         return None
     scale = max(found)

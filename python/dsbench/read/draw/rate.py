@@ -33,6 +33,8 @@ from dsbench.read.draw.theme import (
 from dsbench.read.draw.vega import Chart, Spec, channel, datum, layer
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import counted, subject
+from dsbench.read.subjects.models import ModelsResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.stats.fits import FITS, Fit
 from dsbench.stats.values import ScaleResult, percent
 
@@ -63,7 +65,7 @@ def rate(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Sp
     """
     if len(by_threads := evaluation.by_threads) > 1:
         return _by_threads(by_threads, evaluation, run, form)
-    rows = [r for r in evaluation.scales if math.isfinite(r.rate_median_tps)]
+    rows = [r for r in evaluation.of(RateResult).scales if math.isfinite(r.rate_median_tps)]
     if not rows:
         return None
     x = ScaleAxis.of(evaluation)
@@ -71,10 +73,11 @@ def rate(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Sp
         "transaction rate [tps]", [v for r in rows for v in (r.rate_median_tps, r.rate_min_tps, _mean_high(r))]
         + [r.rate_max_tps for r in rows], form,
     )
-    headline, notes = f"{subject(run)}: {index_text(evaluation.index)}", [index_note(evaluation.index)]
+    index = evaluation.of(RateResult).index
+    headline, notes = f"{subject(run)}: {index_text(index)}", [index_note(index)]
     if evaluation.staged:
         headline, notes = f"{subject(run)}: stage {evaluation.stage}", []
-    times = _time_rows(evaluation.scales)
+    times = _time_rows(evaluation.of(RateResult).scales)
     # With one scale the longest time would stand where the rate does.
     margin = 1.25 if len(rows) > 1 else 3.0
     seconds = ValueAxis.logarithmic("time [s]", [row["seconds"] for row in times], side="right", margin=margin)
@@ -89,7 +92,7 @@ def rate(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Sp
         data={
             "rates": [_rate_row(r, y) for r in rows], "times": times,
             "marks": mark_rows(x, run.marks, drawn),
-            "flags": _flag_rows(rows, evaluation.void_scales, y), "legend": [],
+            "flags": _flag_rows(rows, evaluation.of(RateResult).void_scales, y), "legend": [],
         },
         description="Transaction rate over the scale: median, mean with standard deviation and range of the cycles' "
         "rates. On the right the time for population and keys, and for cleanup and drop where they matter.",
@@ -102,19 +105,19 @@ def _by_threads(
     labels = {threads: counted(threads, "thread") for threads in parts}
     curves: list[dict[int, Span]] = [
         {r.scale: (r.rate_median_tps, r.rate_min_tps, r.rate_max_tps)
-         for r in part.scales if r.scale not in part.void_scales}
+         for r in part.of(RateResult).scales if r.scale not in part.of(RateResult).void_scales}
         for part in parts.values()
     ]  # fmt: skip
     staged = evaluation.staged
     what = f"stage {evaluation.stage}" if staged else "transaction rate by threads"
-    indices = {labels[threads]: index_text(part.index) for threads, part in parts.items() if not staged}
+    indices = {labels[threads]: index_text(part.of(RateResult).index) for threads, part in parts.items() if not staged}
     last = [*parts.values()][-1]
     notes = ["lines: median of the cycles; bars: minimum to maximum; marks of one scale stand side by side"]
-    notes += [] if staged else [index_note(last.index)]
+    notes += [] if staged else [index_note(last.of(RateResult).index)]
     heading = title(f"{subject(run)}: {what}", evaluation, run, notes)
     return compared(
         [*labels.values()], curves, heading["text"], heading["subtitle"], form=form, more=indices,
-        sizes_gb={r.scale: r.database_size_gb for part in parts.values() for r in part.scales},
+        sizes_gb={r.scale: r.database_size_gb for part in parts.values() for r in part.of(RateResult).scales},
         marks=run.marks, name="rate", archive=evaluation.name,
     )  # fmt: skip
 
@@ -222,7 +225,7 @@ _NOTE = "percentiles as rates (f / quantile of the latency), not confidence inte
 def conf(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     """f / quantile (eq. 11) for each level: what the slowest per cent of transactions do to the rate."""
     names = [f"{percent(q)}%" for q in evaluation.levels]
-    rows = [row for r in evaluation.scales for row in _rows(r)]
+    rows = [row for r in evaluation.of(RateResult).scales for row in _rows(r)]
     if not rows:
         return None
     x = ScaleAxis.of(evaluation)
@@ -270,7 +273,7 @@ _HEIGHT, _BELOW = 230, 80
 
 
 def _model(name: str, evaluation: Evaluation, run: RunRecord) -> Spec | None:
-    fit = next((one for one in evaluation.models if one.model == name), None)
+    fit = next((one for one in evaluation.of(ModelsResult).models if one.model == name), None)
     return _drawn(fit, evaluation, run) if fit is not None else None
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Final
 
-from dsbench.read.subject import Measure, Read, Subject
+from dsbench.read.subject import Measure, Result, Subject
 
 NAMES: Final = (
     "warnings", "rate", "load", "legs", "why", "queries", "interference", "latency", "clients", "connections", "kinds",
@@ -33,15 +33,10 @@ def find_subject(name: str) -> Subject:
 
 
 @cache
-def readers(*, whole: bool) -> Mapping[str, Read]:
-    """Name of a result to what computes it: of one series, or of a run of several."""
-    found: dict[str, Read] = {}
-    for name in NAMES:
-        subject = find_subject(name)
-        found |= subject.reads
-        if whole:
-            found |= {result: _of_last(result) for result in subject.reads} | dict(subject.whole)
-    return found
+def results() -> Mapping[str, type[Result]]:
+    """The attributes of all results by name, each with the class that has it."""
+    classes = [find_subject(name).result for name in NAMES]
+    return {name: result for result in classes for name in result.names()}
 
 
 @cache
@@ -49,7 +44,3 @@ def measures() -> Mapping[str, Measure]:
     """All figures by name, those that are chosen most often first."""
     found = {measure.name: measure for subject in map(find_subject, NAMES) for measure in subject.measures}
     return {name: found[name] for name in dict.fromkeys((*_FIRST, *found))}
-
-
-def _of_last(result: str) -> Read:
-    return lambda evaluation: getattr(list(evaluation.series.values())[-1], result)

@@ -16,7 +16,11 @@ from dsbench.archive import RunRecord
 from dsbench.archive.conditions import say_conditions
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.naming import counted, listed, pacing
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Result, Subject, computed
+from dsbench.read.subjects.errors import ErrorsResult
+from dsbench.read.subjects.latency import LatencyResult
+from dsbench.read.subjects.machine import MachineResult
+from dsbench.read.subjects.rate import RateResult
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -74,7 +78,8 @@ def _rows(run: RunRecord) -> Answer:
 
 def _sizes(run: RunRecord, evaluation: Evaluation) -> Answer:
     question, source = "How large is the database against memory?", "table phases, run.json: marks"
-    sizes = {row.scale: row.database_size_gb for row in evaluation.scales if np.isfinite(row.database_size_gb)}
+    sizes = {row.scale: row.database_size_gb
+        for row in evaluation.of(RateResult).scales if np.isfinite(row.database_size_gb)}
     if _keeps_nothing(run):
         return Answer(question, "the engine keeps no data", source, "told")
     if not sizes:
@@ -167,8 +172,8 @@ def _promised(run: RunRecord) -> Answer:
 def _deadlocks(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
     question = "Are deadlocks prevented, or what they ended resubmitted?"
     source = "table errors, run.json: spec.retry"
-    failed = sum(row.failed for part in parts for row in part.scales)
-    done = sum(row.transactions for part in parts for row in part.scales)
+    failed = sum(row.failed for part in parts for row in part.of(RateResult).scales)
+    done = sum(row.transactions for part in parts for row in part.of(RateResult).scales)
     if not done + failed:
         return _unknown(question, source, "no cycle was finished")
     if not failed:
@@ -176,7 +181,7 @@ def _deadlocks(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
         return Answer(question, f"no attempt failed{why}", source, "good")
     classes: Counter[str] = Counter()
     for part in parts:
-        for errors in part.errors.values():
+        for errors in part.of(ErrorsResult).errors.values():
             classes.update(errors)
     named = ", ".join(f"{name} {count:,}" for name, count in classes.most_common(3))
     what = f"{failed:,} of {done + failed:,} attempts failed" + (f" ({named})" if named else "")
@@ -207,7 +212,7 @@ def _noticed(run: RunRecord) -> Answer:
 def _interval(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
     """A rating over less than the server or the system needs to write its changed pages is a burst."""
     question, source = "Is the interval long enough for a checkpoint or a sync?", "tables cycles, groups and monitors"
-    lengths = [seconds for part in parts for seconds in part.durations_s.values() if seconds.size]
+    lengths = [seconds for part in parts for seconds in part.of(RateResult).durations_s.values() if seconds.size]
     if not lengths:
         return _unknown(question, source, "no cycle was finished")
     cycles, shortest = sum(seconds.size for seconds in lengths), min(float(seconds.min()) for seconds in lengths)
@@ -215,7 +220,7 @@ def _interval(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
     length = f"{counted(cycles, 'cycle')}, the shortest of {shortest:.3g} s, {stretch:.3g} s in all at a scale"
     if _keeps_nothing(run):
         return Answer(question, f"{length}; the engine writes nothing", source, "told")
-    counted_in = [found for part in parts for found in part.checkpoints.values()]
+    counted_in = [found for part in parts for found in part.of(MachineResult).checkpoints.values()]
     if begun := sum(len(found) for found in counted_in):
         return Answer(question, f"{length}; the server began a checkpoint in {begun} of them", source, "good")
     if counted_in:
@@ -259,7 +264,7 @@ def _best(evaluation: Evaluation) -> dict[int, tuple[int, float]]:
     """By scale, the threads with the highest median rate, and that rate in tps."""
     found: dict[int, tuple[int, float]] = {}
     for part in tuple(evaluation.series.values()) or (evaluation,):
-        for row in part.scales:
+        for row in part.of(RateResult).scales:
             if row.rate_median_tps > found.get(row.scale, (0, -1.0))[1]:
                 found[row.scale] = part.threads, row.rate_median_tps
     return dict(sorted(found.items()))
@@ -318,7 +323,8 @@ def _remote(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
         words = f"none, as asked for: {asked.help}" if asked else "the workload has no rule for it"
         return Answer(question, words, "the workload", "told")
     # Where a unit of scale has several branches, there are others at scale 1 as well.
-    shares = [share for part in parts for scale, share in part.remote_share.items() if scale > 1 or share]
+    shares = [share for part in parts
+        for scale, share in part.of(ErrorsResult).remote_share.items() if scale > 1 or share]
     if not shares:
         return _unknown(question, source, "there is one unit only, or no cycle was finished")
     least, most = min(shares), max(shares)
@@ -330,7 +336,8 @@ def _remote(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
 def _within(parts: tuple[Evaluation, ...]) -> Answer:
     """Response times count where there are any: the list asks for 95% within a second, as people see it."""
     question, source = "Do 95% end within a second?", "table buckets"
-    curves = [curve for part in parts for curve in (part.response or part.frequency).values()]
+    curves = [curve for part in parts
+        for curve in (part.of(LatencyResult).response or part.of(LatencyResult).frequency).values()]
     times = [curve.quantiles_ns[0.95] / 1e9 for curve in curves if 0.95 in curve.quantiles_ns]
     if not times:
         return _unknown(question, source)
@@ -348,7 +355,7 @@ _VERDICTS: Final = {"beware": "attention", "told": "stated"}
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     """A question and its answer, with the verdict."""
-    found: Sequence[Answer] = evaluation.checklist
+    found: Sequence[Answer] = evaluation.of(ChecklistResult).checklist
     rows = [(one.question, one.answer, one.source, _VERDICTS.get(one.verdict, one.verdict))
             for one in found]  # fmt: skip
     wrong = frozenset(at for at, one in enumerate(found) if one.verdict == "beware")
@@ -360,6 +367,10 @@ def _read(evaluation: Evaluation) -> tuple[Answer, ...]:
     return checklist(evaluation.run, evaluation)
 
 
+class ChecklistResult(Result):
+    checklist = computed(_read, whole=_read)
+
+
 SUBJECT: Final = Subject(
-    "checklist", "Checklist", tell=_tell, reads={"checklist": _read}, whole={"checklist": _read}
+    "checklist", "Checklist", ChecklistResult, tell=_tell,
 )

@@ -15,7 +15,8 @@ from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.groups import whole
 from dsbench.read.measured import Measured
 from dsbench.read.series import label_series
-from dsbench.read.subject import Measure, Subject
+from dsbench.read.subject import Measure, Result, Subject, computed
+from dsbench.read.subjects.latency import LatencyResult
 from dsbench.stats.both_counts import BothCounts
 from dsbench.stats.ledger import Gap, Ledger, busy_parts, find_gap, idle_clients, weighted_quantile
 from dsbench.stats.values import Floats
@@ -33,18 +34,19 @@ def _read_ledger(evaluation: Evaluation) -> dict[int, Ledger]:
 def longest_ns(part: Evaluation, scale: int) -> float | None:
     """The longest transaction, with those in flight at the ends of the cycles where the client tells these; in the open
     loop from the intended start. ``None`` where there was none."""
-    if ledger := part.ledger.get(scale):
+    if ledger := part.of(ClientsResult).ledger.get(scale):
         return float(ledger.longest_ns)
-    curve = part.response.get(scale) or part.frequency.get(scale)
+    curve = part.of(LatencyResult).curve(scale)
     return curve.quantiles_ns[1.0] if curve else None
 
 
 def _of_scale(evaluation: Evaluation, scale: int, part: Measured) -> Ledger:
     times, weights = _in_transactions(evaluation, scale)
-    curve = evaluation.response.get(scale) or evaluation.frequency.get(scale)
+    latency = evaluation.of(LatencyResult)
+    curve = latency.curve(scale)
     lasted = part.most["in_flight_max_ns"].max(axis=(1, 2))
     longest = [int(lasted.max(initial=0)), int(curve.quantiles_ns[1.0]) if curve else 0]
-    median = evaluation.frequency[scale].quantiles_ns[0.5] if scale in evaluation.frequency else 0.0
+    median = latency.frequency[scale].quantiles_ns[0.5] if scale in latency.frequency else 0.0
     worst = [int(one.max()) for one in part.most["client_p99_ns"]]
     done = part["committed"] + part["rolled_back"]
     busy = part["ended_ns"] + part["in_flight_ns"] + part["connecting_ns"]
@@ -148,7 +150,7 @@ _LONG: Final = (
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     keys, parts = label_series(evaluation)
-    known = [(cells, x, one) for cells, part in parts for x, one in sorted(part.ledger.items())]
+    known = [(cells, x, one) for cells, part in parts for x, one in sorted(part.of(ClientsResult).ledger.items())]
     if not known:
         return
     shares = [
@@ -177,11 +179,19 @@ _WHY: Final = (
     "transactions shows that. Client time does, as each transaction weighs what it takes."
 )
 
+
+class ClientsResult(Result):
+    ledger = computed(_read_ledger)
+    """By scale: where the time of the clients went; empty where the client does not tell."""
+    both_counts = computed(_read_counted)
+    """By scale: cycles of which the server counted the transactions as well; empty where it does not."""
+
+
 SUBJECT: Final = Subject(
-    "clients", "Client time", tell=_tell, nothing="The client does not tell where its time went.",
+    "clients", "Client time", ClientsResult, tell=_tell, nothing="The client does not tell where its time went.",
     measures=(
         Measure("half-time", "ms", "half of the client time is in transactions that take as long",
-                lambda part: {x: one.half_ns / 1e6 for x, one in part.ledger.items()}, more=False, own=True),
+                lambda part: {x: one.half_ns / 1e6 for x, one in part.of(ClientsResult).ledger.items()}, more=False,
+                    own=True),
     ),
-    reads={"ledger": _read_ledger, "both_counts": _read_counted},
 )  # fmt: skip

@@ -17,7 +17,9 @@ from dsbench.read.blocks import Block, Column, Listed, Part, Sentence, Table
 from dsbench.read.groups import durations_ns, grouped, ramp_ups_ns, whole
 from dsbench.read.measured import Measured
 from dsbench.read.series import each_series
-from dsbench.read.subject import Measure, Subject
+from dsbench.read.subject import Measure, Result, Subject, computed
+from dsbench.read.subjects.latency import LatencyResult
+from dsbench.read.subjects.nodes import NodesResult
 from dsbench.stats.cache import Hits, hits
 from dsbench.stats.fairness import Evenness, evenness, irregularity
 from dsbench.stats.resources import (
@@ -127,7 +129,8 @@ def _read_evenness(evaluation: Evaluation) -> dict[int, Evenness]:
     if len(set(rows.of_cycles("groups")["group"].to_pylist())) != 1:
         return {}
     found = {
-        x: evenness(part.cycles, part["committed"], part.present, irregularity(evaluation.frequency.get(x)))
+        x: evenness(part.cycles, part["committed"], part.present,
+            irregularity(evaluation.of(LatencyResult).frequency.get(x)))
         for x, part in rows.load.items()
     }
     return {x: one for x, one in found.items() if one is not None}
@@ -218,7 +221,8 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         yield from [Part(heading, list(_tell_series(part)), folded=True)] if heading else _tell_series(part)
     if shown:
         yield Sentence(_NOTE, "note")
-        counted = any(one.name == CALLS for _, part in shown for found in part.resources.values() for one in found)
+        counted = any(one.name == CALLS for _, part in shown for found in part.of(CostResult).resources.values()
+            for one in found)
         if not counted and not any(_seen(part, "calls") for _, part in shown):
             yield Sentence(NO_CALLS, "note")
 
@@ -283,13 +287,13 @@ def _is_below(row: Row) -> bool:
 def _seen(part: Evaluation, what: str) -> list[Any]:
     """Name, side and the value at each scale, what there is most of at the largest scale first."""
     scales = [{(one.name, one.of): one.per_transaction for one in seen if one.what == what}
-              for _, seen in sorted(part.kernel.items(), reverse=True)]  # fmt: skip
+              for _, seen in sorted(part.of(CostResult).kernel.items(), reverse=True)]  # fmt: skip
     keys = dict.fromkeys(key for values in scales for key in values)
     return [(*key, *(values.get(key, 0.0) for values in reversed(scales))) for key in keys]
 
 
 def _seen_columns(part: Evaluation, first: str, *heads: str) -> tuple[Column, ...]:
-    figures = [Column(f"{head} {scale}") for head in heads for scale in sorted(part.kernel)]
+    figures = [Column(f"{head} {scale}") for head in heads for scale in sorted(part.of(CostResult).kernel)]
     return (Column(first, left=True), Column("of", left=True), *figures)
 
 
@@ -298,7 +302,7 @@ def _tell_series(part: Evaluation) -> Iterator[Block]:
         yield Listed(lines)
     columns = (*_KEYS, *(Column(f"scale {scale}") for scale in _scales(part)))
     yield Table("Per transaction", columns, [*_resources(part, "per_transaction"), *_clients(part)])
-    if part.resources:
+    if part.of(CostResult).resources:
         yield Table("Per second, of the machine", columns, _limits(part))
         every = Table("Per second", columns, _resources(part, "per_second"))
         yield Part("Every resource per second", [every], folded=True)
@@ -307,9 +311,9 @@ def _tell_series(part: Evaluation) -> Iterator[Block]:
 
 def describe_waking(evaluation: Evaluation) -> list[str]:
     """A line for each scale at which wake-ups dominate, where client and server share a machine."""
-    if evaluation.nodes:
+    if evaluation.of(NodesResult).nodes:
         return []
-    found = ((scale, waking(known)) for scale, known in sorted(evaluation.resources.items()))
+    found = ((scale, waking(known)) for scale, known in sorted(evaluation.of(CostResult).resources.items()))
     return [f"scale {scale}: {one.words}" for scale, one in found if one is not None]
 
 
@@ -325,7 +329,7 @@ def _resources(part: Evaluation, field: str) -> list[Row]:
 
 def _clients(part: Evaluation) -> list[Row]:
     """The slowest and the fastest client in the worst cycle of each scale, where the clients do the same."""
-    even = [part.evenness.get(x) for x in _scales(part)]
+    even = [part.of(CostResult).evenness.get(x) for x in _scales(part)]
     if not any(even):
         return []
     unit = ("of the mean rate", "client")
@@ -363,12 +367,13 @@ def _busiest(per_s: Mapping[str, float]) -> float:
 
 
 def _scales(part: Evaluation) -> list[int]:
-    return sorted({*_known(part), *part.evenness})
+    return sorted({*_known(part), *part.of(CostResult).evenness})
 
 
 def _known(part: Evaluation) -> dict[int, list[Resource]]:
     """Resources by scale without those of which no cycle tells anything."""
-    known = {x: [one for one in found if not isnan(one.per_second)] for x, found in part.resources.items()}
+    known = {x: [one for one in found if not isnan(one.per_second)]
+        for x, found in part.of(CostResult).resources.items()}
     return {x: found for x, found in known.items() if found}
 
 
@@ -379,7 +384,8 @@ Costs = Mapping[str, Resource]
 
 def _each_scale(read: Callable[[Costs], float]) -> Read:
     """``read`` at every scale; nan is what it gives where a resource is not known."""
-    return lambda part: {x: read({one.name: one for one in found}) for x, found in part.resources.items()}
+    return lambda part: {x: read({one.name: one for one in found})
+        for x, found in part.of(CostResult).resources.items()}
 
 
 def _sum(field: str, *names: str, times: float = 1.0) -> Read:
@@ -420,8 +426,8 @@ def _network(field: str, times: float = 1.0) -> Read:
 def _hits(read: Callable[[Hits], float]) -> Read:
     """In %."""
     return lambda part: {
-        x: 100 * read(hits(part.frequency.get(x), part.resources.get(x, ())))
-        for x in sorted({*part.frequency, *part.resources})
+        x: 100 * read(hits(part.of(LatencyResult).frequency.get(x), part.of(CostResult).resources.get(x, ())))
+        for x in sorted({*part.of(LatencyResult).frequency, *part.of(CostResult).resources})
     }
 
 
@@ -467,14 +473,19 @@ MEASURES: Final = (
 )  # fmt: skip
 """Of all clients together, as the counters do not tell who caused what."""
 
+
+class CostResult(Result):
+    resources = computed(_read_resources)
+    server_cpu = computed(_read_server_cpu)
+    """Scale to cycle to the server's CPU time per transaction in µs; without those that do not tell."""
+    evenness = computed(_read_evenness)
+    """By scale: the slowest and the fastest client; empty with one client, or groups that do not do the same."""
+    kernel = computed(_read_kernel)
+    """By scale: system calls by name, and where the kernel spent its time; empty without --perf."""
+
+
 SUBJECT: Final = Subject(
-    "cost", "Cost of a transaction", tell=_tell,
+    "cost", "Cost of a transaction", CostResult, tell=_tell,
     nothing="No monitor gave samples, and there is one client or several groups of them.",
     measures=MEASURES,
-    reads={
-        "resources": _read_resources,
-        "server_cpu": _read_server_cpu,
-        "evenness": _read_evenness,
-        "kernel": _read_kernel,
-    },
 )  # fmt: skip

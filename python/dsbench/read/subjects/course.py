@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from dsbench.read.groups import grouped, plain, summed, whole
 from dsbench.read.measured import Measured
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Result, Subject, computed
 from dsbench.stats.values import Floats, Ints
 from dsbench.workloads import Entry, Kind
 
@@ -97,10 +97,21 @@ def _read_group_courses(evaluation: Evaluation) -> dict[int, dict[str, Floats]]:
     return group_courses(rows.run.entry, rows.cycles, rows.of_cycles("seconds"), rows.load)
 
 
+class CourseResult(Result):
+    seconds: computed[Mapping[int, Floats]] = computed(
+        lambda evaluation: seconds(evaluation.rows.of_cycles("seconds"), evaluation.rows.load)
+    )
+    """Scale to array of shape (seconds of all cycles in order, 5): count, failed, p50_ns, p99_ns, max_ns.
+
+    Each cycle has ceil(D) rows, seconds without an end included (times nan there). With several nodes or
+    kinds p50 and p99 are means weighted by count, an approximation; the maximum is exact. It is the age of a
+    transaction that was under way during all of the second, if that is greater.
+    """
+    group_courses = computed(_read_group_courses)
+    """Scale to group to an array of shape (seconds of all cycles in order, 2): operations, and the longest time in ns,
+    nan where nothing ended."""
+
+
 SUBJECT: Final = Subject(
-    "course", "Timeline",
-    reads={
-        "seconds": lambda evaluation: seconds(evaluation.rows.of_cycles("seconds"), evaluation.rows.load),
-        "group_courses": _read_group_courses,
-    },
+    "course", "Timeline", CourseResult,
 )  # fmt: skip

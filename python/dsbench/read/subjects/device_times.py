@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dsbench.read.blocks import Block, Column, Diagram, Sentence, Table
 from dsbench.read.series import each_series
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Result, Subject, computed
 from dsbench.stats.device_times import mean_of, quantile_of, survival_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ _NOTE: Final = (
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     for heading, part in each_series(evaluation):
-        for scale, timed in part.device_times.items():
+        for scale, timed in part.of(DeviceTimesResult).device_times.items():
             where = f"scale {scale}" + (f", {heading}" if heading else "")
             names = ("operation", "count", "per_transaction", "mean_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns")
             rows = [tuple(getattr(one, name) for name in names) for one in timed]
@@ -79,7 +79,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             if spec := _draw(timed, where):
                 caption = "Share of the requests that took longer than the time below."
                 yield Diagram(f"device-{part.stage}-threads-{part.threads}-scale-{scale}", spec, caption, wide=True)
-    if any(part.device_times for _, part in each_series(evaluation)):
+    if any(part.of(DeviceTimesResult).device_times for _, part in each_series(evaluation)):
         yield Sentence(_NOTE, "note")
 
 
@@ -114,10 +114,14 @@ def _draw(timed: Sequence[Timed], where: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+class DeviceTimesResult(Result):
+    device_times = computed(_read_times)
+    """By scale: how long the disks of the data took for their requests; empty without --perf storage."""
+
+
 SUBJECT: Final = Subject(
     "device_times",
-    "Times of the device",
-    reads={"device_times": _read_times},
+    "Times of the device", DeviceTimesResult,
     tell=_tell,
     nothing="Requests of the device were not timed: --perf storage does, where the kernel allows it; the warnings say "
     "why it does not. Means of reads, writes and flushes are in show --by cost.",

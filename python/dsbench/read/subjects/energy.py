@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Final
 from dsbench.format import format_number
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.series import each_series
-from dsbench.read.subject import Measure, Subject, Values
+from dsbench.read.subject import Measure, Result, Subject, Values, computed
 from dsbench.read.subjects.cost import MEASURES as COSTS
+from dsbench.read.subjects.cost import CostResult
+from dsbench.read.subjects.latency import LatencyResult
 from dsbench.spec.objective import GRADES
 from dsbench.stats.resources import ENERGY, ENERGY_OF_CPUS
 
@@ -36,7 +38,7 @@ class Energy:
 
 def _read_energy(evaluation: Evaluation) -> dict[int, Energy]:
     found = {}
-    for scale, resources in evaluation.resources.items():
+    for scale, resources in evaluation.of(CostResult).resources.items():
         known = {one.name: one for one in resources if isfinite(one.per_second)}
         name = next((name for name in _SOURCES if name in known), "")
         if name:
@@ -73,7 +75,7 @@ def _read_grades(evaluation: Evaluation) -> dict[int, tuple[Grade, ...]]:
         part = type(evaluation)(whole.of_level(level, evaluation.key))
         for scale, measured in part.rows.load.items():
             demanded = [row["rate_per_s"] for row in rows if (row["scale"], row["level"]) == (scale, level)]
-            curve, energy = part.response.get(scale), part.energy.get(scale)
+            curve, energy = part.of(LatencyResult).response.get(scale), part.of(EnergyResult).energy.get(scale)
             p50, p99 = (curve.told(q) / 1e6 if curve else nan for q in (0.5, 0.99))
             found.setdefault(scale, []).append(Grade(
                 level, sum(demanded) / len(demanded) if level else 0.0,
@@ -123,9 +125,9 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
 
 
 def _tell_grades(evaluation: Evaluation) -> Iterator[Block]:
-    if not evaluation.grades:
+    if not evaluation.of(EnergyResult).grades:
         return
-    for scale, grades in evaluation.grades.items():
+    for scale, grades in evaluation.of(EnergyResult).grades.items():
         overall, idle = rate_overall(grades), next((one.watts for one in grades if not one.level), nan)
         if isfinite(overall):
             words = f"{format_number(overall)} transactions per joule over all levels, {format_number(idle)} W idle"
@@ -134,25 +136,25 @@ def _tell_grades(evaluation: Evaluation) -> Iterator[Block]:
         (scale, f"{one.level:g}%" if one.level else "idle", one.demanded, one.achieved,
          one.achieved / one.demanded if one.demanded else nan, one.p50_ms, one.p99_ms, one.cpu, one.watts,
          one.achieved / one.watts if one.watts > 0 else nan)
-        for scale, grades in evaluation.grades.items() for one in grades
+        for scale, grades in evaluation.of(EnergyResult).grades.items() for one in grades
     ]  # fmt: skip
-    measured = any(isfinite(one.watts) for grades in evaluation.grades.values() for one in grades)
+    measured = any(isfinite(one.watts) for grades in evaluation.of(EnergyResult).grades.values() for one in grades)
     columns = _GRADES if measured else _GRADES[:-2]
     yield Table("Load from the capacity to idle", columns, [row[: len(columns)] for row in rows])
     yield Sentence(_NO_SPEC if measured else _NO_POWER, "note")
 
 
 def _tell_energy(evaluation: Evaluation) -> Iterator[Block]:
-    parts = [(heading, part) for heading, part in each_series(evaluation) if part.energy]
+    parts = [(heading, part) for heading, part in each_series(evaluation) if part.of(EnergyResult).energy]
     rows = [(heading, scale, one.watts, one.joules_per_transaction, 1 / one.joules_per_transaction)
-            for heading, part in parts for scale, one in part.energy.items()
+            for heading, part in parts for scale, one in part.of(EnergyResult).energy.items()
             if one.joules_per_transaction > 0]  # fmt: skip
     if not rows:
         return
     several = any(heading for heading, *_ in rows)
     columns = _COLUMNS if several else _COLUMNS[1:]
     yield Table("Power and energy", columns, rows if several else [row[1:] for row in rows])
-    sources = dict.fromkeys(one.of for _, part in parts for one in part.energy.values())
+    sources = dict.fromkeys(one.of for _, part in parts for one in part.of(EnergyResult).energy.values())
     words = f"Measured by {' and '.join(sources)}."
     if CPUS in sources:
         words += " These leave out disks, network, fans and the loss of the power supply."
@@ -160,23 +162,30 @@ def _tell_energy(evaluation: Evaluation) -> Iterator[Block]:
 
 
 def _watts(part: Evaluation) -> Values:
-    return {x: one.watts for x, one in part.energy.items()}
+    return {x: one.watts for x, one in part.of(EnergyResult).energy.items()}
 
 
 def _joules(part: Evaluation) -> Values:
-    return {x: one.joules_per_transaction for x, one in part.energy.items()}
+    return {x: one.joules_per_transaction for x, one in part.of(EnergyResult).energy.items()}
 
 
 def _idle_watts(part: Evaluation) -> Values:
-    return {x: one.watts for x, grades in part.grades.items() for one in grades if not one.level}
+    return {x: one.watts for x, grades in part.of(EnergyResult).grades.items() for one in grades if not one.level}
 
 
 def _overall(part: Evaluation) -> Values:
-    return {x: rate_overall(grades) for x, grades in part.grades.items()}
+    return {x: rate_overall(grades) for x, grades in part.of(EnergyResult).grades.items()}
+
+
+class EnergyResult(Result):
+    energy = computed(_read_energy)
+    """By scale: power, and energy for each transaction; empty where none was measured."""
+    grades = computed(_read_grades)
+    """By scale: the levels of a graduated load, the highest first; empty without one."""
 
 
 SUBJECT: Final = Subject(
-    "energy", "Energy", reads={"energy": _read_energy, "grades": _read_grades}, tell=_tell,
+    "energy", "Energy", EnergyResult, tell=_tell,
     nothing="No power was measured: name a meter by --power, or let this user read the energy counters of the CPUs.",
     measures=(
         Measure("joules-per-transaction", "J", "energy for each transaction", _joules, more=False),

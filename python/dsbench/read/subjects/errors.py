@@ -10,7 +10,7 @@ from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.groups import Makers, counts_by
 from dsbench.read.measured import Measured
 from dsbench.read.series import each_series, label_series
-from dsbench.read.subject import Measure, Subject
+from dsbench.read.subject import Measure, Result, Subject, computed
 from dsbench.stats.fits import fit_collision
 from dsbench.stats.values import Collision
 from dsbench.workloads import Entry
@@ -57,7 +57,7 @@ def _read_success(evaluation: Evaluation) -> dict[int, float]:
 
 def _read_collision(evaluation: Evaluation) -> Collision | None:
     rows = evaluation.rows
-    return collision(rows.run, evaluation.success_share, rows.load, rows.makers)
+    return collision(rows.run, evaluation.of(ErrorsResult).success_share, rows.load, rows.makers)
 
 
 def tabulate_classes(
@@ -73,7 +73,8 @@ def tabulate_classes(
 def count_classes(evaluation: Evaluation) -> Iterator[Table]:
     """Failed attempts of all series by scale and class."""
     keys, parts = label_series(evaluation)
-    rows = [((*cells, scale), counts) for cells, part in parts for scale, counts in sorted(part.errors.items())
+    rows = [((*cells, scale), counts) for cells, part in parts
+        for scale, counts in sorted(part.of(ErrorsResult).errors.items())
             if counts]  # fmt: skip
     yield from tabulate_classes("Failed attempts by scale and class", (*keys, Column("scale")), rows)
 
@@ -81,7 +82,7 @@ def count_classes(evaluation: Evaluation) -> Iterator[Table]:
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     yield from count_classes(evaluation)
     for heading, part in each_series(evaluation):
-        if model := part.collision:
+        if model := part.of(ErrorsResult).collision:
             yield Sentence(
                 f"{heading}: " * bool(heading) + f"Collisions of {model.clients} clients over X branches fit "
                 f"q = 1 / (1 + κ (K − 1) / X) with κ = {model.kappa:.3g}, K = {model.clients}, from scale "
@@ -90,15 +91,24 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             )
 
 
+class ErrorsResult(Result):
+    success_share = computed(_read_success)
+    """q: successful attempts / attempts."""
+    remote_share: computed[Mapping[int, float]] = computed(
+        lambda evaluation: remote_share(evaluation.rows.run.entry, evaluation.rows.load)
+    )
+    """Share of committed transactions on another branch's account; empty when the workload has none."""
+    errors: computed[Mapping[int, Mapping[str, int]]] = computed(
+        lambda evaluation: counts_by(evaluation.rows.failed, "class", "count")
+    )
+    """Scale to class ("serialization 40001") to count."""
+    collision = computed(_read_collision)
+    """``None`` where the model does not apply: one client, read committed, no failure, fewer than three scales."""
+
+
 SUBJECT: Final = Subject(
-    "errors", "Errors", tell=_tell, nothing="No attempt failed.",
+    "errors", "Errors", ErrorsResult, tell=_tell, nothing="No attempt failed.",
     measures=(Measure("failures", "%", "share of attempts that failed",
-                      lambda part: {x: 100 * (1 - share) for x, share in part.success_share.items()},
+                      lambda part: {x: 100 * (1 - share) for x, share in part.of(ErrorsResult).success_share.items()},
                       more=False, geometric=False, own=True),),
-    reads={
-        "success_share": _read_success,
-        "remote_share": lambda evaluation: remote_share(evaluation.rows.run.entry, evaluation.rows.load),
-        "errors": lambda evaluation: counts_by(evaluation.rows.failed, "class", "count"),
-        "collision": _read_collision,
-    },
 )  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 from dsbench.format import format_number
 from dsbench.read.blocks import Block, Column, Ratio, Sentence, Table
 from dsbench.read.groups import plain
-from dsbench.read.subject import Measure, Subject
+from dsbench.read.subject import Measure, Result, Subject, computed
 from dsbench.stats.comparison import relative
 from dsbench.stats.precision import FEWEST
 from dsbench.stats.values import Floats, Interval
@@ -130,7 +130,7 @@ _KINDS: Final = (
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
-    found = evaluation.interference
+    found = evaluation.of(InterferenceResult).interference
     if not found:
         return
     each = [(scale, one) for scale, sides in found.items() for one in sides]
@@ -175,16 +175,21 @@ def _read_ratio(part: Evaluation) -> dict[int, float]:
     """Of the chosen group, else of the first, which the stage measures."""
     group = part.rows.group
     found = {}
-    for scale, sides in part.interference.items():
+    for scale, sides in part.of(InterferenceResult).interference.items():
         own = [one for one in sides if one.threads == part.threads and group in ("", one.group)]
         if own:
             found[scale] = own[0].ratio.value
     return found
 
 
+class InterferenceResult(Result):
+    interference = computed(_read_interference)
+    """By scale: groups of clients beside each other against each alone, of all stages; empty where there are none."""
+
+
 SUBJECT: Final = Subject(
-    "interference", "Interference", tell=_tell, reads={"interference": _read_interference},
-    nothing="No groups of clients worked alone and beside each other.",
+    "interference", "Interference", InterferenceResult, tell=_tell,
+        nothing="No groups of clients worked alone and beside each other.",
     measures=(
         Measure("beside", "", "rate beside other groups of clients, divided by that alone", _read_ratio),
     ),

@@ -17,8 +17,10 @@ from dsbench.read.blocks import Block, Column, Listed, Table
 from dsbench.read.groups import counts_by, texts, whole
 from dsbench.read.measured import Measured
 from dsbench.read.series import label_series
-from dsbench.read.subject import Measure, Subject
+from dsbench.read.subject import Measure, Result, Subject, computed
 from dsbench.read.subjects.errors import tabulate_classes
+from dsbench.read.subjects.queries import QueriesResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.stats import histogram as hist
 from dsbench.stats.kinds import QUANTILES, KindCounts, KindResult, kind_results
 from dsbench.stats.special import ANALYSES
@@ -250,8 +252,9 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     series, parts = label_series(evaluation)
     if lines := [line for cells, part in parts for line in _headlines(cells, part)]:
         yield Listed(lines)
-    found = [((*cells, x), x, part) for cells, part in parts for x, rows in sorted(part.kinds.items()) if _tells(rows)]
-    each = [(key, row) for key, x, part in found for row in part.kinds[x]]
+    found = [((*cells, x), x, part) for cells, part in parts
+        for x, rows in sorted(part.of(KindsResult).kinds.items()) if _tells(rows)]
+    each = [(key, row) for key, x, part in found for row in part.of(KindsResult).kinds[x]]
     if not each:
         return
     scale, keys = (*series, Column("scale")), (*series, Column("scale"), Column("kind", left=True))
@@ -261,7 +264,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     yield Table("Done and failed", heads, body, _marked(row.share_missed for _, row in each))
     failed = [((*key, kind), counts) for key, x, part in found for kind, counts in _failures(part, x)]
     yield from tabulate_classes("Failed attempts by kind and class", keys, failed)
-    waits = any(part.kind_response.get(x) for _, x, part in found)
+    waits = any(part.of(KindsResult).kind_response.get(x) for _, x, part in found)
     body = [(*key, row.kind, row.response_mean_ns, *row.told(row.response_ns), row.limit_s, _met(row.limit_met))
             for key, row in each]  # fmt: skip
     title = "Response times" + ", from the intended start" * waits
@@ -269,7 +272,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     if waits:
         body = [(*key, row.kind, row.service_mean_ns, *row.told(row.service_ns)) for key, row in each]
         yield Table("Service times, from the start", (*keys, *_TIMES), body)
-    if windows := [(key, one) for key, x, part in found for one in part.windows.get(x, ())]:
+    if windows := [(key, one) for key, x, part in found for one in part.of(KindsResult).windows.get(x, ())]:
         body = [(*key, *_show_window(one)) for key, one in windows]
         yield Table("Windows of a valid run", (*scale, *_WINDOWS), body, _marked(one.missed for _, one in windows))
 
@@ -284,13 +287,14 @@ def _marked(wrong: Iterable[bool]) -> frozenset[int]:
 
 
 def _headlines(cells: Sequence[str], part: Evaluation) -> Iterator[str]:
-    for scale in part.kinds:
-        sessions = f"{part.connections} connection{'s' * (part.connections != 1)}"
+    connections = part.of(RateResult).connections
+    for scale in part.of(KindsResult).kinds:
+        sessions = f"{connections} connection{'s' * (connections != 1)}"
         where = f"{', '.join([*cells, f'scale {scale}', sessions])}: "
-        if scale in part.nopm:
-            yield where + describe_nopm(part.nopm[scale], scale)
-        if scale in part.headline:
-            yield where + _describe(part.headline[scale])
+        if scale in part.of(KindsResult).nopm:
+            yield where + describe_nopm(part.of(KindsResult).nopm[scale], scale)
+        if scale in part.of(KindsResult).headline:
+            yield where + _describe(part.of(KindsResult).headline[scale])
 
 
 def _describe(found: Counted | Nopm) -> str:
@@ -322,8 +326,8 @@ def _count(row: KindResult) -> tuple[object, ...]:
 
 def _failures(part: Evaluation, scale: int) -> Iterator[tuple[str, Mapping[str, int]]]:
     """Failed attempts by class of the kinds of which some failed, in the order of the kinds."""
-    by_kind = part.kind_errors.get(scale, {})
-    yield from ((row.kind, by_kind[row.kind]) for row in part.kinds[scale] if row.kind in by_kind)
+    by_kind = part.of(KindsResult).kind_errors.get(scale, {})
+    yield from ((row.kind, by_kind[row.kind]) for row in part.of(KindsResult).kinds[scale] if row.kind in by_kind)
 
 
 def _met(met: bool | None) -> str:
@@ -340,43 +344,70 @@ def _show_window(one: Window) -> tuple[str, ...]:
 
 
 def _read_headline(part: Evaluation) -> dict[int, float]:
-    if part.queries:
-        return {x: one.value for x, one in part.queries.items() if isfinite(one.value)}
-    known = part.nopm or part.headline
+    if part.of(QueriesResult).queries:
+        return {x: one.value
+            for x, one in part.of(QueriesResult).queries.items() if isfinite(one.value)}
+    known = part.of(KindsResult).nopm or part.of(KindsResult).headline
     return {x: one.median for x, one in known.items()} if known else part.own_rates
 
 
 def _name_headline(part: Evaluation) -> str:
-    labels = [one.label for one in part.nopm.values()] or [one.label for one in part.headline.values()]
-    composite = next((f"{one.composite}-like" for one in part.queries.values()), "")
+    labels = [one.label for one in part.of(KindsResult).nopm.values()] or [one.label
+        for one in part.of(KindsResult).headline.values()]
+    composite = next((f"{one.composite}-like" for one in part.of(QueriesResult).queries.values()), "")
     return composite or (labels[0] if labels else "tps")
 
 
+class KindsResult(Result):
+    kind_counts: computed[Mapping[int, Mapping[str, int]]] = computed(
+        lambda evaluation: counts_by(evaluation.rows.cycles, "kind", "committed")
+    )
+    """Scale to kind to committed transactions."""
+    by_kind = computed(_read_all)
+    kinds: computed[Mapping[int, tuple[KindResult, ...]]] = computed(
+        lambda evaluation: evaluation.of(KindsResult).by_kind[0]
+    )
+    """Scale to the figures of each kind, and of all of them where there are several."""
+    kind_errors: computed[Mapping[int, Mapping[str, Mapping[str, int]]]] = computed(
+        lambda evaluation: errors_of_kinds(evaluation.rows.failed, evaluation.of(KindsResult).kinds)
+    )
+    """Scale to kind to class ("serialization 40001") to failed attempts; empty where there is one kind."""
+    kind_frequency: computed[Mapping[int, Mapping[str, Frequency]]] = computed(
+        lambda evaluation: evaluation.of(KindsResult).by_kind[1]
+    )
+    """Scale to kind to its residence times; empty where there is one kind."""
+    kind_response: computed[Mapping[int, Mapping[str, Frequency]]] = computed(
+        lambda evaluation: evaluation.of(KindsResult).by_kind[2]
+    )
+    """The same from the intended starts; empty in the closed loop."""
+    nopm: computed[Mapping[int, Nopm]] = computed(
+        lambda evaluation: nopm_of(
+            evaluation.rows.run, evaluation.rows.cycles, evaluation.rows.load, lambda: evaluation.of(KindsResult).kinds
+        )
+    )
+    """By scale; empty where the workload has no special analysis."""
+    headline: computed[Mapping[int, Counted]] = computed(
+        lambda evaluation: headline_of(
+            evaluation.rows.run, evaluation.rows.cycles, evaluation.rows.load
+        )
+    )
+    """By scale; empty where the workload counts tps, or has a special analysis."""
+    windows: computed[Mapping[int, tuple[Window, ...]]] = computed(
+        lambda evaluation: windows_of(
+            evaluation.rows.run, evaluation.rows.of_cycles("sums"), evaluation.rows.load
+        )
+    )
+    """By scale: what the inputs must look like; empty where the workload has no analysis of its clients' sums."""
+
+
 SUBJECT: Final = Subject(
-    "kinds", "Kinds of transactions", tell=_tell,
+    "kinds", "Kinds of transactions", KindsResult, tell=_tell,
     nothing="There is one kind of transactions: the table of the scales has its figures.",
     measures=(
         Measure("nopm", "NOPM", "New-Orders per minute (TPC-C)",
-                lambda part: {x: one.median for x, one in part.nopm.items()}, own=True,
-                unit_of=lambda part: next((one.label for one in part.nopm.values()), "")),
+                lambda part: {x: one.median for x, one in part.of(KindsResult).nopm.items()}, own=True,
+                unit_of=lambda part: next((one.label for one in part.of(KindsResult).nopm.values()), "")),
         Measure("headline", "1/s", "figure by which the workload wants its runs told apart, else the rate",
                 _read_headline, own=True, unit_of=_name_headline),
     ),
-    reads={
-        "kind_counts": lambda evaluation: counts_by(evaluation.rows.cycles, "kind", "committed"),
-        "by_kind": _read_all,
-        "kinds": lambda evaluation: evaluation.by_kind[0],
-        "kind_errors": lambda evaluation: errors_of_kinds(evaluation.rows.failed, evaluation.kinds),
-        "kind_frequency": lambda evaluation: evaluation.by_kind[1],
-        "kind_response": lambda evaluation: evaluation.by_kind[2],
-        "nopm": lambda evaluation: nopm_of(
-            evaluation.rows.run, evaluation.rows.cycles, evaluation.rows.load, lambda: evaluation.kinds
-        ),
-        "headline": lambda evaluation: headline_of(
-            evaluation.rows.run, evaluation.rows.cycles, evaluation.rows.load
-        ),
-        "windows": lambda evaluation: windows_of(
-            evaluation.rows.run, evaluation.rows.of_cycles("sums"), evaluation.rows.load
-        ),
-    },
 )  # fmt: skip

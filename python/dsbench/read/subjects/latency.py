@@ -15,8 +15,7 @@ from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.groups import whole
 from dsbench.read.measured import Measured
 from dsbench.read.series import each_series
-from dsbench.read.subject import Measure, Subject
-from dsbench.read.subjects.clients import longest_ns
+from dsbench.read.subject import Measure, Result, Subject, computed
 from dsbench.stats import histogram as hist
 from dsbench.stats.ledger import Ledger
 from dsbench.stats.values import Frequency, Interval
@@ -57,6 +56,8 @@ _MEASURES: Final = {
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     """Quantiles by scale with their intervals over the cycles; in the open loop of response times, too."""
+    from dsbench.read.subjects.clients import ClientsResult  # Late: it needs this module.
+
     heads: list[Column] = [Column("scale"), Column("transactions")]
     for quantile, name in _SHOWN.items():
         heads.append(Column(name, "ms", 1e-6))
@@ -64,8 +65,9 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     heads.append(Column("max by cycle", "ms", left=True, spare=True))
     for heading, part in each_series(evaluation):
         for result, title in _MEASURES.items():
-            curves: Mapping[int, Frequency] = getattr(part, result)
-            longest = part.ledger if result == "response" or not part.response else {}
+            curves: Mapping[int, Frequency] = getattr(part.of(LatencyResult), result)
+            apart = result != "response" and part.of(LatencyResult).response
+            longest = {} if apart else part.of(ClientsResult).ledger
             rows = [_cells(x, one, longest.get(x)) for x, one in sorted(curves.items())]
             if rows:
                 filled = [at for at in range(len(heads)) if any(row[at] != NONE for row in rows)]
@@ -100,7 +102,7 @@ def show_ends(found: Interval) -> str:
 
 def _read_quantiles(part: Evaluation) -> dict[int, dict[str, Interval]]:
     """In ns, with their intervals over the cycles; in the open loop of response times."""
-    curves = part.response or part.frequency
+    curves = part.of(LatencyResult).response or part.of(LatencyResult).frequency
     return {x: {_SHOWN[q]: hist.quantile_interval(one, q) for q in SURE} for x, one in curves.items()}
 
 
@@ -115,22 +117,37 @@ def _measure(name: str, quantile: float) -> Measure:
 
 def _of_quantile(quantile: float) -> Callable[[Evaluation], dict[int, float]]:
     def read(part: Evaluation) -> dict[int, float]:
-        curves = part.response or part.frequency
+        from dsbench.read.subjects.clients import ClientsResult, longest_ns  # Late: it needs this module.
+
+        curves = part.of(LatencyResult).response or part.of(LatencyResult).frequency
         if quantile == 1:
-            return {x: (longest_ns(part, x) or 0.0) / 1e6 for x in sorted({*curves, *part.ledger})}
+            scales = sorted({*curves, *part.of(ClientsResult).ledger})
+            return {x: (longest_ns(part, x) or 0.0) / 1e6 for x in scales}
         return {x: one.quantiles_ns[quantile] / 1e6 for x, one in curves.items()}
 
     return read
 
 
-SUBJECT: Final = Subject(
-    "latency", "Latency", tell=_tell, nothing="No transaction was committed.",
-    measures=tuple(_measure(name, q) for q, name in sorted(_SHOWN.items())),
-    reads={
-        "frequency": lambda evaluation: frequency(
+class LatencyResult(Result):
+    frequency: computed[Mapping[int, Frequency]] = computed(
+        lambda evaluation: frequency(
             evaluation.rows.buckets, "residence", evaluation.rows.load, evaluation.levels
-        ),
-        "quantiles": _read_quantiles,
-        "response": lambda evaluation: frequency(evaluation.rows.buckets, "response", {}, evaluation.levels),
-    },
+        )
+    )
+    quantiles = computed(_read_quantiles)
+    """Scale to p50, p95 and p99 in ns with their 95% intervals over the cycles, whose bounds are nan where these or
+    the transactions are too few; in the open loop of response times."""
+    response: computed[Mapping[int, Frequency]] = computed(
+        lambda evaluation: frequency(evaluation.rows.buckets, "response", {}, evaluation.levels)
+    )
+    """As ``frequency``, from the intended starts; empty in the closed loop."""
+
+    def curve(self, scale: int) -> Frequency | None:
+        """The response times of a scale where they are apart from the residence times, else these; ``None`` without."""
+        return self.response.get(scale) or self.frequency.get(scale)
+
+
+SUBJECT: Final = Subject(
+    "latency", "Latency", LatencyResult, tell=_tell, nothing="No transaction was committed.",
+    measures=tuple(_measure(name, q) for q, name in sorted(_SHOWN.items())),
 )  # fmt: skip

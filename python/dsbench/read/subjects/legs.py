@@ -12,7 +12,9 @@ import numpy as np
 from dsbench.format import format_number
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.series import each_series
-from dsbench.read.subject import Measure, Subject
+from dsbench.read.subject import Measure, Result, Subject, computed
+from dsbench.read.subjects.course import CourseResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.spec.legs import Leg
 from dsbench.stats.values import Floats
 
@@ -97,8 +99,8 @@ def _read_legs(evaluation: Evaluation) -> dict[int, tuple[LegResult, ...]]:
     if not legs or not evaluation.has_clients:
         return {}
     found = {}
-    for scale, course in evaluation.seconds.items():
-        lengths = np.ceil(evaluation.durations_s[scale]).astype(int)
+    for scale, course in evaluation.of(CourseResult).seconds.items():
+        lengths = np.ceil(evaluation.of(RateResult).durations_s[scale]).astype(int)
         cycles = np.split(course, np.cumsum(lengths)[:-1])
         found[scale] = tuple(_read_leg(legs, at, cycles) for at in range(len(legs)))
     return found
@@ -150,9 +152,10 @@ def say_back(one: LegResult) -> str:
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     told = False
     for heading, part in each_series(evaluation):
-        for scale, found in part.legs.items():
+        for scale, found in part.of(LegsResult).legs.items():
             told = True
-            where = ", ".join(word for word in (heading, f"scale {scale:,}" if len(part.legs) > 1 else "") if word)
+            where = ", ".join(word
+                for word in (heading, f"scale {scale:,}" if len(part.of(LegsResult).legs) > 1 else "") if word)
             for one in found:
                 if one.like and not isnan(one.back_s):
                     yield Sentence(f"{f'{where}: ' if where else ''}{_say_recovery(one, found)}", "lead")
@@ -174,12 +177,17 @@ def _say_recovery(one: LegResult, found: Sequence[LegResult]) -> str:
 
 def _read_recovery(part: Evaluation) -> dict[int, float]:
     """The longest of all legs that follow a peak."""
-    return {scale: max(known) for scale, found in part.legs.items()
+    return {scale: max(known) for scale, found in part.of(LegsResult).legs.items()
             if (known := [one.back_s for one in found if one.like and not isnan(one.back_s)])}  # fmt: skip
 
 
+class LegsResult(Result):
+    legs = computed(_read_legs)
+    """By scale: what was reached in each leg of a load that changes; empty without one."""
+
+
 SUBJECT: Final = Subject(
-    "legs", "Load that changes", reads={"legs": _read_legs}, tell=_tell,
+    "legs", "Load that changes", LegsResult, tell=_tell,
     nothing="The load did not change: see --load.",
     measures=(
         Measure("recovery", "s", "time until response times are back after a peak of --load", _read_recovery,

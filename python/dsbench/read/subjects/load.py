@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dsbench.archive.cycles import read_cycles
 from dsbench.read.blocks import Block, Column, Sentence, Table
-from dsbench.read.subject import Measure, Subject, Values
+from dsbench.read.subject import Measure, Result, Subject, Values, computed
 from dsbench.read.subjects.cost import server_cpu
 from dsbench.spec.objective import Objective
 from dsbench.stats.cycles import CycleFigures
@@ -56,7 +56,7 @@ _COLUMNS: Final = (
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     rows: list[tuple[Any, ...]] = []
-    for scale, load in evaluation.load.items():
+    for scale, load in evaluation.of(LoadResult).load.items():
         yield Sentence(f"Scale {scale:,}: {load.words}.", "lead")
         at = [one.text for one in evaluation.run.spec.objectives].index(load.objective.text)
         for one in sorted(load.tried, key=lambda tried: tried.demanded):
@@ -69,11 +69,16 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
 
 
 def _capacities(part: Evaluation) -> Values:
-    return {scale: load.rate for scale, load in part.load.items()}
+    return {scale: load.rate for scale, load in part.of(LoadResult).load.items()}
+
+
+class LoadResult(Result):
+    load = computed(_read_load, whole=_read_load)
+    """By scale: the search of the highest rate with an objective; empty without one."""
 
 
 SUBJECT: Final = Subject(
-    "load", "Capacity", reads={"load": _read_load}, whole={"load": _read_load}, tell=_tell,
+    "load", "Capacity", LoadResult, tell=_tell,
     nothing="No rate was searched (--objective).",
     measures=(
         Measure("capacity", "tps", "highest rate at which the objective holds", _capacities,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +15,7 @@ from dsbench.format import NONE
 from dsbench.read.blocks import Block, Column, Listed, Part, Sentence, Table
 from dsbench.read.groups import durations_ns, grouped, whole
 from dsbench.read.series import each_series
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Result, Subject, computed
 from dsbench.stats.machine import CycleUse, MachineUse, Program, programs
 from dsbench.stats.resources import gains
 
@@ -75,12 +75,12 @@ _NOTE: Final = (
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     """Who used the CPUs and the storage around each cycle, and which other programs did."""
-    shown = [(heading, part) for heading, part in each_series(evaluation) if part.machine]
+    shown = [(heading, part) for heading, part in each_series(evaluation) if part.of(MachineResult).machine]
     if not shown:
         return
     yield Sentence(_NOTE, "note")
     for heading, part in shown:
-        found = [(scale, one) for scale, cycles in sorted(part.machine.items()) for one in cycles]
+        found = [(scale, one) for scale, cycles in sorted(part.of(MachineResult).machine.items()) for one in cycles]
         rows = [_row(scale, one) for scale, one in found]
         yield Table("Machine by cycle" + (f", {heading}" if heading else ""), _COLUMNS, rows)
         if named := [line for scale, one in found if (line := _name_programs(scale, one))]:
@@ -103,11 +103,18 @@ def _name_programs(scale: int, one: CycleUse) -> str:
     return f"scale {scale}, cycle {one.cycle}{where}: {words}" if words else ""
 
 
+class MachineResult(Result):
+    machine: computed[Mapping[int, tuple[CycleUse, ...]]] = computed(
+        lambda evaluation: uses(evaluation.rows.of_cycles("machine"), evaluation.rows.of_cycles("programs"))
+    )
+    """By scale: what each machine did beside the run in each cycle; empty where the archive does not tell."""
+    checkpoints: computed[Mapping[int, tuple[int, ...]]] = computed(
+        lambda evaluation: checkpoints(evaluation.rows.of_cycles("monitors"), evaluation.rows.groups)
+    )
+    """Scale to the cycles in which the server began a checkpoint; empty where it counts none."""
+
+
 SUBJECT: Final = Subject(
-    "machine", "Machine", tell=_tell,
+    "machine", "Machine", MachineResult, tell=_tell,
     nothing="The archive does not tell what else the machine did: it is older, or was not made on Linux.",
-    reads={
-        "machine": lambda evaluation: uses(evaluation.rows.of_cycles("machine"), evaluation.rows.of_cycles("programs")),
-        "checkpoints": lambda evaluation: checkpoints(evaluation.rows.of_cycles("monitors"), evaluation.rows.groups),
-    },
 )  # fmt: skip

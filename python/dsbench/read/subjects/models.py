@@ -13,7 +13,9 @@ from dsbench.archive import RunRecord
 from dsbench.format import format_number
 from dsbench.read.blocks import Block, Column, Part, Sentence, Table
 from dsbench.read.groups import Makers, Series
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Result, Subject, computed
+from dsbench.read.subjects.errors import ErrorsResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.stats.fits import Fit, Parameter, collisions, memory, scalability
 from dsbench.stats.index import Fall
 from dsbench.stats.values import Collision, Floats, ScaleResult, percent
@@ -42,10 +44,11 @@ def over_clients(parts: Mapping[Series, Evaluation], run: RunRecord) -> tuple[Fi
     if run.spec.rate is not None or run.spec.pace != "none":
         return ()
     last = list(parts.values())[-1]
-    for scale in sorted(last.cycle_rates, reverse=True):
-        alike = [part for key, part in parts.items() if key.stage == last.stage and scale not in part.void_scales]
-        rates = {part.threads * max(run.spec.nodes, 1): float(np.median(part.cycle_rates[scale]))
-                 for part in alike if scale in part.cycle_rates}  # fmt: skip
+    for scale in sorted(last.of(RateResult).cycle_rates, reverse=True):
+        alike = [part
+            for key, part in parts.items() if key.stage == last.stage and scale not in part.of(RateResult).void_scales]
+        rates = {part.threads * max(run.spec.nodes, 1): float(np.median(part.of(RateResult).cycle_rates[scale]))
+                 for part in alike if scale in part.of(RateResult).cycle_rates}  # fmt: skip
         if (found := scalability(rates)) is not None:
             return (replace(found, conclusion=f"at scale {scale}: {found.conclusion}"),)
     return ()
@@ -64,13 +67,14 @@ def _beside(found: Fit | None, run: RunRecord) -> Fit | None:
 def _read_models(evaluation: Evaluation) -> tuple[Fit, ...]:
     rows = evaluation.rows
     return over_scales(
-        rows.run, evaluation.cycle_rates, evaluation.scales, evaluation.success_share, evaluation.collision, rows.makers
+        rows.run, evaluation.of(RateResult).cycle_rates, evaluation.of(RateResult).scales,
+            evaluation.of(ErrorsResult).success_share, evaluation.of(ErrorsResult).collision, rows.makers
     )
 
 
 def _read_all_models(evaluation: Evaluation) -> tuple[Fit, ...]:
     last = list(evaluation.series.values())[-1]
-    return (*over_clients(evaluation.series, evaluation.run), *last.models)
+    return (*over_clients(evaluation.series, evaluation.run), *last.of(ModelsResult).models)
 
 
 TITLES: Final = {
@@ -84,7 +88,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     """Where the rate falls, then each model: its parameters with intervals, and its residuals point by point."""
     falls = describe_falls(evaluation)
     yield from (Sentence(f"{line.strip()[:1].upper()}{line.strip()[1:]}.") for line in falls)
-    for fit in evaluation.models:
+    for fit in evaluation.of(ModelsResult).models:
         blocks: list[Block] = []
         residuals = f"; residuals {fit.rms:.1%} (rms)" if fit.fits else ""
         blocks.append(Sentence(f"{fit.conclusion[:1].upper()}{fit.conclusion[1:]}{residuals}."))
@@ -97,7 +101,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         values = list(zip(*(map(float, column) for column in series), strict=True))
         blocks.append(Part("Residuals", [Table("", points, values)], folded=True))
         yield Part(TITLES[fit.model], blocks)
-    if falls or evaluation.models:
+    if falls or evaluation.of(ModelsResult).models:
         words = "Intervals at 95% by drawing the residuals anew: they do not know what the model misses everywhere."
         yield Sentence(words, "note")
 
@@ -105,7 +109,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
 def summarize_models(evaluation: Evaluation) -> list[str]:
     """Where the rate falls and each model in three lines; one that does not fit has no parameters."""
     lines = describe_falls(evaluation)
-    for fit in evaluation.models:
+    for fit in evaluation.of(ModelsResult).models:
         lines.append(f"model: {TITLES[fit.model]}")
         if fit.fits:
             lines.append("  " + "; ".join(f"{one.symbol} {show_parameter(one)}" for one in fit.parameters))
@@ -115,11 +119,12 @@ def summarize_models(evaluation: Evaluation) -> list[str]:
 
 def describe_falls(evaluation: Evaluation) -> list[str]:
     """Where the rate falls most, and where it does at each confidence level, with the sizes of the database there."""
-    if evaluation.fall is None:
+    rate = evaluation.of(RateResult)
+    if rate.fall is None:
         return []
-    sizes = {row.scale: row.database_size_gb for row in evaluation.scales}
-    at = {f"  at the level {percent(level)}%": found for level, found in evaluation.falls_at.items()}
-    return [f"{which} {_fall(found, sizes)}" for which, found in {"the rate falls most": evaluation.fall, **at}.items()]
+    sizes = {row.scale: row.database_size_gb for row in rate.scales}
+    at = {f"  at the level {percent(level)}%": found for level, found in rate.falls_at.items()}
+    return [f"{which} {_fall(found, sizes)}" for which, found in {"the rate falls most": rate.fall, **at}.items()]
 
 
 def _fall(fall: Fall, sizes: Mapping[int, float]) -> str:
@@ -136,7 +141,12 @@ def show_parameter(one: Parameter) -> str:
     return f"{format_number(found.value)}{f' {one.unit}' if one.unit else ''}{within}"
 
 
+class ModelsResult(Result):
+    models = computed(_read_models, whole=_read_all_models)
+    """Those that the run can be held against, whether they fit or not."""
+
+
 SUBJECT: Final = Subject(
-    "models", "Models", reads={"models": _read_models}, whole={"models": _read_all_models}, tell=_tell,
+    "models", "Models", ModelsResult, tell=_tell,
     nothing="There are too few scales and numbers of threads for a model.",
 )  # fmt: skip

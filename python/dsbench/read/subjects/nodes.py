@@ -16,7 +16,7 @@ from dsbench.read.blocks import Block, Column, Listed, Sentence, Table
 from dsbench.read.groups import durations_ns, grouped, whole
 from dsbench.read.measured import Measured
 from dsbench.read.rows import divide_networks
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Result, Subject, computed
 from dsbench.stats import equations as eq
 from dsbench.stats import histogram as hist
 from dsbench.stats.resources import gains
@@ -156,7 +156,8 @@ def _read_rates(evaluation: Evaluation) -> dict[str, dict[int, Floats]]:
 def _read_shares(evaluation: Evaluation) -> dict[str, dict[int, NodeShare]]:
     rows = evaluation.rows
     return shares(
-        rows.run, evaluation.node_rates, rows.buckets, rows.of_cycles("monitors"), rows.of_cycles("nodes"), rows.load,
+        rows.run, evaluation.of(NodesResult).node_rates, rows.buckets, rows.of_cycles("monitors"),
+            rows.of_cycles("nodes"), rows.load,
         rows.groups,
     )  # fmt: skip
 
@@ -174,29 +175,31 @@ _COLUMNS: Final = (
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     """Who made the load, and how well together."""
-    if not evaluation.nodes:
+    if not evaluation.of(NodesResult).nodes:
         return
     machines = [(node.name, node.cpus or "", node.core.get("CPU") or "", node.system or "")
                 for node in evaluation.run.nodes]  # fmt: skip
     heads = (Column("node", left=True), Column("CPUs"), Column("processor", left=True), Column("system", left=True))
     yield Table("Machines that made the load", heads, machines)
     yield Table("Nodes by scale", _COLUMNS, list(_rows(evaluation)))
-    shares = [share for by_scale in evaluation.nodes.values() for share in by_scale.values()]
+    shares = [share for by_scale in evaluation.of(NodesResult).nodes.values() for share in by_scale.values()]
     late = max((share.start_late_ns for share in shares if not np.isnan(share.start_late_ns)), default=np.nan)
     began = "" if np.isnan(late) else f"Their first transactions began {late / 1e6:.2g} ms after it at most. "
     error = max(share.clock_error_ns for share in shares) / 1e6
     yield Sentence(f"Each cycle had one common start. {began}Their clocks were known to {error:.2g} ms.", "note")
     absent = [
         f"node {node} at scale {scale}, {words}"
-        for node, by_scale in evaluation.nodes.items() for scale, share in by_scale.items() for words in share.absent
+        for node, by_scale in evaluation.of(NodesResult).nodes.items() for scale, share in by_scale.items()
+            for words in share.absent
     ]  # fmt: skip
     if absent:
         yield Listed(absent)
 
 
 def _rows(evaluation: Evaluation) -> Iterator[tuple[object, ...]]:
-    for scale in sorted({scale for by_scale in evaluation.nodes.values() for scale in by_scale}):
-        here = {node: by_scale[scale] for node, by_scale in evaluation.nodes.items() if scale in by_scale}
+    for scale in sorted({scale for by_scale in evaluation.of(NodesResult).nodes.values() for scale in by_scale}):
+        here = {node: by_scale[scale]
+            for node, by_scale in evaluation.of(NodesResult).nodes.items() if scale in by_scale}
         total = sum(share.rate_median_tps for share in here.values() if not np.isnan(share.rate_median_tps))
         for node, share in here.items():
             part = share.rate_median_tps / total if total else np.nan
@@ -207,7 +210,14 @@ def _rows(evaluation: Evaluation) -> Iterator[tuple[object, ...]]:
             )  # fmt: skip
 
 
+class NodesResult(Result):
+    node_rates = computed(_read_rates)
+    """Node to scale to T_in (eq. 6); one entry, the local node, for a local run."""
+    nodes = computed(_read_shares)
+    """Remote node to scale to its share; empty for a local run."""
+
+
 SUBJECT: Final = Subject(
-    "nodes", "Nodes", reads={"node_rates": _read_rates, "nodes": _read_shares}, tell=_tell,
+    "nodes", "Nodes", NodesResult, tell=_tell,
     nothing="The load was made by the machine of dsbench run alone: there are no nodes to tell apart.",
 )  # fmt: skip

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.series import each_series
-from dsbench.read.subject import Measure, Subject, Values
+from dsbench.read.subject import Measure, Result, Subject, Values, computed
+from dsbench.read.subjects.load import LoadResult
+from dsbench.read.subjects.queries import QueriesResult
 from dsbench.spec.price import HOURS_OF_YEAR
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def _read_worth(evaluation: Evaluation) -> dict[int, Worth]:
         return {}
     found = {}
     for scale, rate in evaluation.own_rates.items():
-        load, decision = evaluation.load.get(scale), evaluation.queries.get(scale)
+        load, decision = evaluation.of(LoadResult).load.get(scale), evaluation.of(QueriesResult).queries.get(scale)
         query_rate = decision.reported.qphh if decision else nan
         found[scale] = Worth(
             _SECONDS * rate / price.per_hour,
@@ -53,7 +55,8 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     if price is None:
         return
     rows = [(heading, scale, one.transactions, one.at_capacity, one.per_query_rate)
-            for heading, part in each_series(evaluation) for scale, one in part.worth.items()]  # fmt: skip
+            for heading, part in each_series(evaluation)
+                for scale, one in part.of(PriceResult).worth.items()]  # fmt: skip
     if not rows:
         return
     yield Sentence(f"The machine costs {price.words}.", "lead")
@@ -71,7 +74,8 @@ def _is_told(value: object) -> bool:
 
 
 def _transactions(part: Evaluation) -> Values:
-    return {x: one.at_capacity if isfinite(one.at_capacity) else one.transactions for x, one in part.worth.items()}
+    return {x: one.at_capacity if isfinite(one.at_capacity) else one.transactions
+        for x, one in part.of(PriceResult).worth.items()}
 
 
 def _unit(part: Evaluation) -> str:
@@ -79,8 +83,13 @@ def _unit(part: Evaluation) -> str:
     return f"1/{price.currency}" if price else ""
 
 
+class PriceResult(Result):
+    worth = computed(_read_worth)
+    """By scale: what a unit of money buys; empty where nobody said what the machine costs."""
+
+
 SUBJECT: Final = Subject(
-    "price", "Price", reads={"worth": _read_worth}, tell=_tell,
+    "price", "Price", PriceResult, tell=_tell,
     nothing="Nobody said what the machine costs: --price 1.2 EUR/h, here or at dsbench run.",
     measures=(
         Measure("transactions-per-money", "", "transactions for each unit of money, by --price; with an objective "

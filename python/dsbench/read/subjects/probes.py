@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from dsbench.read.blocks import Block, Column, Table
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Result, Subject, computed
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -63,12 +63,17 @@ _COLUMNS: Final = (
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     rows = [(scale, one.tool, one.test, one.unit, one.before, one.after)
-            for scale, tests in evaluation.probes.items() for one in tests]  # fmt: skip
+            for scale, tests in evaluation.of(ProbesResult).probes.items() for one in tests]  # fmt: skip
     if rows:
         yield Table("Storage tools beside the data, before and after the cycles", _COLUMNS, rows)
 
 
+class ProbesResult(Result):
+    probes = computed(_read_probes, whole=_read_probes)
+    """Scale to what storage tools found around its cycles; empty without them."""
+
+
 SUBJECT: Final = Subject(
-    "probes", "Storage tools", reads={"probes": _read_probes}, whole={"probes": _read_probes}, tell=_tell,
+    "probes", "Storage tools", ProbesResult, tell=_tell,
     nothing="No storage tool was run beside the data (--probes).",
 )  # fmt: skip

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 from dsbench.read.blocks import Block, Column, Sentence, Table
-from dsbench.read.subject import Measure, Subject
+from dsbench.read.subject import Measure, Result, Subject, computed
 from dsbench.stats.queries import COLD, QUERIES, REFRESHES, Decision, Run, Temperatures, decide
 from dsbench.workloads import find
 
@@ -50,7 +50,7 @@ _TIMES: Final = (
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
-    found = evaluation.queries
+    found = evaluation.of(QueriesResult).queries
     if not found:
         return
     yield Sentence(_NO_RESULT, "note")
@@ -89,7 +89,7 @@ _TEMPERATURES: Final = (
 
 def _tell_temperatures(evaluation: Evaluation) -> Iterator[Block]:
     rows: list[tuple[object, ...]] = []
-    for scale, one in evaluation.queries.items():
+    for scale, one in evaluation.of(QueriesResult).queries.items():
         known = one.temperatures
         if known is None:
             continue
@@ -120,7 +120,8 @@ def _mean(times: Sequence[float]) -> float:
 
 def _temperature(figure: Callable[[Temperatures], float]) -> Callable[[Evaluation], dict[int, float]]:
     def read(part: Evaluation) -> dict[int, float]:
-        known = {x: figure(one.temperatures) for x, one in part.queries.items() if one.temperatures is not None}
+        known = {x: figure(one.temperatures)
+            for x, one in part.of(QueriesResult).queries.items() if one.temperatures is not None}
         return {x: value for x, value in known.items() if isfinite(value)}
 
     return read
@@ -135,14 +136,15 @@ def _mean_of_all(run: Run) -> float:
 
 
 def _of_run(figure: Callable[[Run], float]) -> Callable[[Evaluation], dict[int, float]]:
-    return lambda part: {x: figure(one.reported) for x, one in part.queries.items() if isfinite(figure(one.reported))}
+    return lambda part: {x: figure(one.reported)
+        for x, one in part.of(QueriesResult).queries.items() if isfinite(figure(one.reported))}
 
 
 def _of_test(test: str, figure: Callable[[Run], float]) -> Callable[[Evaluation], dict[int, float]]:
     """Of the run whose ``test``, power or throughput, the stage is."""
 
     def read(part: Evaluation) -> dict[int, float]:
-        known = {x: figure(run) for x, one in part.queries.items() for run in one.runs
+        known = {x: figure(run) for x, one in part.of(QueriesResult).queries.items() for run in one.runs
                  if part.stage == f"{test}{run.number}"}  # fmt: skip
         return {x: value for x, value in known.items() if isfinite(value)}
 
@@ -153,10 +155,14 @@ def _time_of(kind: str) -> Callable[[Evaluation], dict[int, float]]:
     """In seconds: of all tests the geometric mean, of a stage that repeats its queries the mean."""
 
     def read(part: Evaluation) -> dict[int, float]:
-        if part.queries:
-            times = {x: [q.mean_s for q in one.queries if q.kind == kind] for x, one in part.queries.items()}
+        from dsbench.read.subjects.kinds import KindsResult  # Late: it needs this module.
+
+        if part.of(QueriesResult).queries:
+            times = {x: [q.mean_s for q in one.queries if q.kind == kind]
+                for x, one in part.of(QueriesResult).queries.items()}
         else:
-            known = {x: [row for row in rows if row.kind == kind and row.committed] for x, rows in part.kinds.items()}
+            known = {x: [row for row in rows if row.kind == kind and row.committed]
+                for x, rows in part.of(KindsResult).kinds.items()}
             times = {x: [row.service_mean_ns / 1e9 for row in rows] for x, rows in known.items()}
         return {x: found[0] for x, found in times.items() if found and isfinite(found[0])}
 
@@ -167,7 +173,7 @@ def _time_in_stage(kind: str) -> Callable[[Evaluation], dict[int, float]]:
     """In seconds, of a stage alone: in tests the geometric mean over its streams, else as in all."""
 
     def read(part: Evaluation) -> dict[int, float]:
-        if not part.queries:
+        if not part.of(QueriesResult).queries:
             return _time_of(kind)(part)
         logs: dict[int, list[float]] = defaultdict(list)
         for row in part.rows.cycles.to_pylist():
@@ -201,9 +207,15 @@ _STREAMS: Final = f"{_POWER} with both tests: without --set tests=power"
 _COLD: Final = f"{_POWER} with --set cold=3"
 _KIND: Final = "make runs of --workload tpch, or of --workload ch and name its --stage"
 
+
+class QueriesResult(Result):
+    queries = computed(_read_queries)
+    """By scale: power, throughput and the times of queries, of all stages; empty where there are no such queries."""
+
+
 SUBJECT: Final = Subject(
-    "queries", "Queries", tell=_tell, reads={"queries": _read_queries},
-    nothing="The workload has no queries that are run alone and as streams.",
+    "queries", "Queries", QueriesResult, tell=_tell,
+        nothing="The workload has no queries that are run alone and as streams.",
     measures=(
         Measure("power", "1/h", "power of the run that counts, TPC-H-like", _of_run(lambda run: run.power),
                 needs=_POWER, in_stage=_of_test("power", lambda run: run.power), possible=_runs_tests()),

@@ -17,15 +17,19 @@ from dsbench.read.groups import placement_of, whole
 from dsbench.read.measured import Measured
 from dsbench.read.naming import index_scales
 from dsbench.read.series import each_series, label_series
-from dsbench.read.subject import Measure, Subject
+from dsbench.read.subject import Measure, Result, Subject, computed
 from dsbench.read.subjects.clients import longest_ns
+from dsbench.read.subjects.errors import ErrorsResult
+from dsbench.read.subjects.latency import LatencyResult
+from dsbench.read.subjects.load import LoadResult
+from dsbench.read.subjects.stages import StagesResult
 from dsbench.spec import PROFILES
 from dsbench.stats import equations as eq
 from dsbench.stats.fits import FEWEST_OF_MEMORY
 from dsbench.stats.index import STEEP, Fall, falls, index
 from dsbench.stats.peak import Peak, in_words, peak
 from dsbench.stats.precision import FEWEST, LEVEL, median_interval
-from dsbench.stats.values import Floats, Frequency, Index, Interval, Left, ScaleResult
+from dsbench.stats.values import Floats, Frequency, Index, Interval, Ints, Left, ScaleResult
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -130,7 +134,8 @@ def _read_phases(evaluation: Evaluation) -> dict[int, Phases]:
 
 
 def _read_results(evaluation: Evaluation) -> tuple[ScaleResult, ...]:
-    load, phases, curves, levels = evaluation.rows.load, evaluation.phases, evaluation.frequency, evaluation.levels
+    load, levels = evaluation.rows.load, evaluation.levels
+    phases, curves = evaluation.of(RateResult).phases, evaluation.of(LatencyResult).frequency
     return tuple(result(x, load.get(x), phases.get(x), curves.get(x), levels) for x in sorted({*load, *phases}))
 
 
@@ -141,9 +146,9 @@ def _read_cycle_rates(evaluation: Evaluation) -> dict[int, Floats]:
 def _read_index(evaluation: Evaluation) -> Index:
     spec, load = evaluation.rows.run.spec, evaluation.rows.load
     return index(
-        {x: found for x, found in evaluation.cycle_rates.items() if _counts(spec, x)},
-        begun=[row.scale for row in evaluation.scales if _counts(spec, row.scale)],
-        void=evaluation.void_scales,
+        {x: found for x, found in evaluation.of(RateResult).cycle_rates.items() if _counts(spec, x)},
+        begun=[row.scale for row in evaluation.of(RateResult).scales if _counts(spec, row.scale)],
+        void=evaluation.of(RateResult).void_scales,
         ladder=PROFILES["dsi"]["scales"],
         duration_s=min((float(part.duration_s.min()) for part in load.values()), default=spec.duration),
         conduct=len(evaluation.rows.whole.keys) == 1 and _as_profile(spec),
@@ -183,7 +188,7 @@ def _read_connections(evaluation: Evaluation) -> int:
 
 def _read_fall(evaluation: Evaluation) -> Fall | None:
     """Where the rate falls most, if that is a cut-off, in a run that looked for it or has enough scales to show one."""
-    run, rates = evaluation.rows.run, evaluation.cycle_rates
+    run, rates = evaluation.rows.run, evaluation.of(RateResult).cycle_rates
     sound = {x: float(np.median(one)) for x, one in rates.items() if x not in run.broken and one.size}
     known = run.spec.refine != "none" or len(sound) >= FEWEST_OF_MEMORY
     if not known or not any(one.factor >= STEEP for one in falls({x: sound[x] for x in run.spec.scales if x in sound})):
@@ -193,9 +198,9 @@ def _read_fall(evaluation: Evaluation) -> Fall | None:
 
 def _read_falls_at(evaluation: Evaluation) -> dict[float, Fall]:
     """By confidence level (0-1): where the rate at that level falls most, if that is by half (the paper, figure 24)."""
-    if evaluation.fall is None:
+    if evaluation.of(RateResult).fall is None:
         return {}
-    found, results, run = {}, evaluation.scales, evaluation.rows.run
+    found, results, run = {}, evaluation.of(RateResult).scales, evaluation.rows.run
     for level in dict.fromkeys(level for row in results for level in row.rates_at):
         rates = {row.scale: row.rates_at.get(level, 0.0) for row in results if row.scale not in run.broken}
         steep = [one for one in falls(rates) if one.factor >= STEEP]
@@ -216,7 +221,7 @@ _WIDE: Final = 10
 
 def summary_columns(evaluation: Evaluation) -> tuple[Column, ...]:
     """Of the table of scales. In the open loop they say which times these are: waiting for the start is in them."""
-    which = "response " if evaluation.response else ""
+    which = "response " if evaluation.of(LatencyResult).response else ""
     return (
         Column("scale", about="size of the database in units of the workload"), Column("size", "GB"),
         Column("tps", about="median over the cycles"), Column("±95%", about="interval of the median over the cycles"),
@@ -228,17 +233,17 @@ def summary_columns(evaluation: Evaluation) -> tuple[Column, ...]:
 
 def summary_rows(evaluation: Evaluation) -> list[tuple[object, ...]]:
     """The cells of that table; a void scale carries an exclamation mark."""
-    return [_summary_row(evaluation, row) for row in evaluation.scales]
+    return [_summary_row(evaluation, row) for row in evaluation.of(RateResult).scales]
 
 
 def _summary_row(evaluation: Evaluation, row: ScaleResult) -> tuple[object, ...]:
-    share = evaluation.success_share.get(row.scale)
-    curve = evaluation.response.get(row.scale) or evaluation.frequency.get(row.scale)
+    share = evaluation.of(ErrorsResult).success_share.get(row.scale)
+    curve = evaluation.of(LatencyResult).curve(row.scale)
     between = f"{format_number(row.rate_min_tps)}–{format_number(row.rate_max_tps)}" if row.transactions else NONE
-    populate = format_number(row.populate_s) + ("+" if row.scale in evaluation.grown else "")
+    populate = format_number(row.populate_s) + ("+" if row.scale in evaluation.of(RateResult).grown else "")
     return (
-        f"{row.scale}!" if row.scale in evaluation.void_scales else str(row.scale), row.database_size_gb,
-        row.rate_median_tps, show_reach(evaluation.intervals.get(row.scale)), between,
+        f"{row.scale}!" if row.scale in evaluation.of(RateResult).void_scales else str(row.scale), row.database_size_gb,
+        row.rate_median_tps, show_reach(evaluation.of(RateResult).intervals.get(row.scale)), between,
         None if share is None else 1 - share, row.rate_multiplier,
         *(curve.told(q) if curve else None for q in _QUANTILES if q < 1),
         longest_ns(evaluation, row.scale), populate,
@@ -255,17 +260,21 @@ def show_reach(interval: Interval | None) -> str:
 def tell_scales(evaluation: Evaluation, heading: str = "") -> Iterator[Block]:
     """The table of one series, with what belongs to its figures."""
     which = f"; {heading}" if heading else ""
-    void = frozenset(at for at, row in enumerate(evaluation.scales) if row.scale in evaluation.void_scales)
+    void = frozenset(at
+        for at, row in enumerate(evaluation.of(RateResult).scales)
+            if row.scale in evaluation.of(RateResult).void_scales)
     yield Table(heading, summary_columns(evaluation), summary_rows(evaluation), void)
-    if evaluation.grown:
+    if evaluation.of(RateResult).grown:
         yield Sentence(GROWN, "note")
-    if evaluation.response:
+    if evaluation.of(LatencyResult).response:
         heads = (Column("scale"), *(Column(name, "ms", 1e-6) for name in _QUANTILES.values()))
-        curves = ((row.scale, evaluation.frequency.get(row.scale)) for row in evaluation.scales)
+        curves = ((row.scale, evaluation.of(LatencyResult).frequency.get(row.scale))
+            for row in evaluation.of(RateResult).scales)
         rows = [(str(x), *(curve.told(q) for q in _QUANTILES)) for x, curve in curves if curve]
         title = f"Latency from the actual start: response times above begin at the intended one{which}"
         yield Table(title, heads, rows)
-    if found := [(str(x), *both, both[0] / both[1] - 1) for x, both in evaluation.definitions.items() if both[1]]:
+    if found := [(str(x), *both, both[0] / both[1] - 1)
+        for x, both in evaluation.of(RateResult).definitions.items() if both[1]]:
         heads = (
             Column("scale"), Column("sum of the streams' own rates", "tps"), Column("first start to last end", "tps"),
             Column("the former above", form="+.1%"),
@@ -276,20 +285,20 @@ def tell_scales(evaluation: Evaluation, heading: str = "") -> Iterator[Block]:
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     """Rate, times and sizes by scale; the index and the rating; which number of threads is best."""
     heads, parts = label_series(evaluation)
-    if len(parts) > 1 and all(len(part.scales) == 1 for _, part in parts):
+    if len(parts) > 1 and all(len(part.of(RateResult).scales) == 1 for _, part in parts):
         yield from _together(heads, [(cells, list(tell_scales(part))) for cells, part in parts])
     else:
         for heading, part in each_series(evaluation):
             yield from tell_scales(part, heading)
-    if left := evaluation.left:
+    if left := evaluation.of(RateResult).left:
         ran = f"{left.there:,} transactions of the cycles are in the tables, {left.counted:,} of them count"
         late = left.there - left.counted - left.early
         yield Sentence(f"{ran}: {left.early:,} ran in ramp-ups, {late:,} ended after the time of their cycle.", "note")
-    if any(part.definitions for _, part in each_series(evaluation)):
+    if any(part.of(RateResult).definitions for _, part in each_series(evaluation)):
         yield Sentence(DEFINITIONS, "note")
-    if not evaluation.staged and any(part.index.dsi for part in evaluation.by_threads.values()):
+    if not evaluation.staged and any(part.of(RateResult).index.dsi for part in evaluation.by_threads.values()):
         yield tabulate_indexes(evaluation.by_threads)
-        if not any(part.index.comparable for part in evaluation.by_threads.values()):
+        if not any(part.of(RateResult).index.comparable for part in evaluation.by_threads.values()):
             yield Sentence("The DSI is not comparable with other runs: not the settings of profile dsi.", "note")
         yield Listed(peak_lines(evaluation))
     else:
@@ -325,16 +334,18 @@ def _together(heads: Sequence[Column], told: Sequence[tuple[Sequence[str], Seque
 
 def tabulate_indexes(parts: Mapping[int, Evaluation]) -> Table:
     """DSI, rating and cut-off by number of threads."""
-    level = next((part.index.dsi.level for part in parts.values() if part.index.dsi), LEVEL)
+    indexes = {threads: part.of(RateResult).index for threads, part in parts.items()}
+    level = next((index.dsi.level for index in indexes.values() if index.dsi), LEVEL)
     heads = (
         Column("threads"), Column("DSI", form=".2f"), Column(f"{level:.0%} from", form=".2f"), Column("to", form=".2f"),
         Column("of scales"), Column("T = X", "tps"), Column("cut-off: scales"), Column("cut-off", "GB"),
     )  # fmt: skip
     rows = []
     for threads, part in parts.items():
-        found, scales = part.index.dsi, (part.index.lowest_scale, part.index.highest_scale)
+        index = indexes[threads]
+        found, scales = index.dsi, (index.lowest_scale, index.highest_scale)
         ends = (found.value, found.low, found.high) if found else (None, None, None)
-        rows.append((str(threads), *ends, "–".join(map(str, scales)), part.index.crossing, *describe_cutoff(part)))
+        rows.append((str(threads), *ends, "–".join(map(str, scales)), index.crossing, *describe_cutoff(part)))
     return Table("index by number of threads", heads, rows)
 
 
@@ -343,10 +354,11 @@ def describe_cutoff(evaluation: Evaluation) -> tuple[str, str]:
 
     ``("5–10", "0.079–0.16")``
     """
-    if evaluation.fall is None:
+    found = evaluation.of(RateResult)
+    if found.fall is None:
         return NONE, NONE
-    sizes = {row.scale: row.database_size_gb for row in evaluation.scales}
-    ends = (evaluation.fall.low, evaluation.fall.high)
+    sizes = {row.scale: row.database_size_gb for row in found.scales}
+    ends = (found.fall.low, found.fall.high)
     return "–".join(map(str, ends)), "–".join(format_number(sizes.get(x, np.nan)) for x in ends)
 
 
@@ -355,18 +367,19 @@ def describe_indexes(evaluation: Evaluation) -> list[str]:
     if not evaluation.series:
         return _describe_index(evaluation)
     return [f"{heading}: {line}" for heading, part in each_series(evaluation) for line in _describe_index(part)
-            if not evaluation.staged or part.index.dsi is not None]  # fmt: skip
+            if not evaluation.staged or part.of(RateResult).index.dsi is not None]  # fmt: skip
 
 
 def _describe_index(evaluation: Evaluation) -> list[str]:
     """Where there is another headline, such as NOPM, one scale or no cycle, the lack of these ratings is no news."""
-    if not evaluation.cycle_rates:
+    from dsbench.read.subjects.kinds import KindsResult  # Late: it needs this module.
+
+    rate, nopm = evaluation.of(RateResult), evaluation.of(KindsResult).nopm
+    if not rate.cycle_rates:
         return []
-    index = evaluation.index
-    lines = index_lines(index)
-    known = index.dsi is not None or len(evaluation.scales) > 1
-    return (lines[:1] if known and not (evaluation.nopm and index.dsi is None) else []) + \
-        ([] if evaluation.nopm else lines[1:])
+    lines = index_lines(rate.index)
+    known = rate.index.dsi is not None or len(rate.scales) > 1
+    return (lines[:1] if known and not (nopm and rate.index.dsi is None) else []) + ([] if nopm else lines[1:])
 
 
 def index_lines(index: Index) -> list[str]:
@@ -398,15 +411,17 @@ def peak_lines(evaluation: Evaluation) -> list[str]:
 def read_peaks(evaluation: Evaluation) -> dict[int, Peak]:
     """By scale, where it was run at several numbers of threads."""
     parts = [part for key, part in evaluation.series.items() if key.stage == evaluation.stage]
-    scales = sorted({x for part in parts for x in part.cycle_rates if x not in part.void_scales})
+    scales = sorted({x for part in parts
+        for x in part.of(RateResult).cycle_rates if x not in part.of(RateResult).void_scales})
     peaks = {
-        x: peak({part.threads: part.cycle_rates[x].tolist() for part in parts if x in part.cycle_rates}) for x in scales
+        x: peak({part.threads: part.of(RateResult).cycle_rates[x].tolist()
+            for part in parts if x in part.of(RateResult).cycle_rates}) for x in scales
     }
     return {x: found for x, found in peaks.items() if found is not None}
 
 
 def _of_results(column: str) -> Callable[[Evaluation], dict[int, float]]:
-    return lambda part: {row.scale: getattr(row, column) for row in part.scales}
+    return lambda part: {row.scale: getattr(row, column) for row in part.of(RateResult).scales}
 
 
 def _read_due(evaluation: Evaluation) -> dict[int, float]:
@@ -422,27 +437,71 @@ def _read_due(evaluation: Evaluation) -> dict[int, float]:
 
 def _rates(part: Evaluation) -> dict[int, float]:
     """Of a search the highest rate with the objective: the last cycles are those of a step where none was found."""
-    return {x: one.rate for x, one in part.load.items()} if part.load else part.own_rates
+    return {x: one.rate for x, one in part.of(LoadResult).load.items()} if part.of(LoadResult).load else part.own_rates
 
 
 def _rate_unit(part: Evaluation) -> str:
-    found = next(iter(part.efficiency.values()), None)
+    found = next(iter(part.of(StagesResult).efficiency.values()), None)
     return f"{found.counted}/s" if found and part.counts_operations else ""
 
 
 def _dsi(part: Evaluation) -> dict[int, float]:
-    found = part.index.dsi
+    found = part.of(RateResult).index.dsi
     return {0: found.value} if found is not None else {}
 
 
 def _load_time(part: Evaluation) -> dict[int, float]:
     """Of what was timed; nan where nothing was."""
-    times = {row.scale: np.array([row.populate_s, row.primary_key_s, row.foreign_key_s]) for row in part.scales}
+    times = {row.scale: np.array([row.populate_s, row.primary_key_s, row.foreign_key_s])
+        for row in part.of(RateResult).scales}
     return {x: float(np.nansum(some)) if np.isfinite(some).any() else np.nan for x, some in times.items()}
 
 
+class RateResult(Result):
+    scales = computed(_read_results)
+    void_scales: computed[frozenset[int]] = computed(lambda evaluation: frozenset(evaluation.rows.run.broken))
+    """Scales whose check failed: shown, marked, and left out of the index."""
+    cycle_rates = computed(_read_cycle_rates)
+    """Scale to T_i (eq. 7), by cycle in order."""
+    due = computed(_read_due)
+    """Scale to the starts per second that were due, made or not, in the median over the cycles; empty in the closed
+    loop."""
+    intervals: computed[Mapping[int, Interval]] = computed(
+        lambda evaluation: {x: median_interval(found) for x, found in evaluation.of(RateResult).cycle_rates.items()}
+    )
+    """Scale to the median rate with its interval at 95%, over its cycles; bounds nan below five of them."""
+    cycle_numbers: computed[Mapping[int, Ints]] = computed(
+        lambda evaluation: {x: part.cycles for x, part in evaluation.rows.load.items()}
+    )
+    """Scale to the numbers of its cycles in the archive, in the order of ``cycle_rates``."""
+    durations_s: computed[Mapping[int, Floats]] = computed(
+        lambda evaluation: {x: part.duration_s for x, part in evaluation.rows.load.items()}
+    )
+    """Scale to the demanded duration D_i of each cycle, in the order of ``cycle_rates``."""
+    definitions = computed(_read_definitions)
+    """Scale to TPS by two definitions, each the median over the cycles: the sum over streams of their own rates, and
+    all transactions from the first start to the last end. Only where streams have even shares of a fixed number."""
+    phases = computed(_read_phases)
+    grown: computed[frozenset[int]] = computed(
+        lambda evaluation: frozenset(x for x, phases in evaluation.of(RateResult).phases.items() if phases.grown)
+    )
+    """Scales whose rows were added to the database of the scale before (``--grow``)."""
+    index = computed(_read_index)
+    fall = computed(_read_fall)
+    """Between which scales the rate falls most; ``None`` where it falls by less than half anywhere."""
+    falls_at = computed(_read_falls_at)
+    """Confidence level (0-1) to where the rate at that level falls most; empty where ``fall`` is ``None``, and without
+    levels whose rate falls by less than half anywhere."""
+    placement: computed[str] = computed(lambda evaluation: placement_of(evaluation.rows.groups, evaluation.rows.cycles))
+    """Where the clients ran, in words; empty without a cycle."""
+    connections = computed(_read_connections)
+    """Connections of all nodes and threads together."""
+    left = computed(_read_left)
+    """What a run on tables of somebody else left there; ``None`` where its rates count all of it."""
+
+
 SUBJECT: Final = Subject(
-    "rate", "Rate", tell=_tell, nothing="No scale was begun.",
+    "rate", "Rate", RateResult, tell=_tell, nothing="No scale was begun.",
     measures=(
         Measure("rate", "tps", "median rate of the cycles", _rates, own=True,
                 of_statements=True, unit_of=_rate_unit),
@@ -454,22 +513,4 @@ SUBJECT: Final = Subject(
         Measure("primary-keys", "s", "time to make the primary keys", _of_results("primary_key_s"), more=False),
         Measure("foreign-keys", "s", "time to make the foreign keys", _of_results("foreign_key_s"), more=False),
     ),
-    reads={
-        "scales": _read_results,
-        "void_scales": lambda evaluation: frozenset(evaluation.rows.run.broken),
-        "cycle_rates": _read_cycle_rates,
-        "due": _read_due,
-        "intervals": lambda evaluation: {x: median_interval(found) for x, found in evaluation.cycle_rates.items()},
-        "cycle_numbers": lambda evaluation: {x: part.cycles for x, part in evaluation.rows.load.items()},
-        "durations_s": lambda evaluation: {x: part.duration_s for x, part in evaluation.rows.load.items()},
-        "definitions": _read_definitions,
-        "phases": _read_phases,
-        "grown": lambda evaluation: frozenset(x for x, phases in evaluation.phases.items() if phases.grown),
-        "index": _read_index,
-        "fall": _read_fall,
-        "falls_at": _read_falls_at,
-        "placement": lambda evaluation: placement_of(evaluation.rows.groups, evaluation.rows.cycles),
-        "connections": _read_connections,
-        "left": _read_left,
-    },
 )  # fmt: skip

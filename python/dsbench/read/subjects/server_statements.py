@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dsbench.read.blocks import Block, Column, Part, Sentence, Table
 from dsbench.read.series import each_series
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Result, Subject, computed
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -110,7 +110,7 @@ _PLANS_NOTE: Final = (
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     for heading, part in each_series(evaluation):
-        for scale, ran in part.ran.items():
+        for scale, ran in part.of(ServerStatementsResult).ran.items():
             where = f"scale {scale}" + (f", {heading}" if heading else "")
             rows = [(one.statement, *(getattr(one, name) for name in _COUNTS)) for one in ran[:_MOST]]
             yield Table(f"Per transaction, {where}, as {ran[0].source} tells it", _COLUMNS, rows)
@@ -120,7 +120,8 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
 def _tell_plans(evaluation: Evaluation) -> Iterator[Block]:
     """What is the same at several places is told once, with all of them."""
     series = each_series(evaluation)
-    found = {(heading, scale): plans for heading, part in series for scale, plans in part.plans.items()}
+    found = {(heading, scale): plans for heading, part in series
+        for scale, plans in part.of(ServerStatementsResult).plans.items()}
     if not found:
         return
     counts: dict[str, list[Place]] = defaultdict(list)
@@ -175,10 +176,16 @@ def say_plans(before: Mapping[str, Planned], after: Mapping[str, Planned]) -> It
             yield f"{statement}: the plan is {now} instead of {was}"
 
 
+class ServerStatementsResult(Result):
+    ran = computed(_read_ran)
+    """By scale: what the server counted of each statement; empty where it does not."""
+    plans = computed(_read_plans)
+    """By scale: the plans of the statements around the cycles; empty where the product tells none."""
+
+
 SUBJECT: Final = Subject(
     "server_statements",
-    "Statements in the server",
-    reads={"ran": _read_ran, "plans": _read_plans},
+    "Statements in the server", ServerStatementsResult,
     tell=_tell,
     nothing="The server told neither plans nor counts of statements: the archive is older, or the product tells none.",
 )

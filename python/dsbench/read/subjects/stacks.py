@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from dsbench.read.blocks import Block, Column, Picture, Sentence, Table
 from dsbench.read.flame import draw_difference, draw_flame
 from dsbench.read.series import each_series
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Result, Subject, computed
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -95,7 +95,7 @@ _OF: Final = {"server": "the server", "run": "a client, with the database in it,
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     for heading, part in each_series(evaluation):
-        for scale, profile in part.profile.items():
+        for scale, profile in part.of(StacksResult).profile.items():
             where = f"scale {scale}" + (f", {heading}" if heading else "")
             stacks, _ = read_stacks(part, scale)
             about = f"Flame graph at {where}, {profile.samples:,} samples"
@@ -103,7 +103,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             yield Picture(name, draw_flame(stacks, about), f"{about}. {_CAPTION}")
             rows = [(one.name, one.own, one.whole) for one in profile.functions if one.own >= _POINT / 2][:_MOST]
             yield Table(f"Functions with most CPU time, {where}, {profile.samples:,} samples", _COLUMNS, rows)
-    if profiles := [one for _, part in each_series(evaluation) for one in part.profile.values()]:
+    if profiles := [one for _, part in each_series(evaluation) for one in part.of(StacksResult).profile.values()]:
         yield Sentence(_NOTE.format(of=_OF[profiles[0].of]), "note")
 
 
@@ -142,10 +142,14 @@ def is_told(was: float, before: int, now: float, after: int) -> bool:
     return abs(now - was) >= max(_POINT, _DEVIATIONS * error)
 
 
+class StacksResult(Result):
+    profile = computed(_read_profile)
+    """By scale: what the server did on CPUs, function by function; empty without --perf stacks."""
+
+
 SUBJECT: Final = Subject(
     "stacks",
-    "Flame graph",
-    reads={"profile": _read_profile},
+    "Flame graph", StacksResult,
     tell=_tell,
     nothing="No stacks were recorded: --perf stacks does, where the kernel allows it; the warnings say why it does "
     "not.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -11,8 +11,10 @@ import pyarrow.compute as pc
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.groups import whole
 from dsbench.read.series import label_series
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Result, Subject, computed
 from dsbench.read.subjects.errors import count_classes
+from dsbench.read.subjects.kinds import KindsResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.stats import histogram as hist
 from dsbench.stats.kinds import STATEMENT_QUANTILES, KindResult, StatementResult, statement_result
 
@@ -56,14 +58,15 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     """What ``pgbench -r`` prints of each script, with quantiles."""
     series, parts = label_series(evaluation)
     keys = (*series, Column("scale"), Column("kind", left=True))
-    scripts = [(*cells, scale, row.kind, part.connections, *_count(row))
-               for cells, part in parts for scale, rows in sorted(part.kinds.items()) for row in rows]  # fmt: skip
+    scripts = [(*cells, scale, row.kind, part.of(RateResult).connections, *_count(row))
+               for cells, part in parts for scale, rows in sorted(part.of(KindsResult).kinds.items())
+                   for row in rows]  # fmt: skip
     if not scripts:
         return
     yield Table("Transactions, as pgbench tells them", (*keys, *_SCRIPTS), scripts)
     yield from count_classes(evaluation)
     timed = [(*cells, scale, row.kind, *_times(row)) for cells, part in parts
-             for scale, rows in sorted(part.statement_times.items()) for row in rows]  # fmt: skip
+             for scale, rows in sorted(part.of(StatementsResult).statement_times.items()) for row in rows]  # fmt: skip
     if timed:
         yield Table("Statements", (*keys, *_STATEMENTS), timed)
     else:
@@ -84,11 +87,15 @@ def _times(row: StatementResult) -> tuple[object, ...]:
     return (*times, row.count, row.failed, row.retried, row.line, row.text)
 
 
-SUBJECT: Final = Subject(
-    "statements", "Statements", tell=_tell, nothing=_UNTIMED,
-    reads={
-        "statement_times": lambda evaluation: statements_of(
+class StatementsResult(Result):
+    statement_times: computed[Mapping[int, tuple[StatementResult, ...]]] = computed(
+        lambda evaluation: statements_of(
             evaluation.rows.of_cycles("statements"), evaluation.rows.of_cycles("statement_buckets")
         )
-    },
+    )
+    """Scale to the statements of scripts in their order; empty where they were not timed."""
+
+
+SUBJECT: Final = Subject(
+    "statements", "Statements", StatementsResult, tell=_tell, nothing=_UNTIMED,
 )  # fmt: skip

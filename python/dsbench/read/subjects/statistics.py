@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from dsbench.read.blocks import Block, Column, Sentence, Table
-from dsbench.read.subject import Subject
+from dsbench.read.subject import Result, Subject, computed
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -69,7 +69,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     rows: list[tuple[object, ...]] = []
     more = []
     for stage, part in stages.items():
-        for scale, changes in sorted(part.changes.items()):
+        for scale, changes in sorted(part.of(StatisticsResult).changes.items()):
             moved = [one for one in changes if one.after != one.before]
             tables = [name for name in dict.fromkeys(one.of for one in moved) if name]
             seen = {"", *tables[:_MOST]}
@@ -77,7 +77,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             if hidden := len(tables[_MOST:]):  # Hundreds of tables would be most of the page.
                 where = f"scale {scale}" + f" of stage {stage}" * several
                 more.append(f"At {where} {hidden} tables more have theirs in the table statistics of the archive.")
-    if any(part.changes for part in stages.values()):
+    if any(part.of(StatisticsResult).changes for part in stages.values()):
         heads = ((Column("stage", left=True),) if several else ()) + _COLUMNS
         yield Table("The database's statistics around the cycles", heads, rows)
         yield from (Sentence(words, "note") for words in more)
@@ -95,8 +95,14 @@ def _whole(value: float) -> float:
     return int(value) if isfinite(value) and value == int(value) else value
 
 
+class StatisticsResult(Result):
+    changes: computed[Mapping[int, tuple[Change, ...]]] = computed(
+        lambda evaluation: changes_of(evaluation.rows.tables["statistics"], evaluation.rows.key.stage)
+    )
+    """By scale: what the database's own statistics said before and after the cycles."""
+
+
 SUBJECT: Final = Subject(
-    "statistics", "Database statistics", tell=_tell,
+    "statistics", "Database statistics", StatisticsResult, tell=_tell,
     nothing="The database's own statistics were not read: the engine has none, or the archive is older.",
-    reads={"changes": lambda evaluation: changes_of(evaluation.rows.tables["statistics"], evaluation.rows.key.stage)},
 )

@@ -18,8 +18,17 @@ from dsbench.read.groups import Makers, Series
 from dsbench.read.measured import Measured
 from dsbench.read.naming import listed
 from dsbench.read.series import phrases
-from dsbench.read.subject import Subject
-from dsbench.read.subjects.kinds import kind_doubts, special_doubts
+from dsbench.read.subject import Result, Subject, computed
+from dsbench.read.subjects.clients import ClientsResult
+from dsbench.read.subjects.cost import CostResult
+from dsbench.read.subjects.course import CourseResult
+from dsbench.read.subjects.errors import ErrorsResult
+from dsbench.read.subjects.kinds import KindsResult, kind_doubts, special_doubts
+from dsbench.read.subjects.latency import LatencyResult
+from dsbench.read.subjects.load import LoadResult
+from dsbench.read.subjects.machine import MachineResult
+from dsbench.read.subjects.nodes import NodesResult
+from dsbench.read.subjects.rate import RateResult
 from dsbench.stats.both_counts import BothCounts
 from dsbench.stats.doubts import doubts
 from dsbench.stats.equations import cycle_rate_tps
@@ -267,17 +276,20 @@ def noticed(run: RunRecord) -> list[Doubt]:
 def _read_warnings(evaluation: Evaluation) -> tuple[Doubt, ...]:
     run, spec, rows = evaluation.rows.run, evaluation.rows.run.spec, evaluation.rows
     judged = judge(
-        run, [row.scale for row in evaluation.scales], rows.load, evaluation.frequency, evaluation.seconds,
-        evaluation.resources, evaluation.errors, evaluation.nodes, evaluation.machine, evaluation.checkpoints,
-        rows.makers, evaluation.evenness, evaluation.server_cpu, evaluation.ledger, evaluation.both_counts,
+        run, [row.scale for row in evaluation.of(RateResult).scales], rows.load,
+            evaluation.of(LatencyResult).frequency, evaluation.of(CourseResult).seconds,
+        evaluation.of(CostResult).resources, evaluation.of(ErrorsResult).errors, evaluation.of(NodesResult).nodes,
+            evaluation.of(MachineResult).machine, evaluation.of(MachineResult).checkpoints,
+        rows.makers, evaluation.of(CostResult).evenness, evaluation.of(CostResult).server_cpu,
+            evaluation.of(ClientsResult).ledger, evaluation.of(ClientsResult).both_counts,
     )  # fmt: skip
     return (
         *judged,
         *special_doubts(run),
-        *kind_doubts(run.entry, evaluation.kinds),
-        *window_doubts(evaluation.windows),
-        *capacity_doubts(evaluation.load),
-        *(imprecise(evaluation.index, (spec.precision or 0) / 100) if of_index(spec) else ()),
+        *kind_doubts(run.entry, evaluation.of(KindsResult).kinds),
+        *window_doubts(evaluation.of(KindsResult).windows),
+        *capacity_doubts(evaluation.of(LoadResult).load),
+        *(imprecise(evaluation.of(RateResult).index, (spec.precision or 0) / 100) if of_index(spec) else ()),
     )
 
 
@@ -286,7 +298,7 @@ def of_all_series(parts: Mapping[Series, Evaluation], noticed: Sequence[Doubt]) 
     found: list[Doubt] = []
     names = phrases(parts)
     for key, part in parts.items():
-        for doubt in part.doubts:
+        for doubt in part.of(WarningsResult).doubts:
             # What concerns the whole run or the database is the same for every series, and what the run noticed
             # while it went on is told with its cycle.
             general = doubt.scale is None or doubt.severe or doubt.code == "unchecked" or doubt in noticed
@@ -309,7 +321,7 @@ def group_warnings(found: Sequence[Doubt]) -> list[list[Doubt]]:
 
 def list_warnings(evaluation: Evaluation) -> list[str]:
     """A line for each group with the scales, its remedy below it."""
-    return [line for group in group_warnings(evaluation.doubts) for line in _lines(group)]
+    return [line for group in group_warnings(evaluation.of(WarningsResult).doubts) for line in _lines(group)]
 
 
 def _by_message(group: Sequence[Doubt]) -> list[tuple[str, list[int]]]:
@@ -355,11 +367,15 @@ def _without_scale(message: str, scale: int | None) -> str:
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
-    yield from tell_warnings(evaluation.doubts)
+    yield from tell_warnings(evaluation.of(WarningsResult).doubts)
+
+
+class WarningsResult(Result):
+    doubts = computed(
+        _read_warnings, whole=lambda evaluation: of_all_series(evaluation.series, noticed(evaluation.run))
+    )
 
 
 SUBJECT: Final = Subject(
-    "warnings", "Warnings", tell=_tell, nothing="There is no warning.",
-    reads={"doubts": _read_warnings},
-    whole={"doubts": lambda evaluation: of_all_series(evaluation.series, noticed(evaluation.run))},
+    "warnings", "Warnings", WarningsResult, tell=_tell, nothing="There is no warning.",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +18,12 @@ from dsbench.read.groups import grouped, whole
 from dsbench.read.measured import Measured
 from dsbench.read.remedies import find_remedies
 from dsbench.read.series import label_series, phrases
-from dsbench.read.subject import Measure, Read, Subject
+from dsbench.read.subject import Measure, Result, Subject, Values, computed
+from dsbench.read.subjects.clients import ClientsResult
+from dsbench.read.subjects.cost import CostResult
+from dsbench.read.subjects.device_times import DeviceTimesResult
+from dsbench.read.subjects.machine import MachineResult
+from dsbench.read.subjects.server_statements import ServerStatementsResult
 from dsbench.stats import shares
 from dsbench.stats.resources import gains
 from dsbench.stats.shares import Seen, Share, Threads, What, divide, summarise
@@ -141,7 +146,7 @@ def _read_why(evaluation: Evaluation) -> dict[int, Why]:
         counted = load.total("committed", "rolled_back")
         if not counted or not looks.known:
             continue
-        ledger = evaluation.ledger.get(scale)
+        ledger = evaluation.of(ClientsResult).ledger.get(scale)
         time_ns = (ledger.transactions_ns if ledger else load.total("residence_ns", "failed_ns")) / counted
         parts = summarise([divide(seen) for seen in looks.cycles.values()], time_ns)
         sampled = any(seen.waiting is not None for seen in looks.cycles.values())
@@ -315,7 +320,7 @@ def _read_round_trips(monitors: pa.Table) -> dict[tuple[int, int], float]:
 def _read_foreign(evaluation: Evaluation) -> dict[tuple[int, int], float]:
     """By scale and cycle the share of the busy time of the server's machine that others had."""
     found = {}
-    for scale, uses in evaluation.machine.items():
+    for scale, uses in evaluation.of(MachineResult).machine.items():
         for one in uses:
             use = one.use
             if one.node or (use.server_ns is None and not evaluation.run.embedded):
@@ -356,9 +361,9 @@ def _name(name: str, some: Sequence[Share]) -> str:
 
 def _remark(evaluation: Evaluation, scale: int, parts: Sequence[Share]) -> Iterator[str]:
     """What was seen beside the shares and belongs to them."""
-    for plan in (one for one in evaluation.plans.get(scale, ()) if one.changed):
+    for plan in (one for one in evaluation.of(ServerStatementsResult).plans.get(scale, ()) if one.changed):
         yield f"the plan changed during the cycles: {plan.statement}"
-    met = evaluation.checkpoints.get(scale, ())
+    met = evaluation.of(MachineResult).checkpoints.get(scale, ())
     written = sum(part.share for part in parts if part.kind in (shares.FLUSH, shares.WRITE, shares.LATCH))
     if met and written >= _LEAST:
         yield f"{len(met)} of {len(evaluation.rows.load[scale].cycles)} cycles had a checkpoint"
@@ -367,8 +372,8 @@ def _remark(evaluation: Evaluation, scale: int, parts: Sequence[Share]) -> Itera
             f"InnoDB's log was {full:.0%} full of changes that no checkpoint had written, in the median: near 100% "
             "statements wait for checkpoints"
         )
-    known = {one.name: one.per_second for one in evaluation.resources.get(scale, ())}
-    timed = {one.operation: one for one in evaluation.device_times.get(scale, ())}
+    known = {one.name: one.per_second for one in evaluation.of(CostResult).resources.get(scale, ())}
+    timed = {one.operation: one for one in evaluation.of(DeviceTimesResult).device_times.get(scale, ())}
     for count, time, word in _OF_DEVICE:
         if known.get(count, 0.0) > 0 and known.get(time, 0.0) > 0:
             mean_ms = known[time] / known[count] / 1e3
@@ -435,7 +440,7 @@ class _Place:
 
     @property
     def why(self) -> Why:
-        return self.part.why[self.scale]
+        return self.part.of(WhyResult).why[self.scale]
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
@@ -443,7 +448,8 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     columns, series = label_series(evaluation)
     names = list(phrases(evaluation.series).values()) or [""]
     places = [_Place(cells, f"{name}, scale {scale:,}".removeprefix(", "), part, scale)
-              for name, (cells, part) in zip(names, series, strict=True) for scale in sorted(part.why)]  # fmt: skip
+              for name, (cells, part) in zip(names, series, strict=True)
+                  for scale in sorted(part.of(WhyResult).why)]  # fmt: skip
     if not places:
         return
     found = best(evaluation)
@@ -566,15 +572,21 @@ def _draw(part: Evaluation, scale: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _time_of(kind: str) -> Read:
+def _time_of(kind: str) -> Callable[[Evaluation], Values]:
     """In ms for each transaction; 0 where it has no share, and nothing where shares are not known."""
     return lambda part: {
-        scale: sum(one.time_ns for one in why.shares if one.kind == kind) / 1e6 for scale, why in part.why.items()
+        scale: sum(one.time_ns for one in why.shares if one.kind == kind) / 1e6
+            for scale, why in part.of(WhyResult).why.items()
     }
 
 
+class WhyResult(Result):
+    why = computed(_read_why)
+    """By scale: where the time of a transaction goes; empty where the archive does not tell."""
+
+
 SUBJECT: Final = Subject(
-    "why", "Where the time goes", reads={"why": _read_why}, tell=_tell,
+    "why", "Where the time goes", WhyResult, tell=_tell,
     nothing="The archive does not tell what client and server waited for: it is older, or was not made on Linux.",
     measures=tuple(
         Measure(f"{OF_TIME}{name}", "ms", f"time of a transaction {words}", _time_of(kind), more=False, geometric=False)

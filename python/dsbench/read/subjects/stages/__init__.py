@@ -18,8 +18,8 @@ from dsbench.read.groups import Series, grouped, plain, whole
 from dsbench.read.measured import Measured
 from dsbench.read.naming import tag
 from dsbench.read.series import labels
-from dsbench.read.subject import Measure, Subject
-from dsbench.read.subjects.course import whole_seconds
+from dsbench.read.subject import Measure, Result, Subject, computed
+from dsbench.read.subjects.course import CourseResult, whole_seconds
 from dsbench.read.subjects.stages.operations import (
     count,
     demanded,
@@ -167,13 +167,17 @@ def _read_efficiency(evaluation: Evaluation) -> dict[int, Efficiency]:
     rows = evaluation.rows
     tables = Tables(rows.cycles, rows.of_cycles("groups"), rows.buckets, rows.monitors)
     live = {x: size for (key, x), size in _live(rows.whole).items() if key == rows.key}
-    return efficiencies(rows.run.entry, tables, rows.load, evaluation.group_courses, live)
+    return efficiencies(rows.run.entry, tables, rows.load, evaluation.of(CourseResult).group_courses, live)
+
+
+def _read_stage(evaluation: Evaluation) -> dict[Series, Mapping[int, Efficiency]]:
+    return {evaluation.key: evaluation.of(StagesResult).efficiency}
 
 
 def _read_stages(evaluation: Evaluation) -> dict[Series, Mapping[int, Efficiency]]:
     """Of all series and of the stages of statements between them, as the run has them."""
     whole = evaluation.rows.whole
-    found: dict[Series, Mapping[int, Efficiency]] = {key: one.efficiency for key, one in evaluation.series.items()}
+    found = {key: one.of(StagesResult).efficiency for key, one in evaluation.series.items()}
     found |= timed(whole.run.stages, whole.tables["phases"], whole.monitors, _live(whole))
     order = {stage.name: at for at, stage in enumerate(whole.run.stages)}
     return dict(sorted(found.items(), key=lambda one: order.get(one[0].stage, -1)))
@@ -234,19 +238,19 @@ def tabulate_efficiency(evaluation: Evaluation) -> Table:
 
 def _each_stage(evaluation: Evaluation) -> Iterator[tuple[tuple[str, ...], Efficiency]]:
     """What tells a row from the others, and what was reached; stages of statements as well, in order."""
-    said = labels(evaluation.stages) if len(evaluation.stages) > 1 else {}
-    for key, scales in evaluation.stages.items():
+    said = labels(evaluation.of(StagesResult).stages) if len(evaluation.of(StagesResult).stages) > 1 else {}
+    for key, scales in evaluation.of(StagesResult).stages.items():
         yield from (((*said.get(key, {}).values(), str(scale)), one) for scale, one in sorted(scales.items()))
 
 
 def _keys(evaluation: Evaluation) -> tuple[Column, ...]:
-    said = labels(evaluation.stages) if len(evaluation.stages) > 1 else {}
+    said = labels(evaluation.of(StagesResult).stages) if len(evaluation.of(StagesResult).stages) > 1 else {}
     names = next(iter(said.values()), {})
     return (*(Column(name, left=name == "stage") for name in names), Column("scale"))
 
 
 def _of_column(name: str) -> Callable[[Evaluation], dict[int, float]]:
-    return lambda part: {x: one.values[name] for x, one in part.efficiency.items()}
+    return lambda part: {x: one.values[name] for x, one in part.of(StagesResult).efficiency.items()}
 
 
 _MORE: Final = ("ips", "qps")
@@ -260,12 +264,15 @@ MEASURES: Final = tuple(
 )  # fmt: skip
 """The columns of the Insert Benchmark, but for its rates at levels: ``p50`` and ``p99`` are latencies here."""
 
+
+class StagesResult(Result):
+    efficiency = computed(_read_efficiency)
+    """Scale to what the cycles reached and took of the machine, by the columns of the Insert Benchmark."""
+    stages = computed(_read_stage, whole=_read_stages)
+    """The same of every series, and of the stages of statements in between, which have 0 threads; in order."""
+
+
 SUBJECT: Final = Subject(
-    "stages", "Stages", tell=_tell, nothing="No cycle was finished: nothing is known of a stage.",
+    "stages", "Stages", StagesResult, tell=_tell, nothing="No cycle was finished: nothing is known of a stage.",
     measures=MEASURES,
-    reads={
-        "efficiency": _read_efficiency,
-        "stages": lambda evaluation: {evaluation.key: evaluation.efficiency},
-    },
-    whole={"stages": _read_stages},
 )  # fmt: skip
