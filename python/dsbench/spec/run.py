@@ -353,7 +353,7 @@ class RunSpec(Frozen):
     per_statement: Annotated[
         bool,
         About(
-            "Keep the times of each statement of scripts, for dsbench show --by statement", RECORDS, "told", brief=True
+            "Keep the times of each statement of scripts, for dsbench show --by statements", RECORDS, "told", brief=True
         ),
     ] = False
     """Costs two readings of the clock for each statement."""
