@@ -523,7 +523,7 @@ def turn_s(duration: float) -> float:
 
 
 def terminals_of(spec: Mapping[str, Any], scale: int, per_unit: int | None) -> int | None:
-    """``RunSpec.terminals_at`` of a specification as ``run.json`` holds it, also of an older version.
+    """``RunSpec.terminals_at`` of a specification as ``run.json`` holds it.
 
     ``per_unit``: the workload's default for each unit of scale.
     """

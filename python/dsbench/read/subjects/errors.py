@@ -35,7 +35,7 @@ def collision(
     """
     shares = {x: share for x, share in success.items() if x not in run.broken and load[x].present.all()}
     applies = (
-        run.entry.hot_row
+        run.workload.hot_row
         and makers.pacings == {"closed"}
         and run.in_force != "read-committed"
         and not run.dialect.single_writer
@@ -97,7 +97,7 @@ SUBJECT: Final = Subject(
                       more=False, geometric=False, own=True),),
     reads={
         "success_share": _read_success,
-        "remote_share": lambda evaluation: remote_share(evaluation.rows.run.entry, evaluation.rows.load),
+        "remote_share": lambda evaluation: remote_share(evaluation.rows.run.workload, evaluation.rows.load),
         "errors": lambda evaluation: counts_by(evaluation.rows.failed, "class", "count"),
         "collision": _read_collision,
     },

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 PRECISION: Final = 5.0
 """Per cent, of a search where nobody says otherwise."""
-_MOST: Final = 40
-"""Steps, of an archive that does not tell."""
 _BETWEEN_S: Final = 1.0
 """What connecting and cleaning take for each cycle of a search, about."""
 QUANTILES: Final = (0.5, 0.95, 0.99)
@@ -183,9 +181,9 @@ def say_rate(value: float) -> str:
 
 def search_of(spec: Asked | RunSpec) -> Search:
     """What a search for a rate that ``spec`` asks for keeps to."""
-    most: int = getattr(spec, "most_cycles", _MOST)
     precision = (spec.precision or PRECISION) / 100
-    return Search(spec.duration, precision, most, SEARCH_DURATIONS * spec.duration, spec.ramp_up + _BETWEEN_S)
+    whole_s = SEARCH_DURATIONS * spec.duration
+    return Search(spec.duration, precision, spec.most_cycles, whole_s, spec.ramp_up + _BETWEEN_S)
 
 
 def read_loads(tables: Tables, objectives: Sequence[Objective], whole_s: float) -> dict[int, Load]:

@@ -105,7 +105,7 @@ def _name_programs(scale: int, one: CycleUse) -> str:
 
 SUBJECT: Final = Subject(
     "machine", "Machine", tell=_tell,
-    nothing="The archive does not tell what else the machine did: it is older, or was not made on Linux.",
+    nothing="No cycle tells what else the machine did.",
     reads={
         "machine": lambda evaluation: uses(evaluation.rows.of_cycles("machine"), evaluation.rows.of_cycles("programs")),
         "checkpoints": lambda evaluation: checkpoints(evaluation.rows.of_cycles("monitors"), evaluation.rows.groups),

@@ -180,5 +180,5 @@ SUBJECT: Final = Subject(
     "Statements in the server",
     reads={"ran": _read_ran, "plans": _read_plans},
     tell=_tell,
-    nothing="The server told neither plans nor counts of statements: the archive is older, or the product tells none.",
+    nothing="The server told neither plans nor counts of statements.",
 )

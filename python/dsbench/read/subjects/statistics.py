@@ -97,6 +97,6 @@ def _whole(value: float) -> float:
 
 SUBJECT: Final = Subject(
     "statistics", "Database statistics", tell=_tell,
-    nothing="The database's own statistics were not read: the engine has none, or the archive is older.",
+    nothing="The database's own statistics were not read: the engine tells none.",
     reads={"changes": lambda evaluation: changes_of(evaluation.rows.tables["statistics"], evaluation.rows.key.stage)},
 )
