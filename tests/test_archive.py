@@ -8,13 +8,15 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from dsbench.archive import FORMAT, TABLES, Archive, ArchiveError, RunRecord, Writer, errors
 from dsbench.archive.asked import Asked
 from dsbench.spec import RunSpec, build
+from fixtures.program import Program
 
-PHASE = {"scale": 1, "cycle": 0, "phase": "populate", "duration_ns": 5, "rows": 7, "size_bytes": 0}
+PHASE = {"scale": 1, "stage": "load", "cycle": 0, "phase": "populate", "duration_ns": 5, "rows": 7, "size_bytes": 0}
 
 
 @pytest.fixture
@@ -88,9 +90,23 @@ def test_what_is_no_archive_is_told(tmp_path: Path, writer: Writer) -> None:
     (tmp_path / "text.zip").write_text("no zip")
     with pytest.raises(ArchiveError, match="no dsbench archive"):
         Archive.open(tmp_path / "text.zip")
-    writer.describe(RunRecord(format=FORMAT + 1))
-    with pytest.raises(ArchiveError, match="format"):
-        Archive.open(writer.path)
+
+
+@pytest.mark.parametrize(("found", "remedy"), [
+    (FORMAT + 1, "or a later one"), (0, "another copy"), ("1", "another copy"), (True, "another copy"), (None, "another copy"),
+])  # fmt: skip
+def test_another_format_is_refused_by_its_number(writer: Writer, found: object, remedy: str, called: Program) -> None:
+    (writer.path / "run.json").write_text(json.dumps({"format": found, "name": "run"}))
+    done = called("show", str(writer.path))
+    assert done.returncode == 2
+    assert f"has format {found}, and this dsbench reads format {FORMAT}" in " ".join(done.stderr.split())
+    assert remedy in " ".join(done.stderr.split())
+
+
+def test_a_column_that_was_added_later_is_empty_in_archives_from_before(writer: Writer) -> None:
+    rows = pa.Table.from_pylist([PHASE], schema=TABLES["phases"]).drop_columns(["size_bytes"])
+    writer.table("phases", "a", rows)
+    assert Archive.open(writer.seal()).table("phases").column("size_bytes").to_pylist() == [None]
 
 
 def test_a_zip_under_another_name_is_read(writer: Writer, tmp_path: Path) -> None:
@@ -112,14 +128,13 @@ def test_a_field_of_another_type_is_named(writer: Writer) -> None:
     assert told(nodes=[{"name": 5}]) == "run.json: field nodes.0.name is 5: has to be text"
 
 
-def test_what_an_older_version_left_out_has_defaults_and_is_not_made_up(writer: Writer) -> None:
+def test_what_is_not_there_has_defaults_and_is_not_made_up(writer: Writer) -> None:
     (writer.path / "run.json").write_text(json.dumps({"format": FORMAT, "spec": {"zeal": 1, "workload": "tpcb"}}))
     run = Archive.open(writer.path).run
     assert (run.spec.thread_numbers, run.spec.ramp_up, run.spec.rate, run.broken) == ((1,), 0.0, None, {})
-    # They ran freely, which is no longer the default: that is known of them, and all else is left out.
-    assert run.described() == {"format": FORMAT, "spec": {"zeal": 1, "workload": "tpcb", "placement": "free"}}
+    assert run.described() == {"format": FORMAT, "spec": {"zeal": 1, "workload": "tpcb"}}
     noted = run.changed(status="failed", segments=[{"scale": 5, "first_cycle": 3}])
-    assert (noted.segments[0].scale, list(noted.described()["spec"])) == (5, ["zeal", "workload", "placement"])
+    assert (noted.segments[0].scale, list(noted.described()["spec"])) == (5, ["zeal", "workload"])
 
 
 def test_what_cannot_be_written_is_told_where_nothing_can_be_removed_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,3 +80,17 @@ def test_a_run_enters_no_module_that_reads_and_none_of_nodes() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     rooms = ("read", "several", "study", "check", "commons", "library", "measure.nodes")
     assert [name for name in done.stdout.split() if name.startswith(tuple(f"dsbench.{room}" for room in rooms))] == []
+
+
+def test_commands_and_pages_load_the_commons_and_the_checks_when_they_are_asked_for() -> None:
+    """So that each of these packages can be taken out."""
+    program = (
+        "import sys, importlib, pkgutil, dsbench.cli, dsbench.web, dsbench.library\n"
+        "for package in (dsbench.cli, dsbench.web):\n"
+        "    for one in pkgutil.walk_packages(package.__path__, f'{package.__name__}.'): importlib.import_module(one.name)\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert {"dsbench.cli.publish", "dsbench.web.pages.commons", "dsbench.web.making"} <= loaded
+    assert [name for name in loaded if name.startswith(("dsbench.commons", "dsbench.check"))] == []

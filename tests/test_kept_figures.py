@@ -123,7 +123,7 @@ def written(archive: Path) -> tuple[str, Any]:
         called("plot", folder, "--format", "gnuplot", "--out", Path(name, "gnuplot"))
         page = (folder / "report.html").read_text()
         parts = {
-            "files": sorted(path.name for path in folder.iterdir() if path.name != "shown.json"),
+            "files": sorted(path.name for path in folder.iterdir()),
             "gnuplot": sorted(path.name for path in Path(name, "gnuplot").iterdir()),
             "diagrams": {path.name: _outline(path) for path in sorted(folder.glob("*.vl.json"))},
             "sections": re.findall(r'<section[^>]* id="([^"]*)"', page),

@@ -145,8 +145,9 @@ def test_a_table_that_would_become_much_larger_is_not_read(tmp_path: Path) -> No
 def test_a_table_with_other_types_or_numbers_is_told(
     tmp_path: Path, column: str, values: Any, words: str
 ) -> None:
-    whole = ("scale", "cycle", "thread", "residence_ns", "first_start_ns", "last_end_ns")
-    rows = pa.table({key: pa.array([1], pa.uint32()) for key in whole}).append_column("node", pa.array(["local"]))
+    whole = ("scale", "cycle", "thread", "threads", "residence_ns", "first_start_ns", "last_end_ns")
+    names = {name: pa.array([name]) for name in ("node", "stage", "group")}
+    rows = pa.table({key: pa.array([1], pa.uint32()) for key in whole} | names)
     rows = rows.drop_columns([column] if column in rows.column_names else [])
     with pytest.raises(ArchiveError, match=words) as told:
         with_cycles(tmp_path / "a", rows.append_column(column, pa.array(values))).table("cycles")

@@ -68,16 +68,15 @@ def test_an_unknown_workload_says_nothing_and_settings_that_are_refused_change_n
 
 def test_an_archive_is_judged_by_what_the_workload_said_when_it_was_run() -> None:
     spec = {"workload": "tpcc", "workload_settings": {"delivery": "deferred"}}
-    old = RunRecord.of({"spec": spec}).entry
-    assert old == workloads.find("tpcc", {"delivery": "deferred"})
+    old = workloads.find("tpcc", {"delivery": "deferred"})
     kept = json.loads(json.dumps(asdict(old)))
-    assert RunRecord.of({"spec": spec, "workload": kept}).entry == old
+    assert RunRecord.of({"spec": spec, "workload": kept}).workload == old
     kept["kinds"][0]["limit_s"] = 7.0
-    kept["of a newer version"] = 1
+    kept["of a later version"] = 1
     again = RunRecord.of({"spec": spec, "workload": kept})
-    assert again.entry.kinds[0].limit_s == 7.0
-    assert RunRecord.of(again.described()).entry == again.entry
-    assert RunRecord.of({}).entry.kinds == ()
+    assert again.workload.kinds[0].limit_s == 7.0
+    assert RunRecord.of(again.described()).workload == again.workload
+    assert RunRecord.of({}).workload.kinds == ()
 
 
 @pytest.mark.parametrize("name", [*workloads.names()])

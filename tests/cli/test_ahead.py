@@ -142,11 +142,11 @@ def test_a_run_is_repeated_from_its_archive(called: Program, archive: Path, tmp_
 def test_an_archive_of_a_private_server_gives_its_settings_to_no_other_target(called: Program, tmp_path: Path) -> None:
     asked = spec.build({"target": {"url": "private:postgresql", "settings": {"fsync": "off"}}}).described()
     asked["target"]["url"] = "private:postgresql"
-    (tmp_path / "run.json").write_text(json.dumps({"format": 2, "spec": asked}))
+    (tmp_path / "run.json").write_text(json.dumps({"format": 1, "spec": asked}))
     assert settings(called, "--config", "run.json")["target"]["settings"] == {"fsync": "off"}
     assert settings(called, "mock:", "--config", "run.json")["target"]["settings"] == {}
     hidden = {**asked, "target": {"url": "postgresql://me:***@host/db"}}
-    (tmp_path / "run.json").write_text(json.dumps({"format": 2, "spec": hidden}))
+    (tmp_path / "run.json").write_text(json.dumps({"format": 1, "spec": hidden}))
     assert settings(called, "--config", "run.json", "--trust")["target"]["url"] == "postgresql://me@host/db"
 
 

@@ -1,22 +1,17 @@
-"""A run as Prometheus reads it, and as an OpenTelemetry collector is sent it."""
+"""A run as Prometheus reads it."""
 
 from __future__ import annotations
 
-import json
 import socket
 import threading
 import urllib.request
-from collections.abc import Iterator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from dsbench.archive import Archive
-from dsbench.cli import metrics as otlp
-from dsbench.cli.metrics import Metrics, exported, sending, text
+from dsbench.cli.metrics import Metrics, exported, text
 from dsbench.measure.events import Moment, Silent
 from dsbench.measure.run import execute
 from dsbench.spec import SpecError, build
@@ -85,112 +80,3 @@ def test_requests_that_never_end_take_few_threads_and_shut_nobody_out() -> None:
         finally:
             for one in crowd:
                 one.close()
-
-
-class Collector(ThreadingHTTPServer):
-    """Takes what is sent to ``/v1/metrics``."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        self.got: list[dict[str, Any]] = []
-        self.keys: list[str | None] = []
-        self.came = threading.Event()
-        owner = self
-
-        class Taking(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                well = self.path == "/v1/metrics" and self.headers["Content-Type"] == "application/json"
-                if well:
-                    owner.got.append(json.loads(body))
-                    owner.keys.append(self.headers["x-key"])
-                self.send_response(200 if well else 404)
-                self.send_header("Content-Length", "2")
-                self.end_headers()
-                self.wfile.write(b"{}")
-                owner.came.set()
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        super().__init__(("127.0.0.1", 0), Taking)
-
-
-@pytest.fixture
-def collector() -> Iterator[Collector]:
-    with Collector() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
-
-
-def test_a_collector_is_sent_the_series_that_prometheus_reads(
-    collector: Collector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=s3%20cret, other=1")
-    spec = build({"target": {"url": "postgresql://me:geheim@h/d"}})
-    metrics = Metrics(Silent(), spec)
-    metrics.moment(Moment(5, 1, 1, "cycle", cycle=2, done=30, failed=1, elapsed_s=3.0, times=[(0.001, 0.5)], cpus=(0.25, 1.5)))
-    with sending(f"http://127.0.0.1:{collector.server_port}", metrics.series, every_s=0.01) as problem:
-        assert collector.came.wait(20)
-    assert problem() == ""
-    assert set(collector.keys) == {"s3 cret"}
-    (resource,) = collector.got[-1]["resourceMetrics"]
-    assert {"key": "service.name", "value": {"stringValue": "dsbench"}} in resource["resource"]["attributes"]
-    (scope,) = resource["scopeMetrics"]
-    sent: dict[str, float] = {}
-    for one in scope["metrics"]:
-        kind = one.get("sum") or one["gauge"]
-        (point,) = kind["dataPoints"]
-        assert int(point["timeUnixNano"]) > int(point.get("startTimeUnixNano", 0)) >= 0
-        assert kind.get("isMonotonic", False) is one["name"].endswith("_total")
-        sent[one["name"]] = point["asDouble"]
-    assert sent == {one.name: one.value for one in metrics.series()}
-    assert sent["dsbench_residence_p99_seconds"] == 0.5
-    assert "geheim" not in json.dumps(collector.got)
-
-
-def test_a_collector_that_is_not_there_is_told_once_and_a_wrong_address_is_refused() -> None:
-    heard = Heard()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))  # Bound and not listening: nobody else has it, and it refuses.
-        with exported(heard, build({}), "", f"http://127.0.0.1:{free.getsockname()[1]}") as told:
-            told.moment(Moment(1, 1, 1, "populate"))
-    (said,) = heard.said
-    assert "no figures reach" in said
-    for wrong in ("localhost:4318", "ftp://h", "http://me:geheim@h:4318", "http://h:x"):
-        with pytest.raises(SpecError, match="--otlp") as raised, exported(Silent(), build({}), "", wrong):
-            pass
-        assert "geheim" not in str(raised.value)
-
-
-def test_a_collector_that_answers_nothing_or_nonsense_does_not_hold_the_run_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    heard = Heard()
-    monkeypatch.setattr(otlp, "_LAST_S", 0.1)
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        with exported(heard, build({}), "", f"http://127.0.0.1:{silent.getsockname()[1]}"):
-            pass
-        (thread,) = [one for one in threading.enumerate() if one.name == "otlp"] or [None]
-        assert ["reach" in said for said in heard.said] == [True]
-        if thread is not None:
-            thread.join(20)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        def answer() -> None:
-            peer, _ = server.accept()
-            with peer:
-                peer.recv(65536)
-                peer.sendall(b"220 mail ready\r\n")
-
-        threading.Thread(target=answer, daemon=True).start()
-        monkeypatch.setattr(otlp, "_LAST_S", 20.0)
-        with sending(f"http://127.0.0.1:{server.getsockname()[1]}", list) as problem:
-            pass
-    assert "220 mail ready" in problem()
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=geheim%0Ax")
-    with sending("http://127.0.0.1:9", list) as problem:
-        pass
-    assert "OTEL_EXPORTER_OTLP_HEADERS" in problem()
-    assert "geheim" not in problem()

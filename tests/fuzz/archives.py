@@ -12,7 +12,7 @@ from .sandbox import called
 
 _KEPT = sorted((Path(__file__).parents[1] / "data/archives").glob("*.zip"))
 COUNT = len(_KEPT)
-_COMMANDS = ("show", "show", "show --json", "show --by node", "compare", "plot", "plot --fresh", "run --resume")
+_COMMANDS = ("show", "show", "show --json", "show --by nodes", "compare", "plot", "plot --fresh", "run --resume")
 
 
 @cache

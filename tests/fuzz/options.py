@@ -20,7 +20,7 @@ _LINES = (
     "run --config run.toml --out out --nodes 2 --cluster cluster --patience 5 --lease 3 --json -q",
     "run mock: --nodes 2 --dask tls://h:8786 --dask-tls a,b,c", "run --resume a",
     "run private:postgresql@15 --levels 0.5,0.9 --seed 5 --trace --call statements --population bulk --carriers 1",
-    "show a --json", "show a.zip --by node", "plot a.zip --out out", "plot a --fresh", "compare a a.zip --out out --json",
+    "show a --json", "show a.zip --by nodes", "plot a.zip --out out", "plot a --fresh", "compare a a.zip --out out --json",
     "check mock: --scale 1 --workload tpcc --set size=0.1 --json", "calibrate --threads 4 --duration 1 --no-prepare", "doctor --json",
     "workloads tpcc --json", "node --join node-1.bundle --name x --patience 3 -q", "cluster up --ssh a,b@c:22 --cluster cluster",
     "cluster invite --nodes 3 --out cluster --address [::1]:8786 --hours 2 --json", "servers list --json",

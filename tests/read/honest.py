@@ -102,7 +102,6 @@ SLOW: Final[dict[str, dict[str, Any]]] = {
 SEVERAL: Final = ("study", "ab", "ab, one database")
 """Those that leave several archives, drawn more seldom."""
 STORED: Final = sorted(path for path in (Path(__file__).parents[1] / "data/archives").glob("*.zip") if path.stem != "cut")
-"""Of older formats and versions."""
 _MOCK: Final = ("mock:", "mock:?latency_us=300", "mock:?latency_us=2000&latency=exponential", "mock:?fail_every=40",
                 "mock:?latency_us=500&still_every_ms=300&still_ms=40")  # fmt: skip
 _DRIVERS: Final = {

@@ -1,4 +1,4 @@
-"""The checklist: what a run answers, what it warns of, and that archives of older versions are answered as well."""
+"""The checklist: what a run answers, and what it warns of."""
 
 from __future__ import annotations
 

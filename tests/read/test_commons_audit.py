@@ -49,6 +49,13 @@ def test_a_hundred_doctored_archives_are_refused(bases: dict[str, Copy], tmp_pat
     assert len({name for _, name in absent}) <= len(DOCTORS) - 50
 
 
+def test_a_rate_beyond_the_ceiling_of_its_client_is_refused(tmp_path: Path) -> None:
+    changed, path = Copy(ARCHIVES / "mariadb.zip"), tmp_path / "doctored.zip"
+    DOCTORS["faster than the client can be"](changed)
+    path.write_bytes(changed.packed())
+    assert {one.rule for one in audit(Archive.open(path))} == {"ceilings"}
+
+
 @pytest.mark.parametrize("path", SOUND, ids=lambda path: path.stem)
 def test_a_sound_archive_passes_whole_and_written_again(path: Path, tmp_path: Path) -> None:
     assert audit(Archive.open(path)) == []

@@ -169,7 +169,7 @@ def test_a_run_that_its_report_calls_void_is_no_entry(tmp_path: Path, called: Pr
 
 def test_what_disturbed_a_run_is_told_before_it_is_published(tmp_path: Path, called: Program) -> None:
     entry = prepare(ARCHIVES / "pg-tpcc.zip", About()).entry
-    assert entry.disturbed == "other programs used 1.5 to 1.6 of 2 CPUs"
+    assert entry.disturbed == "other programs used 1.7 to 1.8 of 2 CPUs"
     assert any("too short to compare with other runs" in warning for warning in entry.warnings)
     shown = called("publish", str(ARCHIVES / "pg-tpcc.zip"), "--to", str(tmp_path), "--preview").stdout
     assert f"disturbed     {entry.disturbed}; it will have no place in the ranking" in shown

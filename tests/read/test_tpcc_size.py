@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dsbench.archive import RunRecord
 from dsbench.read.subjects.kinds import special_doubts
 from dsbench.stats.tpcc import home_doubts, size_doubts
+from fixtures import sample
 
 
 def test_a_part_of_the_rows_is_a_doubt_and_all_of_them_are_none() -> None:
@@ -17,7 +17,7 @@ def test_a_part_of_the_rows_is_a_doubt_and_all_of_them_are_none() -> None:
 
 def test_other_workloads_have_no_size() -> None:
     def found(spec: dict[str, object]) -> int:
-        return len(special_doubts(RunRecord.of({"format": 2, "spec": spec})))
+        return len(special_doubts(sample.run(spec=spec)))
 
     settings = {"size": "0.5"}
     assert found({"workload": "tpcb", "workload_settings": settings}) == 0
@@ -29,7 +29,7 @@ def test_other_workloads_have_no_size() -> None:
 def test_homes_that_clients_share_unevenly_are_told_with_their_scales() -> None:
     def found(threads: object, **settings: str) -> list[str]:
         spec = {"workload": "tpcc", "scales": [1, 2, 5], "threads": threads, "workload_settings": settings}
-        return [f"{doubt.code}: {doubt.message}" for doubt in special_doubts(RunRecord.of({"format": 2, "spec": spec}))]
+        return [f"{doubt.code}: {doubt.message}" for doubt in special_doubts(sample.run(spec=spec))]
 
     assert found(10) == []
     [uneven] = found(8)

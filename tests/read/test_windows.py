@@ -60,19 +60,6 @@ def test_one_delivery_may_skip_however_few_there_are(count: int, skipped: int, m
     assert not found.missed
 
 
-def test_older_archives_have_one_window_of_names_and_none_of_skipped_deliveries() -> None:
-    old = {"payments_by_name", "order_statuses", "order_statuses_by_name", "delivery_transactions",
-           "deliveries_with_skip"}  # fmt: skip
-    found = windows({name: value for name, value in GOOD.items() if name not in old}, 5)
-    assert [window.name for window in found][4:] == ["customers chosen by name"]
-    assert (found[-1].value, found[-1].count) == (0.6, 110_000)
-
-
-def test_what_was_not_counted_follows_from_the_rest() -> None:
-    told = {name: value for name, value in GOOD.items() if name not in ("order_statuses", "delivery_transactions")}
-    assert windows(told, 5) == windows(GOOD, 5)
-
-
 def test_a_small_sample_does_not_decide() -> None:
     few = windows({"new_orders": 200, "new_orders_rolled_back": 2, "order_lines": 2000, "remote_lines": 25}, 5)
     assert few[0].verdict == "met, but the sample is too small to decide"

@@ -25,7 +25,7 @@ def test_scripts_and_builtins_are_kinds_with_figures_and_a_check(tmp_path: Path)
         "private:sqlite", script=[f"{own}@3"], builtin="tpcb", define={"size": 100_000}, **asked
     )
     own.unlink()
-    assert [kind.name for kind in of_both.run.entry.kinds] == ["tpcb-like", "grün.sql"]
+    assert [kind.name for kind in of_both.run.workload.kinds] == ["tpcb-like", "grün.sql"]
     assert of_both.run.spec.isolation == "read-committed"
     counted = of_both.table("cycles").to_pylist()
     assert {row["kind"] for row in counted} == {"tpcb-like", "grün.sql"}

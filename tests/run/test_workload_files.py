@@ -105,7 +105,7 @@ def test_clients_count_over_all_groups(shop: Path) -> None:
 def test_rows_transactions_and_conditions_come_from_the_file(shop: Path) -> None:
     done, file = kept(shop, "one")
     assert done.evaluate().of(RateResult).void_scales == frozenset()
-    assert (done.run.entry.label, done.run.entry.headline.label) == ("shop", "sales")
+    assert (done.run.workload.label, done.run.workload.headline.label) == ("shop", "sales")
     cycles = done.table("cycles").to_pylist()
     assert {(row["group"], row["kind"]) for row in cycles} == {("buyers", "buy"), ("lookers", "look")}
     of_schema = ["indexes are there, valid and whole", "foreign keys are there"]
@@ -320,7 +320,7 @@ def test_what_ships_runs_and_can_fail_its_check(name: str, tmp_path: Path) -> No
     assert done.evaluate().of(RateResult).void_scales == frozenset()
     assert f"--workload {name} " in command_line(done.run.spec.described())
     counted = done.table("cycles").to_pylist()
-    assert {row["kind"] for row in counted} == {kind.name for kind in done.run.entry.kinds}
+    assert {row["kind"] for row in counted} == {kind.name for kind in done.run.workload.kinds}
     assert sum(row["committed"] for row in counted) > 0
     assert sum(row["failed"] for row in counted) == 0
     target = build({"target": {"url": private}}).target

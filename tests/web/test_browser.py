@@ -30,7 +30,7 @@ from dsbench.several import trend
 from dsbench.spec import build
 from dsbench.study import shown
 from dsbench.web.pages import PAGES as menu
-from fixtures.archives import MS, copy_stored, cycle_row, run_json, write
+from fixtures.archives import MS, cycle_row, run_json, write
 from fixtures.waiting import PATIENCE_S
 from fixtures.web import Seen, browsed, served
 
@@ -53,7 +53,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("web") / "archives"
     (folder / ".live").mkdir(parents=True)
     for name in ("pg", "sqlite-tpcb"):
-        copy_stored(name, folder)
+        copy(STORED / f"{name}.zip", folder)
     _of_a_stranger(STORED / "mock-open.zip", folder / f"{NAMED}.zip")
     (folder / "notes.json").write_text(json.dumps({"pg": {"tags": [BAD], "text": BAD}}))
     begun = psutil.Process().create_time()

@@ -25,7 +25,6 @@ from dsbench.commons.packing import prepare
 from dsbench.commons.site import build, check
 from dsbench.problem import Problem
 from dsbench.spec.price import Price
-from fixtures.archives import copy_stored
 from fixtures.program import Program
 from fixtures.web import Seen, browsed, served
 
@@ -269,7 +268,7 @@ def test_an_archive_is_published_in_the_browser_and_shown_there(browser: Any, tm
 
     archives = tmp_path / "archives"
     archives.mkdir()
-    copy_stored("pg", archives)
+    shutil.copy(STORED / "pg.zip", archives)
     with served(archives) as address:
         page = browser.new_page(viewport={"width": 390, "height": 844})
         seen, axe = Seen(page), Axe()

@@ -7,11 +7,12 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from shutil import copy
 from urllib.parse import urlsplit
 from urllib.request import HTTPCookieProcessor, build_opener, urlopen
 from zipfile import ZipFile
 
-from fixtures.archives import copy_stored
+from fixtures.archives import STORED
 from fixtures.web import served
 
 
@@ -39,7 +40,7 @@ def test_who_connects_and_says_nothing_shuts_nobody_out(tmp_path: Path) -> None:
 
 
 def test_the_page_that_an_archive_holds_is_never_served(tmp_path: Path) -> None:
-    copy_stored("pg", tmp_path)
+    copy(STORED / "pg.zip", tmp_path)
     with ZipFile(tmp_path / "pg.zip") as old, ZipFile(tmp_path / "theirs.zip", "w") as new:
         for name in old.namelist():
             new.writestr(name, old.read(name))
@@ -57,6 +58,7 @@ def test_the_page_that_an_archive_holds_is_never_served(tmp_path: Path) -> None:
 BUSY = """
 import asyncio, sys, time
 from pathlib import Path
+from shutil import copy
 from dsbench.web import server
 from dsbench.web import server as app
 

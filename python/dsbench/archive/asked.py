@@ -1,9 +1,9 @@
-"""What a run was asked to do, as its archive says it: read leniently, for runs of older versions as well."""
+"""What a run was asked to do, as its archive says it: what a later version adds is kept as it is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     BaseModel,
@@ -25,12 +25,8 @@ Real = Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)]
 """Numbers that a run can have; what is computed from them has room for them."""
 
 
-_OLDER: Final = {"placement": "free"}
-"""What versions did that did not know a setting, where that is no longer its default."""
-
-
 class Recorded(BaseModel):
-    """A part of ``run.json``. Fields that it lacks have defaults, those of a newer version are kept as they are."""
+    """A part of ``run.json``. Fields that it lacks have defaults, those of a later version are kept as they are."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -54,7 +50,7 @@ class AskedTarget(Recorded):
 
 
 class Asked(Recorded):
-    """The specification of a run. What a version did not know, it did as the defaults say; units as in ``RunSpec``."""
+    """The specification of a run; units as in ``RunSpec``."""
 
     target: AskedTarget = AskedTarget()
     workload: str = ""
@@ -96,14 +92,15 @@ class Asked(Recorded):
     ramp_up: Real = 0.0
     levels: tuple[Real, ...] = LEVELS
     seed: int | None = None
+    most_cycles: Whole = 40
+    grow: bool = False
+    find_ramp_up: bool = False
 
     _order: tuple[str, ...] = PrivateAttr(())
 
     @model_validator(mode="wrap")
     @classmethod
     def _in_order(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        if isinstance(values, Mapping):
-            values = {**values, **{name: value for name, value in _OLDER.items() if name not in values}}
         made = handler(values)
         if isinstance(values, Mapping):
             made._order = tuple(values)

@@ -28,8 +28,6 @@ class Column:
     adds: Adds = ""
     few: bool = False
     """Text of which a table holds few different values: it is kept as a dictionary."""
-    older: str | int | None = None
-    """The value for archives that lack the column; ``None``: empty."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +46,12 @@ class Table:
 LOCAL: Final = "local"
 """Name of the node that is the machine of ``dsbench run`` itself."""
 ONLY_STAGE: Final = "load"
-ONLY_GROUP: Final = "all"
-"""Names of the stage and of the group of clients in an archive that knows one of each."""
+"""Name of the stage where a run has one."""
 
 _SCALE = Column("scale", "uint32", "Size of the database, X_s.")
-_STAGE = Column("stage", "string", "Stretch of the run on one database.", few=True, older=ONLY_STAGE)
+_STAGE = Column("stage", "string", "Stretch of the run on one database.", few=True)
 _CYCLE = Column("cycle", "uint32", "Number of the cycle, from 1; several numbers of threads are numbered on.")
-_GROUP = Column("group", "string", "Clients of a stage that do the same.", few=True, older=ONLY_GROUP)
+_GROUP = Column("group", "string", "Clients of a stage that do the same.", few=True)
 _KEY = (
     _SCALE,
     _STAGE,
@@ -68,7 +65,7 @@ _STATEMENT = Column("statement", "uint32", "Number of the statement among those 
 
 _COUNTERS: Final = (
     Column("committed", "uint64", "M_inj: committed and ended within the demanded duration.", "transactions", "sum"),
-    Column("rows", "uint64", "Rows that these worked on; 0 where the workload counts none.", "rows", "sum", older=0),
+    Column("rows", "uint64", "Rows that these worked on; 0 where the workload counts none.", "rows", "sum"),
     Column("rolled_back", "uint64", "Rolled back on purpose, counted as done.", "transactions", "sum"),
     Column("failed", "uint64", "E_inj: attempts that failed, those that were retried included.", "attempts", "sum"),
     Column("retries", "uint64", "Of `failed`, those after which it was tried again.", "attempts", "sum"),
@@ -105,16 +102,13 @@ _COUNTERS: Final = (
         "cpu_ns", "uint64", "CPU time with that of the ramp-up; clients on one carrier have equal shares.", "ns", "sum"
     ),
     Column(
-        "moves", "uint64", "How often it moved to another CPU to follow its server, with the ramp-up.", "moves", "sum",
-        older=0,
+        "moves", "uint64", "How often it moved to another CPU to follow its server, with the ramp-up.", "moves", "sum"
     ),
     Column(
         "messages_sent", "uint64", "Sends on the wire of the transactions that ended, failed ones and logins of "
-        "--reconnect included; 0 where the client does not count them.", "messages", "sum", older=0,
+        "--reconnect included; 0 where the client does not count them.", "messages", "sum",
     ),
-    Column(
-        "messages_received", "uint64", "The same of receives that brought something.", "messages", "sum", older=0
-    ),
+    Column("messages_received", "uint64", "The same of receives that brought something.", "messages", "sum"),
     Column(
         "ended_ns", "uint64", "Client time within the duration of the transactions that ended in it, failed ones "
         "included, without connecting_ns.", "ns", "sum",
@@ -184,7 +178,7 @@ _TABLES: Final = (
             ),
             Column(
                 "placement", "string", "Where its clients ran: free, follow or pinned, with the reason where another "
-                "one was asked for; each with its clients where there are several.", few=True, older="free",
+                "one was asked for; each with its clients where there are several.", few=True,
             ),
             Column(
                 "level", "double", "Of a graduated load, per cent of the capacity: 100 to 10, and 0 when idle; empty "

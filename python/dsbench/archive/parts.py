@@ -12,8 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dsbench.archive import columns
-from dsbench.archive.columns import TABLES as TABLES_OF_COLUMNS
 from dsbench.archive.errors import ArchiveError, told
 from dsbench.archive.schemas import DESCRIBED, TABLES
 
@@ -52,22 +50,13 @@ def table_of(name: str, data: bytes, where: str) -> pa.Table:
 
 
 def completed(name: str, rows: pa.Table) -> pa.Table:
-    """``rows`` with all columns of their table: those that an older version did not know have what it meant."""
+    """``rows`` with all columns of their table: those that it gained later are empty."""
     schema = TABLES.get(name)
     if schema is None or rows.schema.names == schema.names:
         return rows
-    older = {column.name: column.older for column in TABLES_OF_COLUMNS[name].columns}
     known = set(rows.schema.names)
-    columns = [
-        rows[field.name] if field.name in known else _same(older[field.name], field.type, rows.num_rows)
-        for field in schema
-    ]
+    columns = [rows[one.name] if one.name in known else pa.nulls(rows.num_rows, one.type) for one in schema]
     return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _same(value: str | int | None, kind: pa.DataType, count: int) -> pa.Array[Any]:
-    """``value`` for each of ``count`` rows."""
-    return pa.array([value] * count, kind)
 
 
 def merge(name: str, sources: Sequence[Path], target: Path) -> None:
@@ -118,11 +107,11 @@ _LARGEST: Final = {"scale": 2**31, "cycle": 10**7, "threads": 10**6, "thread": 1
 _TOLD: Final = frozenset((
     "scale", "cycle", "node", "thread", "measure", "low_ns", "high_ns", "count", "second", "at_ns", "monitor", "metric",
     "unit", "value", "phase", "duration_ns", "state", "why", "error", "code", "name", "segment", "moment", "object",
-    "connections", "clients", "pacing",
+    "connections", "clients", "pacing", "stage", "group", "threads",
 ))  # fmt: skip
-"""Columns of which every row has a value, in archives of every version that had them."""
+"""Columns of which every row has a value."""
 _TOLD_IN: Final = {
-    "cycles": ("residence_ns", "first_start_ns", "last_end_ns"), "groups": ("threads",), "programs": ("cpu_ns",),
+    "cycles": ("residence_ns", "first_start_ns", "last_end_ns"), "programs": ("cpu_ns",),
     "machine": ("span_ns", "run_ns", "kernel_ns", "others_ns", "unseen_ns", "stolen_ns", "idle_ns"),
     "nodes": ("clock_error_ns", "clock_drift_ns"), "samples": ("sessions", "looks"),
     "statements": ("sum_ns", "min_ns", "max_ns"), "plans": ("number", "plan"),
@@ -182,8 +171,7 @@ def typed(name: str, rows: pa.Table, size: int) -> pa.Table:
             for chunk in rows[field.name].chunks:
                 _written(chunk, field.name)
     _fits(texts, size)
-    older = {column.name for column in columns.TABLES[name].columns if column.older is not None}
-    if lacking := sorted(_told(name) - older - set(rows.schema.names)):
+    if lacking := sorted(_told(name) - set(rows.schema.names)):
         raise ArchiveError(f"the column {lacking[0]} is not there", _REMEDY)
     return rows.cast(pa.schema(fields))
 

@@ -24,7 +24,7 @@ from dsbench.archive.errors import LEFT, ArchiveError
 from dsbench.archive.folder import MOST_FILES, largest
 from dsbench.archive.parts import MERGED, not_too_many, table_of
 from dsbench.archive.record import RunRecord
-from dsbench.archive.schemas import READS, TABLES
+from dsbench.archive.schemas import FORMAT, TABLES
 
 
 def there(path: Path) -> None:
@@ -57,13 +57,15 @@ class Archive:
 
     @classmethod
     def open(cls, path: Path, price: str = "") -> Self:
-        """Opens an archive; ``ArchiveError`` when there is none or its format is newer than this program."""
+        """Opens an archive; ``ArchiveError`` when there is none or it is of another format."""
         archive = cls(path, price)
         there(path)
         found = archive._described.get("format")
-        if found not in READS:
-            words = f"{path} has format {found}, this program reads {' and '.join(str(one) for one in READS)}"
-            raise ArchiveError(words, "use the dsbench that wrote it", usage=True)
+        if type(found) is not int or found != FORMAT:
+            newer = type(found) is int and found > FORMAT
+            words = f"{path} has format {str(found)[:20]}, and this dsbench reads format {FORMAT}"
+            remedy = "use the dsbench that wrote it, or a later one" if newer else "take another copy of the archive"
+            raise ArchiveError(words, remedy, usage=True)
         return archive
 
     @property

@@ -14,7 +14,7 @@ from dsbench.archive.conditions import Condition, State
 from dsbench.archive.errors import ArchiveError
 from dsbench.spec import RunSpec, SpecError, plain, recorded
 from dsbench.spec.price import Price, read_price
-from dsbench.workloads import Entry, find
+from dsbench.workloads import Entry
 
 Size = Annotated[int, Field(ge=0, lt=2**63)] | Annotated[float, Field(ge=0, lt=2**63, allow_inf_nan=False)]
 
@@ -92,6 +92,7 @@ class Dialect(Recorded):
     """What the engine can and cannot do."""
 
     single_writer: bool = False
+    name: str = ""
 
 
 class Age(Recorded):
@@ -158,12 +159,12 @@ class RunRecord(Recorded):
     host: str = ""
     process: dict[str, Any] = Field(default_factory=dict)
     cpus: Whole | None = None
-    workload: Entry | None = None
-    """What the workload said of itself when it was run; ``None`` in an older archive: see ``entry``."""
+    workload: Entry = Entry("", "")
+    """What the workload said of itself when it was run."""
     kinds: tuple[str, ...] = ()
     """Kinds of transaction, in the workload's order."""
     stages: tuple[StageAsked, ...] = ()
-    """Stages of a scale, in order; older versions wrote none."""
+    """Stages of a scale, in order; none before the first one is opened."""
     stack: tuple[Layer, ...] = ()
     settings: dict[str, Any] = Field(default_factory=dict)
     """Settings of the database server that are not at their default."""
@@ -204,11 +205,6 @@ class RunRecord(Recorded):
             found = json.dumps(first["input"], default=str)[:60]
             words = f"run.json: field {field} is {found}: {plain(first['msg'])}"
             raise ArchiveError(words, "take another copy of the archive", usage=True) from None
-
-    @property
-    def entry(self) -> Entry:
-        """What the workload said of itself when it was run, or what it says today where the archive does not tell."""
-        return self.workload or find(self.spec.workload, self.spec.workload_settings)
 
     def asked(self, **target: str) -> RunSpec:
         """The specification as one that can be run again, with another ``target``; ``ArchiveError`` where none can."""

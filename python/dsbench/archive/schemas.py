@@ -8,10 +8,8 @@ import pyarrow as pa
 
 from dsbench.archive import columns
 
-FORMAT: Final = 2
-"""Of what is written. Format 1 had no stages and no groups."""
-READS: Final = (1, FORMAT)
-
+FORMAT: Final = 1
+"""Of what is written, and of what is read. docs/archive.md says what a later one owes it."""
 
 
 def _type(column: columns.Column) -> pa.DataType:

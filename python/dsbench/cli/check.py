@@ -6,11 +6,10 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dsbench import check as promises
 from dsbench import spec, workloads
 from dsbench.archive.conditions import State, say_conditions, state_of
 from dsbench.cli import errors, options
@@ -19,6 +18,9 @@ from dsbench.cli.progress import Counting
 from dsbench.measure.interrupts import listening
 from dsbench.measure.keeping import check_target
 from dsbench.measure.loaders import Stopped
+
+if TYPE_CHECKING:
+    from dsbench.check import Checked
 
 _DEFAULT: str = spec.RunSpec.model_fields["workload"].default
 _ROUNDS, _THREADS = 5, 4
@@ -29,6 +31,13 @@ EPILOG = (
     "dsbench check 'private:postgresql?fsync=off' --durability --storage forgetful | "
     "dsbench check postgresql://me@host/db --durability --restart 'ssh host ./kill-and-start'"
 )
+
+
+def _storages(incomplete: str) -> list[str]:
+    """Those whose names begin so."""
+    from dsbench.check import STORAGES  # Late: a check of the consistency needs none of it.
+
+    return completing(STORAGES)(incomplete)
 
 
 def command(
@@ -70,7 +79,7 @@ def command(
         typer.Option(
             help="plain; forgetful: a file system of dsbench's drops at the kill what was not flushed; lying: and what "
             "was flushed [plain].",
-            autocompletion=completing(promises.STORAGES),
+            autocompletion=_storages,
         ),
     ] = None,
     restart: Annotated[
@@ -89,8 +98,8 @@ def command(
         for option in (option for option, value in populated.items() if value):
             raise spec.SpecError(option, "promises are tried out on tables of their own", "leave it out")
         kind = storage or "plain"
-        if kind not in promises.STORAGES:
-            raise spec.SpecError("--storage", f"no storage called {kind[:60]!r}", f"use {', '.join(promises.STORAGES)}")
+        if kind not in (known := _storages("")):
+            raise spec.SpecError("--storage", f"no storage called {kind[:60]!r}", f"use {', '.join(known)}")
         found = _tried(where, promised, rounds or _ROUNDS, threads or _THREADS, kind, restart or "")
         _shown(found, out, as_json)
         return
@@ -129,8 +138,10 @@ def _consistent(
         sys.exit(errors.FAILED)
 
 
-def _tried(where: spec.Target, whole: bool, rounds: int, clients: int, kind: str, restart: str) -> promises.Checked:
-    """What ``promises.try_out`` finds; shows how far it is."""
+def _tried(where: spec.Target, whole: bool, rounds: int, clients: int, kind: str, restart: str) -> Checked:
+    """What ``dsbench.check`` finds; shows how far it is."""
+    from dsbench import check
+
     shown = ("", -1)
     with Counting() as counting, listening() as stop:
 
@@ -142,7 +153,7 @@ def _tried(where: spec.Target, whole: bool, rounds: int, clients: int, kind: str
                 counting.show(what, done, total, noun)
 
         try:
-            return promises.try_out(
+            return check.try_out(
                 where, whole=whole, rounds=rounds, writers=clients, kind=kind, restart=restart, watch=watch,
                 said=counting.say,
             )  # fmt: skip
@@ -151,11 +162,13 @@ def _tried(where: spec.Target, whole: bool, rounds: int, clients: int, kind: str
             sys.exit(128 + (stop.signal or 2))
 
 
-def _shown(found: promises.Checked, out: Path | None, as_json: bool) -> None:
+def _shown(found: Checked, out: Path | None, as_json: bool) -> None:
     if as_json:
         print(json.dumps(found.described(), indent=2, ensure_ascii=False))
     else:
-        print("\n".join(promises.lines(found)))
+        from dsbench.check import lines
+
+        print("\n".join(lines(found)))
     if out is not None:
         try:
             found.write(out)

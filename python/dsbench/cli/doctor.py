@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-from dsbench.check import doctor
-
 EPILOG = "Example: dsbench doctor --json"
 
 
@@ -17,6 +15,8 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Say what can run here, what is missing, and what would spoil figures."""
+    from dsbench.check import doctor  # Late: whoever asks for help needs none of it.
+
     findings = doctor.findings()
     if as_json:
         print(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=2, ensure_ascii=False))

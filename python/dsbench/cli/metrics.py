@@ -1,29 +1,67 @@
-"""``--metrics``: how a run goes on, as Prometheus reads it, over HTTP; and ``--otlp`` beside it."""
+"""``--metrics``: how a run goes on, as Prometheus reads it, over HTTP."""
 
 from __future__ import annotations
 
-import json
-import os
 import socket
 import threading
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Literal
-from urllib.parse import unquote, urlsplit
 
-from dsbench import release
 from dsbench.measure.events import Moment, Observer
 from dsbench.spec import RunSpec, SpecError
 
 _AT_ONCE: Final = 16
 _PATIENCE_S: Final = 10.0
 _FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@contextmanager
+def exported(observer: Observer, spec: RunSpec, where: str) -> Iterator[Observer]:
+    """``observer``, whose run Prometheus can read at ``where``, a port of this machine or HOST:PORT.
+
+    Without it ``observer`` itself. ``SpecError`` where that cannot be listened on.
+    """
+    if not where:
+        yield observer
+        return
+    metrics = Metrics(observer, spec)
+    with _served(metrics, where):
+        yield metrics
+
+
+@contextmanager
+def _served(metrics: Metrics, where: str) -> Iterator[None]:
+    class Answering(BaseHTTPRequestHandler):
+        timeout = _PATIENCE_S
+
+        def do_GET(self) -> None:
+            known = self.path == "/metrics"
+            body = text(metrics.series()).encode() if known else b"see /metrics\n"
+            self.send_response(200 if known else 404)
+            self.send_header("Content-Type", _FORMAT)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Says nothing: the screen is the run's."""
+
+    host, _, port = where.rpartition(":")
+    try:
+        server = _Server((host or "127.0.0.1", int(port)), Answering)
+    except (OSError, ValueError, OverflowError) as error:
+        words = f"cannot listen on {where[:60]!r}: {getattr(error, 'strerror', '') or error}"
+        raise SpecError("--metrics", words, "name a free port of this machine, or HOST:PORT") from None
+    threading.Thread(target=server.serve_forever, daemon=True, name="metrics").start()
+    metrics.message(f"metrics: http://{host or '127.0.0.1'}:{server.server_port}/metrics")
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 class _Server(ThreadingHTTPServer):
@@ -72,162 +110,6 @@ def _escaped(words: str) -> str:
     return words.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
-@contextmanager
-def exported(observer: Observer, spec: RunSpec, where: str, collector: str = "") -> Iterator[Observer]:
-    """``observer``, whose run Prometheus can read at ``where``, a port of this machine or HOST:PORT, and whose figures
-    the OpenTelemetry ``collector``, a URL, is sent.
-
-    Without either it is ``observer`` itself. ``SpecError`` where that cannot be listened on, or is no such URL.
-    """
-    if not where and not collector:
-        yield observer
-        return
-    metrics = Metrics(observer, spec)
-    with ExitStack() as held:
-        if where:
-            held.enter_context(_served(metrics, where))
-        if collector:
-
-            held.callback(metrics.tell_trouble)
-            metrics.trouble = held.enter_context(sending(collector, metrics.series))
-        yield metrics
-
-
-@contextmanager
-def _served(metrics: Metrics, where: str) -> Iterator[None]:
-    class Answering(BaseHTTPRequestHandler):
-        timeout = _PATIENCE_S
-
-        def do_GET(self) -> None:
-            known = self.path == "/metrics"
-            body = text(metrics.series()).encode() if known else b"see /metrics\n"
-            self.send_response(200 if known else 404)
-            self.send_header("Content-Type", _FORMAT)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Says nothing: the screen is the run's."""
-
-    host, _, port = where.rpartition(":")
-    try:
-        server = _Server((host or "127.0.0.1", int(port)), Answering)
-    except (OSError, ValueError, OverflowError) as error:
-        words = f"cannot listen on {where[:60]!r}: {getattr(error, 'strerror', '') or error}"
-        raise SpecError("--metrics", words, "name a free port of this machine, or HOST:PORT") from None
-    threading.Thread(target=server.serve_forever, daemon=True, name="metrics").start()
-    metrics.message(f"metrics: http://{host or '127.0.0.1'}:{server.server_port}/metrics")
-    try:
-        yield
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-_EVERY_S: Final = 5.0
-_EXPORT_PATIENCE_S: Final = 5.0
-_LAST_S: Final = 2.5
-"""How long the end of a run waits for a collector, whatever it does."""
-_PATH: Final = "/v1/metrics"
-_HEADERS: Final = "OTEL_EXPORTER_OTLP_HEADERS"
-"""Variable of the environment, ``name=value,name=value``, by which collectors are told a key: no archive holds it.
-OpenTelemetry has values with %20 for a blank in it."""
-_CUMULATIVE: Final = 2
-
-
-@contextmanager
-def sending(url: str, series: Callable[[], list[Series]], every_s: float = _EVERY_S) -> Iterator[Callable[[], str]]:
-    """Sends the ``series`` to the collector at ``url`` every few seconds, and once more at the end.
-
-    Gives a function that tells, once, what went wrong. ``SpecError`` where ``url`` is no address of HTTP.
-    """
-    to, began, over = _address(url), time.time_ns(), threading.Event()
-    trouble: list[str] = []
-    told: list[str] = []
-
-    def send() -> None:
-        body = json.dumps(message(series(), began, time.time_ns())).encode()
-        try:
-            asked = urllib.request.Request(to, body, {"Content-Type": "application/json", **_headers()})
-            with _OPENER.open(asked, timeout=_LAST_S if over.is_set() else _EXPORT_PATIENCE_S):
-                return
-        except (OSError, HTTPException) as error:
-            why = getattr(error, "reason", "") or str(error) or type(error).__name__
-            trouble.append(f"no figures reach {to}: {' '.join(str(why).split())}")
-        except ValueError:  # Its words hold the key.
-            trouble.append(f"no figures reach {to}: what {_HEADERS} says cannot be sent")
-
-    def going_on() -> None:
-        while not over.wait(every_s):
-            send()
-        send()
-
-    def problem() -> str:
-        if trouble and not told:
-            told.append(trouble[0])
-            return told[0]
-        return ""
-
-    thread = threading.Thread(target=going_on, daemon=True, name="otlp")
-    thread.start()
-    try:
-        yield problem
-    finally:
-        over.set()
-        thread.join(_LAST_S)
-        if thread.is_alive():
-            trouble.append(f"the last figures did not reach {to}: no answer within {_LAST_S:g} s")
-
-
-class _Staying(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: the key in the headers is for the collector that was named."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-_OPENER: Final = urllib.request.build_opener(_Staying)
-
-
-def _address(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
-    except ValueError:
-        known = False
-    if not known or "@" in parts.netloc:
-        remedy = f"write http://HOST:4318; a key of the collector goes into the environment, as {_HEADERS}"
-        raise SpecError("--otlp", "that is no address of a collector", remedy)
-    return url if parts.path.rstrip("/") else f"{url.rstrip('/')}{_PATH}"
-
-
-def _headers() -> dict[str, str]:
-    pairs = (part.partition("=") for part in os.environ.get(_HEADERS, "").split(",") if "=" in part)
-    return {name.strip(): unquote(value.strip()) for name, _, value in pairs}
-
-
-def message(series: list[Series], began_ns: int, at_ns: int) -> dict[str, Any]:
-    """An ``ExportMetricsServiceRequest`` as JSON values; counters count since ``began_ns``."""
-    metrics = [_metric(one, began_ns, at_ns) for one in series]
-    scope = {"name": "dsbench", "version": release.VERSION}
-    resource = {"attributes": _attributes({"service.name": "dsbench"})}
-    return {"resourceMetrics": [{"resource": resource, "scopeMetrics": [{"scope": scope, "metrics": metrics}]}]}
-
-
-def _metric(one: Series, began_ns: int, at_ns: int) -> dict[str, Any]:
-    point = {"timeUnixNano": str(at_ns), "asDouble": one.value, "attributes": _attributes(one.labels)}
-    named = {"name": one.name, "description": one.told}
-    if one.kind == "gauge":
-        return {**named, "gauge": {"dataPoints": [point]}}
-    points = [{"startTimeUnixNano": str(began_ns), **point}]
-    return {**named, "sum": {"aggregationTemporality": _CUMULATIVE, "isMonotonic": True, "dataPoints": points}}
-
-
-def _attributes(labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    return [{"key": key, "value": {"stringValue": text}} for key, text in labels.items() if text]
-
-
 @dataclass(frozen=True)
 class Series:
     """One figure with its name."""
@@ -269,8 +151,6 @@ class Metrics:
         self._moment = Moment(0, 0, 0, "starting")
         self._before = (0, 0)
         self._highest = (0, 0)
-        self.trouble: Callable[[], str] = lambda: ""
-        """Tells once what went wrong with sending them."""
         self.message, self.archive, self.scale_done = observer.message, observer.archive, observer.scale_done
 
     def moment(self, moment: Moment) -> None:
@@ -280,12 +160,6 @@ class Metrics:
             self._before = (self._before[0] + last.done, self._before[1] + last.failed)
         self._moment = moment
         self._observer.moment(moment)
-        self.tell_trouble()
-
-    def tell_trouble(self) -> None:
-        """Says what keeps the figures from whom they are for, in the run's thread."""
-        if words := self.trouble():
-            self.message(f"warning: {words}")
 
     def series(self) -> list[Series]:
         """All of it; times and CPUs only while they are known."""

@@ -43,8 +43,8 @@ EPILOG = (
 
 Option = typer.Option
 _WITH_RESUME = (
-    "target", "resume", "trust", "cluster", "dask", "dask_tls", "patience", "metrics", "otlp", "report", "as_json",
-    "quiet", "verbose",
+    "target", "resume", "trust", "cluster", "dask", "dask_tls", "patience", "metrics", "report", "as_json", "quiet",
+    "verbose",
 )  # fmt: skip
 """What a run that goes on takes: where it works and what it shows. All else is as it was."""
 
@@ -116,9 +116,6 @@ def command(
     metrics: Annotated[
         str, Option(help="Tell Prometheus how it goes on, at a port of this machine or HOST:PORT.", metavar="PORT")
     ] = "",
-    otlp: Annotated[
-        str, Option(help="Send the same to an OpenTelemetry collector, such as http://localhost:4318.", metavar="URL")
-    ] = "",
     report: Annotated[
         str,
         Option(
@@ -142,7 +139,7 @@ def command(
         raise spec.SpecError("--report", f"cannot read {report[:60]!r}", "write full or none")
     if resume is not None:
         _refuse_changes(context)
-        _resume(resume, target, joining, (metrics, otlp), as_json, quiet, trust, verbose, report == "full")
+        _resume(resume, target, joining, metrics, as_json, quiet, trust, verbose, report == "full")
         return
     asked = specification({**context.params, "erase": erase}, config)
     if not asked.spec.nodes and (idle := _given(context, "cluster", "dask", "dask_tls", "patience")):
@@ -165,7 +162,7 @@ def command(
         from dsbench.measure.interrupts import Stop
     stop = Stop(signals=True)
     shown = Progress(asked.spec, more, quiet=quiet, verbose=verbose)
-    with shown as progress, exported(progress, asked.spec, metrics, otlp) as observer:
+    with shown as progress, exported(progress, asked.spec, metrics) as observer:
         joined_by = library.Joining(*joining)
         finished = library.perform(asked.spec, out, observer, stop, joined_by, report=report == "full")
     _tell(finished, stop, as_json, verbose)
@@ -225,7 +222,7 @@ def _given(context: typer.Context, *names: str) -> list[str]:
 
 
 def _resume(
-    path: Path, target: str | None, joining: tuple[Path, float, str, str], told: tuple[str, str], as_json: bool,
+    path: Path, target: str | None, joining: tuple[Path, float, str, str], metrics: str, as_json: bool,
     quiet: bool, trust: bool, verbose: bool, report: bool,
 ) -> None:
     with loading(running=True):
@@ -234,7 +231,7 @@ def _resume(
         from dsbench.cli.progress import Progress
         from dsbench.measure.interrupts import Stop
     stop, begun = Stop(signals=True), library.open(path).spec
-    with Progress(begun, quiet=quiet, verbose=verbose) as progress, exported(progress, begun, *told) as observer:
+    with Progress(begun, quiet=quiet, verbose=verbose) as progress, exported(progress, begun, metrics) as observer:
         joined_by = library.Joining(*joining)
         finished = library.going_on(path, target, observer, stop, joined_by, trust=trust, report=report)
     _tell(finished, stop, as_json, verbose)

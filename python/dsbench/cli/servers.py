@@ -10,13 +10,12 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dsbench import servers as rooms
 from dsbench import spec
-from dsbench.check import conformance
 from dsbench.cli import errors
 from dsbench.cli.options import completing
 from dsbench.cli.progress import Counting
@@ -24,6 +23,9 @@ from dsbench.cli.usage import Grouped
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import CoreError
 from dsbench.servers import acquire, sources
+
+if TYPE_CHECKING:
+    from dsbench.check.conformance import SuiteResult
 
 app = typer.Typer(help="Private servers: which there are, how to get more, whether they do what they document.")
 _command = partial(app.command, cls=Grouped)
@@ -95,6 +97,8 @@ def conform(
     as_json: AsJson = False,
 ) -> None:
     """Try out whether engines and servers do what they document: types, isolation, errors, losses, bulk loads."""
+    from dsbench.check import conformance  # Late: of these commands it alone needs the suite.
+
     if write is not None:
         _try_page(write)
     asked = targets or [target.in_one for target in rooms.variants()]
@@ -128,7 +132,9 @@ def _try_page(page: Path) -> None:
         raise spec.SpecError("--write", problem, "name a file that can be written, such as docs/engines.md")
 
 
-def _conform(url: str) -> conformance.SuiteResult:
+def _conform(url: str) -> SuiteResult:
+    from dsbench.check import conformance
+
     target = spec.build({"target": {"url": url}}).target
     try:
         with Counting() as progress:
@@ -138,12 +144,14 @@ def _conform(url: str) -> conformance.SuiteResult:
         raise RunError(f"{target.redacted}: {error}", remedy, usage=usage) from None
 
 
-def _conform_apart(url: str) -> conformance.SuiteResult:
+def _conform_apart(url: str) -> SuiteResult:
     """The same in another process, which shows its progress itself."""
+    from dsbench.check.conformance import SuiteResult
+
     command = [sys.executable, "-m", "dsbench", "servers", "conform", url, "--json"]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     try:
-        return conformance.SuiteResult.of(json.loads(done.stdout)[0])
+        return SuiteResult.of(json.loads(done.stdout)[0])
     except ValueError:
         words, usage = f"{spec.redact(url)}: the suite did not come to its end", done.returncode == errors.USAGE
         raise RunError(words, "see what it says above", usage=usage) from None

@@ -17,9 +17,8 @@ EPILOG = (
     "Examples: dsbench run private:sqlite --label mine | dsbench show archives/*_mine.zip --as markdown | "
     "dsbench show archives/*_mine.zip --by latency --as csv | dsbench show archives/*_mine.zip --json"
 )
-_WORDS = ("scale", *NAMES, "stage", "statement", "node")
-By = StrEnum("By", {word.upper(): word for word in _WORDS})  # type: ignore[misc]
-"""What is shown: a subject, or ``scale``. The last three are older words for subjects."""
+By = StrEnum("By", {word.upper(): word for word in ("scale", *NAMES)})  # type: ignore[misc]
+"""What is shown: a subject, or ``scale``."""
 _SCALE = By("scale")
 
 
@@ -43,8 +42,7 @@ def command(
             "price: transactions per unit of money; energy: joules for each; nodes: what each "
             "remote node did, and why one was missing; machine: what else each machine did in each cycle; statistics: "
             "the database's own, before and after; errors: attempts that failed; probes: storage tools; checklist: "
-            "what decides whether the figures may be compared; checks, durability, stack, settings: the conditions. "
-            "node, stage and statement are older words."
+            "what decides whether the figures may be compared; checks, durability, stack, settings: the conditions."
         ),
     ] = _SCALE,
     form: Annotated[

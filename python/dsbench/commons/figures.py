@@ -95,11 +95,11 @@ def describe_system(run: RunRecord) -> dict[str, Any]:
 
 def describe_conditions(evaluation: Evaluation, run: RunRecord) -> dict[str, Any]:
     """What has to be equal where two rates are compared, and what is told beside them, as far as tables show it."""
-    spec, work, defaults = run.spec, _work(run), {one.name: one.default for one in run.entry.settings}
+    spec, work, defaults = run.spec, _work(run), {one.name: one.default for one in run.workload.settings}
     settings = {name: value for name, value in sorted(spec.workload_settings.items()) if value != defaults.get(name)}
     return {
         "workload": spec.workload,
-        "label": run.entry.label,
+        "label": run.workload.label,
         "settings": {name: value for name, value in settings.items() if name in work},
         "cycles": _describe_cycles(evaluation, run),
         "durable": not unsafe(run),

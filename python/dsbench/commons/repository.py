@@ -36,4 +36,4 @@ def begin(folder: Path) -> list[Path]:
 
 
 def _read(template: str) -> str:
-    return resources.files("dsbench.read").joinpath("templates", template).read_text("utf-8")
+    return resources.files("dsbench.commons").joinpath("templates", template).read_text("utf-8")

@@ -26,6 +26,8 @@ from dsbench.read.evaluation import evaluate
 from dsbench.read.html import environment, read_template
 from dsbench.read.page import page
 
+_OWN: Final = "dsbench.commons"
+"""The package whose templates these are."""
 _LATE: Final = 32
 """Entries from which on several processes verify."""
 _BUILT: Final = re.compile(r"index\.html|entries(/[0-9a-z-]+(/(entry\.json|archive\.zip|report\.html))?)?")
@@ -146,8 +148,8 @@ def describe_row(entry: Entry) -> dict[str, Any]:
 def render(title: str, entries: Iterable[Entry], *, reports: bool = False, linked: bool = True) -> str:
     """The page of a commons; ``linked``: the archives lie beside it."""
     rows = [describe_row(entry) for entry in entries]
-    style = read_template("page.css") + read_template("commons.css")
-    return environment().get_template("commons.html").render(
+    style = read_template("page.css") + read_template("commons.css", _OWN)
+    return environment(_OWN).get_template("commons.html").render(
         title=title, rows=rows, reports=reports, linked=linked, style=style,
-        script=read_template("commons.js"), version=release.VERSION,
+        script=read_template("commons.js", _OWN), version=release.VERSION,
     )  # fmt: skip

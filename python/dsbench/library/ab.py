@@ -28,7 +28,7 @@ from dsbench.servers.folder import Folder
 from dsbench.several.files import as_json, make_files
 from dsbench.several.files import write as write_files
 from dsbench.several.settings import flat
-from dsbench.spec import OPTIONS, RunSpec, SpecError
+from dsbench.spec import RunSpec, SpecError
 from dsbench.stats.comparison import ORDERS, Verdict, differing, order_of
 
 BEFORE: Final = "before"
@@ -170,7 +170,7 @@ def _resumed(asked: Versus, out: Path) -> Versus:
             raise ValueError("a block is not whole")
         wanted = asked.asked or {}
         # One that asks for a trial goes on with the placement that it began with.
-        sides = {letter: {**one, "placement": before[letter].get("placement", TRY)}
+        sides = {letter: {**one, "placement": before[letter]["placement"]}
                  for letter in "AB" if (one := wanted[letter])["placement"] == TRY}  # fmt: skip
         asked = replace(asked, asked={**wanted, **sides})
         apart = _apart(before, asked.asked)
@@ -198,13 +198,8 @@ def _archive(out: Path, name: str) -> Path:
 
 
 def _apart(before: Any, asked: Any) -> list[str]:
-    """Names of what two comparisons ask for that is not the same; their random seed does not count.
-
-    An option that was not known when the first one began was at its default.
-    """
-    known = flat({letter: {name: option.default for name, option in OPTIONS.items()} for letter in "AB"}, "")
+    """Names of what two comparisons ask for that is not the same; their random seed does not count."""
     both = [flat(json.loads(json.dumps(one)), "") for one in (before, asked)]
-    both[0] = {name: value for name, value in known.items() if name in both[1]} | both[0]
     return [name for name in differing(both) if not name.endswith(".seed")]
 
 

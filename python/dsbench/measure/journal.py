@@ -93,7 +93,7 @@ class Journal:
         begun = Archive.open(writer.path).run
         journal = cls(writer, observer, begun)
         journal.note(
-            format=FORMAT, status="running", reason="", remedy="", ended=None, process=this_process(),
+            status="running", reason="", remedy="", ended=None, process=this_process(),
             resumed=(*begun.resumed, now()),
         )  # fmt: skip
         if begun.host != platform.node():

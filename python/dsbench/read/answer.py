@@ -283,7 +283,7 @@ def describe(evaluation: Evaluation, run: RunRecord) -> str:
     pace = pacing(run)
     memory, cpu = run.item("core", "RAM"), run.item("core", "CPU")
     parts = [
-        run.entry.label,
+        run.workload.label,
         f"scale {scales[0]:,}" if len(scales) == 1 else f"scales {scales[0]:,} to {scales[-1]:,}",
         " · ".join(streams(evaluation)) or (f"{counted(spec.nodes, 'node')} × {threads}" if spec.nodes else threads),
         f"{spec.connections} connections each" if spec.connections > 1 else "",

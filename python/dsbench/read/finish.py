@@ -81,10 +81,6 @@ def write(path: Path) -> Shown:
     return _shown(evaluation, archive, written, alone=False)
 
 
-_OTHER_NAMES: Final = {"node": "nodes", "stage": "stages", "statement": "statements"}
-"""Words that ``show --by`` had for subjects."""
-
-
 def read(path: Path, by: str = "scale", *, verbose: bool = False, price: str = "") -> Shown:
     """The results of an archive, folder or zip, by one of ``show --by``; nothing is written.
 
@@ -98,7 +94,7 @@ def read(path: Path, by: str = "scale", *, verbose: bool = False, price: str = "
 
 
 def _tell(by: str, evaluation: Evaluation) -> list[Block]:
-    subject = subjects.find_subject(_OTHER_NAMES.get(by, by))
+    subject = subjects.find_subject(by)
     return list(subject.tell(evaluation)) or [Sentence(subject.nothing)]
 
 

@@ -1,4 +1,4 @@
-"""Who made the load of each cycle, and how long: the table ``groups``, and what older archives say in its place."""
+"""Who made the load of each cycle, and how long: the table ``groups``."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dsbench.archive import TABLES, Asked
-from dsbench.archive.columns import ONLY_GROUP, ONLY_STAGE
+from dsbench.archive import Asked
+from dsbench.archive.columns import ONLY_STAGE
 from dsbench.stats.values import Ints
 
 
 def whole(table: pa.Table, name: str) -> Ints:
-    """A column of whole numbers; 0 where an older version of dsbench wrote none."""
+    """A column of whole numbers; 0 where a row has none."""
     column: Any = table[name]
     return np.asarray((column.fill_null(0) if column.null_count else column).to_numpy().astype(np.int64))
 
@@ -106,33 +106,12 @@ def plain(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema(fields))
 
 
-_CYCLE = ["scale", "stage", "cycle"]
-
-
 class Series(NamedTuple):
     """Cycles that repeat each other: of one stage with one number of threads, at every scale."""
 
     stage: str
     threads: int
     """Of each node."""
-
-
-def with_threads(cycles: pa.Table, asked: Asked) -> pa.Table:
-    """The table ``cycles``; rows of archives that did not tell the number of threads have the only one there was."""
-    told: Any = cycles["threads"]
-    at = cycles.column_names.index("threads")
-    return cycles.set_column(at, TABLES["cycles"].field("threads"), told.fill_null(asked.thread_numbers[-1]))
-
-
-def groups_of(groups: pa.Table, cycles: pa.Table, asked: Asked) -> pa.Table:
-    """The table ``groups`` with a row for each of ``cycles``, also for those of older archives.
-
-    These had one group of clients in every cycle, as ``asked`` says of all of them.
-    """
-    known = {tuple(row.values()) for row in groups.select(_CYCLE).to_pylist()}
-    found = _distinct(cycles, [*_CYCLE, "threads"])
-    rows = [_asked(row, asked) for row in found if tuple(row[name] for name in _CYCLE) not in known]
-    return pa.concat_tables([groups, pa.Table.from_pylist(rows, schema=TABLES["groups"])]).unify_dictionaries()
 
 
 def series_of(cycles: pa.Table, asked: Asked) -> tuple[Series, ...]:
@@ -221,20 +200,3 @@ def _distinct(cycles: pa.Table, names: list[str]) -> list[dict[str, Any]]:
     plain = cycles.set_column(at, "stage", cycles["stage"].cast(pa.string()))
     rows: list[dict[str, Any]] = plain.group_by(names, use_threads=False).aggregate([("cycle", "min")]).to_pylist()
     return rows
-
-
-def _asked(row: dict[str, Any], asked: Asked) -> dict[str, Any]:
-    pacing = asked.pace if asked.pace != "none" else asked.arrival if asked.rate is not None else "closed"
-    return {
-        **row,
-        "group": ONLY_GROUP,
-        "connections": asked.connections,
-        "clients": row["threads"] * max(asked.nodes, 1),
-        "pacing": pacing,
-        "rate_per_s": asked.rate,
-        "until": "time",
-        "until_of": "",
-        "duration_ns": round(asked.duration * 1e9),
-        "ramp_up_ns": round(asked.ramp_up * 1e9),
-        "placement": "free",
-    }

@@ -26,10 +26,10 @@ _POLICY: Final = (
 
 
 @cache
-def environment() -> Environment:
-    """The templates; whatever they show is escaped."""
+def environment(package: str = "dsbench.read") -> Environment:
+    """The templates of a package; whatever they show is escaped."""
     made = Environment(
-        loader=PackageLoader("dsbench.read", "templates"), autoescape=select_autoescape(default=True),
+        loader=PackageLoader(package, "templates"), autoescape=select_autoescape(default=True),
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     made.filters["script"], made.filters["tone"] = escape_script, tone
@@ -115,9 +115,9 @@ def render_blocks(blocks: Sequence[Block]) -> str:
 
 
 @cache
-def read_template(name: str) -> Markup:
-    """A stylesheet or script, as it is."""
-    return Markup(resources.files("dsbench.read").joinpath("templates", name).read_text("utf-8"))
+def read_template(name: str, package: str = "dsbench.read") -> Markup:
+    """A stylesheet, a script or a text, as it is."""
+    return Markup(resources.files(package).joinpath("templates", name).read_text("utf-8"))
 
 
 def _macro(name: str) -> Any:

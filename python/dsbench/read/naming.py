@@ -22,7 +22,7 @@ def pacing(run: RunRecord) -> str:
     """When the clients start their transactions: ``closed loop``, or what sets the starts; with the ramp-up."""
     spec = run.spec
     if spec.pace == "terminals":
-        each = f"{run.entry.terminals_per_unit or 0} paced terminals per scale"
+        each = f"{run.workload.terminals_per_unit or 0} paced terminals per scale"
         how = f"{spec.terminals:,} paced terminals" if spec.terminals else each
     elif spec.objective:
         how = "open loop, a search of the rate"
@@ -86,7 +86,7 @@ def _from_to(numbers: Sequence[float]) -> str:
 def subject(run: RunRecord) -> str:
     """The run's label, server with version and workload: ``night: PostgreSQL 15.18, TPC-B-like``."""
     label = f"{run.spec.label}: " if run.spec.label else ""
-    return label + ", ".join(part for part in (server(run), run.entry.label, by_client(run)) if part)
+    return label + ", ".join(part for part in (server(run), run.workload.label, by_client(run)) if part)
 
 
 def by_client(run: RunRecord) -> str:

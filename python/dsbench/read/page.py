@@ -241,7 +241,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 def glossary(run: RunRecord) -> Html:
     """How to read the page."""
-    unit = run.entry.unit
+    unit = run.workload.unit
     what = f"one {unit.name}" + (f", {unit.about}," if unit.about else "")
     scale = ("scale", f"Size of the database: {what} for each unit.")
     return section("How to read this page", terms((scale, *TERMS)), key="glossary")

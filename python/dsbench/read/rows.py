@@ -20,7 +20,6 @@ from dsbench.archive import LOCAL, TABLES, Archive, RunRecord
 from dsbench.read.groups import (
     Makers,
     Series,
-    groups_of,
     makers_of,
     of_cycles,
     series_of,
@@ -28,7 +27,6 @@ from dsbench.read.groups import (
     whole,
     with_all_responses,
     with_class,
-    with_threads,
 )
 from dsbench.read.measured import Measured, measured
 from dsbench.spec.objective import GRADES
@@ -43,7 +41,7 @@ _OF_SCALES: Final = ("phases", "statistics", "probes")
 
 @dataclass(frozen=True)
 class RunRows:
-    """The tables of an archive, with what older versions of dsbench left out."""
+    """The tables of an archive."""
 
     name: str
     run: RunRecord
@@ -52,11 +50,7 @@ class RunRows:
     @classmethod
     def of(cls, archive: Archive) -> RunRows:
         """Reads ``archive``; also one that was cut short or still grows."""
-        run = archive.run
-        tables = {name: archive.table(name) for name in TABLES}
-        cycles = tables["cycles"] = with_threads(tables["cycles"], run.spec)
-        tables["groups"] = groups_of(tables["groups"], cycles, run.spec)
-        return cls(archive.name, run, tables)
+        return cls(archive.name, archive.run, {name: archive.table(name) for name in TABLES})
 
     @cached_property
     def keys(self) -> tuple[Series, ...]:

@@ -212,7 +212,7 @@ def _preamble(evaluation: Evaluation, run: RunRecord) -> list[str]:
         f"{evaluation.name}: {run.status}, started {run.started}",
         *([f"label: {spec.label}"] if spec.label else []),
         f"{run.server_version or run.engine} on {run.host}, "
-        f"workload {_workload(run.entry)}, dsbench {run.dsbench}",
+        f"workload {_workload(run.workload)}, dsbench {run.dsbench}",
         f"{cycles} x {seconds} s, {nodes}, threads {listed(spec.thread_numbers)}, "
         f"connections {spec.connections}, {run.in_force}, {pacing(run)}, "
         f"seed {spec.seed}",

@@ -135,24 +135,24 @@ def _measured(run: RunRecord, evaluation: Evaluation) -> Iterator[Measured]:
         for part in parts if scale in part.of(RateResult).cycle_rates}
     known = sorted((clients, rate) for clients, rate in rates.items() if not isnan(rate))
     if known:
-        words = [run.entry.label, *(f"{name} {value}" for name, value in _unusual(run).items())]
+        words = [run.workload.label, *(f"{name} {value}" for name, value in _unusual(run).items())]
         logging = ", ".join(f"{one.switch} {one.value}" for one in run.unsafe) or SAFE
         system = f"{server(run)} on {run.host}"
         yield Measured(
-            evaluation.name, system, ", ".join(words), run.entry.name, logging, scale, tuple(known)
+            evaluation.name, system, ", ".join(words), run.workload.name, logging, scale, tuple(known)
         )  # fmt: skip
 
 
 def _unusual(run: RunRecord) -> dict[str, str]:
     """Settings of the workload that are not at their default."""
-    defaults = {one.name: one.default for one in run.entry.settings}
+    defaults = {one.name: one.default for one in run.workload.settings}
     given = run.spec.workload_settings.items()
     return {name: str(value) for name, value in given if name != _COUNT and str(value) != defaults.get(name)}
 
 
 def _bounds(run: RunRecord, whole: Measured, found: Sequence[tuple[RunRecord, Measured]]) -> Iterator[Bound]:
     offered: list[dict[str, Measured]] = []
-    for name, _ in run.entry.parts:
+    for name, _ in run.workload.parts:
         fits = [
             one for other, one in found
             if (one.workload, one.system, one.scale) == (name, whole.system, whole.scale) and _alike(run, other)
@@ -160,7 +160,7 @@ def _bounds(run: RunRecord, whole: Measured, found: Sequence[tuple[RunRecord, Me
         offered.append({one.logging: one for one in fits})
     if not offered:
         return
-    times = [times for _, times in run.entry.parts]
+    times = [times for _, times in run.workload.parts]
     for chosen in product(*(fits.values() for fits in offered)):
         if len({one.logging for one in chosen}) == 1:
             yield Bound(whole, tuple(zip(chosen, times, strict=True)))
@@ -168,9 +168,9 @@ def _bounds(run: RunRecord, whole: Measured, found: Sequence[tuple[RunRecord, Me
 
 def _alike(whole: RunRecord, part: RunRecord) -> bool:
     """Whether ``part`` has the settings of ``whole`` as far as both know them, and its defaults else."""
-    wanted = {one.name: one.default for one in whole.entry.settings} | dict(whole.spec.workload_settings)
-    given = {one.name: one.default for one in part.entry.settings} | dict(part.spec.workload_settings)
-    usual = {one.name: one.default for one in part.entry.settings}
+    wanted = {one.name: one.default for one in whole.workload.settings} | dict(whole.spec.workload_settings)
+    given = {one.name: one.default for one in part.workload.settings} | dict(part.spec.workload_settings)
+    usual = {one.name: one.default for one in part.workload.settings}
     return all(str(value) == str(wanted.get(name, usual.get(name))) for name, value in given.items() if name != _COUNT)
 
 

@@ -231,8 +231,7 @@ def refuse_no_target(url: str) -> None:
 def refuse_unused(target: Target, workload: str) -> None:
     """``SpecError`` where ``target`` is no private server and yet is given what only such a one can take.
 
-    Such a wish would stay in ``run.json`` without an effect. It is no part of ``Target``, as archives of older
-    versions, which did not refuse it, have to stay readable.
+    Such a wish would stay in ``run.json`` without an effect.
     """
     if target.private is not None:
         return

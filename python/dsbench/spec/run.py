@@ -348,7 +348,7 @@ class RunSpec(Frozen):
     per_statement: Annotated[
         bool,
         About(
-            "Keep the times of each statement of scripts, for dsbench show --by statement", RECORDS, "told", brief=True
+            "Keep the times of each statement of scripts, for dsbench show --by statements", RECORDS, "told", brief=True
         ),
     ] = False
     """Costs two readings of the clock for each statement."""
@@ -518,7 +518,7 @@ def turn_s(duration: float) -> float:
 
 
 def terminals_of(spec: Mapping[str, Any], scale: int, per_unit: int | None) -> int | None:
-    """``RunSpec.terminals_at`` of a specification as ``run.json`` holds it, also of an older version.
+    """``RunSpec.terminals_at`` of a specification as ``run.json`` holds it.
 
     ``per_unit``: the workload's default for each unit of scale.
     """

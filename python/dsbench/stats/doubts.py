@@ -196,7 +196,7 @@ def slow_node(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if slow:
         more = f" and {len(slow) - MOST_NAMED} more" if len(slow) > MOST_NAMED else ""
         words = f"nodes may be the limit, not the database: {', '.join(slow[:MOST_NAMED])}{more}"
-        remedy = "spread the load over more or faster nodes; dsbench show --by node tells all of them"
+        remedy = "spread the load over more or faster nodes; dsbench show --by nodes tells all of them"
         yield Doubt("slow-node", words, remedy, scale.scale)
 
 

@@ -87,7 +87,7 @@ class MachineUse:
     device_bytes: int | None
     """Read and written on ``device``."""
     device_read_bytes: int | None
-    """The read part; ``None`` in older archives."""
+    """The read part."""
     own_bytes: int | None
     """Read and written by dsbench and the server, on any device."""
     own_written_bytes: int | None

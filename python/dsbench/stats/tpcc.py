@@ -22,7 +22,6 @@ _Z = 3.0
 missed by chance at the usual 95%."""
 _LINES_VARIANCE = 10.0
 """Of the lines of an order, uniform in 5 to 15: (11^2 - 1) / 12."""
-DISTRICTS = 10
 """Of a warehouse: a Delivery visits each of them."""
 MOST_SKIPPED = 0.01
 
@@ -88,7 +87,8 @@ def binomial_interval(successes: int, count: int) -> tuple[float, float]:
 def windows(sums: Mapping[str, int], scale: int) -> tuple[Window, ...]:
     """The windows of a run at ``scale`` warehouses, out of what its clients added up (names of the core).
 
-    New-Orders that were rolled back count with their lines: they are inputs as any other.
+    New-Orders that were rolled back count with their lines: they are inputs as any other. 1% of the Deliveries, or one,
+    whichever is more, may find a district without an order (clause 2.7.4.2).
     """
 
     def get(name: str) -> int:
@@ -96,45 +96,20 @@ def windows(sums: Mapping[str, int], scale: int) -> tuple[Window, ...]:
 
     alone = "one warehouse has no other" if scale == 1 else ""
     orders, lines, payments = get("new_orders"), get("order_lines"), get("payments")
+    deliveries = get("delivery_transactions")
+    skipped = max(MOST_SKIPPED, 1 / deliveries if deliveries else 0.0)
     return (
         _share("New-Orders rolled back", get("new_orders_rolled_back"), orders, "New-Orders", 0.009, 0.011),
         _lines(lines, orders),
         _share("order lines of another warehouse", get("remote_lines"), lines, "order lines", 0.0095, 0.0105, alone),
         _share("Payments of another warehouse's customer", get("remote_payments"), payments, "Payments", 0.14, 0.16,
                alone),
-        *_by_name(sums),
-        *_skipped(sums),
+        _share("Payments by last name", get("payments_by_name"), payments, "Payments", 0.57, 0.63),
+        _share("Order-Status by last name", get("order_statuses_by_name"), get("order_statuses"), "Order-Status", 0.57,
+               0.63),
+        _share("Deliveries that skipped a district", get("deliveries_with_skip"), deliveries, "Deliveries", 0.0,
+               skipped),
     )  # fmt: skip
-
-
-def _by_name(sums: Mapping[str, int]) -> list[Window]:
-    """Of Payments and Order-Status apart, or of both together in an archive that tells no more."""
-    low, high = 0.57, 0.63
-    if "payments_by_name" not in sums:
-        part, whole = int(sums.get("by_name", 0)), int(sums.get("by_name_of", 0))
-        return [_share("customers chosen by name", part, whole, "choices of a customer", low, high)]
-    of_both = int(sums.get("by_name_of", 0))
-    payments = int(sums.get("payments", 0))
-    statuses = int(sums.get("order_statuses", of_both - payments))
-    return [
-        _share("Payments by last name", int(sums["payments_by_name"]), payments, "Payments", low, high),
-        _share("Order-Status by last name", int(sums.get("order_statuses_by_name", 0)), statuses, "Order-Status", low,
-               high),
-    ]  # fmt: skip
-
-
-def _skipped(sums: Mapping[str, int]) -> list[Window]:
-    """Deliveries that found a district without an order: 1% of them, or one, whichever is more (clause 2.7.4.2).
-
-    An archive that counted districts only has none, as it does not tell how many transactions these were.
-    """
-    if "deliveries_with_skip" not in sums:
-        return []
-    districts = int(sums.get("deliveries", 0)) + int(sums.get("districts_skipped", 0))
-    count = int(sums.get("delivery_transactions", districts // DISTRICTS))
-    most = max(MOST_SKIPPED, 1 / count if count else 0.0)
-    skipped = int(sums["deliveries_with_skip"])
-    return [_share("Deliveries that skipped a district", skipped, count, "Deliveries", 0.0, most)]
 
 
 def _share(name: str, part: int, whole: int, unit: str, low: float, high: float, note: str = "") -> Window:

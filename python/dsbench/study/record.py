@@ -246,6 +246,4 @@ def store(study: Study) -> None:
 
 def as_stored(spec: StudySpec) -> Any:
     """What ``study.json`` has of ``spec``: JSON values, no password."""
-    found = redact_values(spec.model_dump(mode="json"))
-    # What nobody chose is not in it, as an older dsbench knows no such keys.
-    return {key: value for key, value in found.items() if value or key not in ("of", "stage", "group")}
+    return redact_values(spec.model_dump(mode="json"))

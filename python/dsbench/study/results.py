@@ -329,7 +329,7 @@ def outcomes(
     found = Outcomes(
         study, measure, "", tuple(factor.resolved for factor in study.factors),
         tuple(factor.reference_number for factor in study.factors), tuple(made), (), None,
-        ", ".join(dict.fromkeys(run.entry.label for _, run in runs)), "",
+        ", ".join(dict.fromkeys(run.workload.label for _, run in runs)), "",
         tuple(dict.fromkeys(run.server_version.partition(" on ")[0] for _, run in runs)),
         unlike(study.factors, runs), find_measure(measure), stage, group,
         tuple(_pair([factor.name for factor in study.factors], pair) for pair in pairs or spec.pair),

@@ -208,7 +208,7 @@ def _read(name: str, path: Path) -> Book:
     try:
         archive = Archive.open(path)
         run = archive.run
-        workload = run.entry.label
+        workload = run.workload.label
     except (ArchiveError, OSError, LookupError, ValueError) as error:
         return Book(name, problem=str(error))
     head, curve = _head(archive), _curve(archive)

@@ -73,12 +73,12 @@ def _fewer_threads(copy: Copy) -> None:
             row["clients"] = 1
 
 
-def _older(copy: Copy) -> None:
-    """Called an archive of format 1, without what that has not, but for what a run says of itself."""
-    if copy.run["format"] == 1:
-        raise Absent
-    copy.run["format"] = 1
-    copy.tables |= {"groups": [], "machine": []}
+def _without_groups(copy: Copy) -> None:
+    copy.tables["groups"] = []
+
+
+def _without_machine(copy: Copy) -> None:
+    copy.tables["machine"] = []
 
 
 def _open_loop(copy: Copy) -> None:
@@ -119,7 +119,8 @@ DOCTORS: dict[str, Doctor] = {
     "failed": in_run(status="failed"),
     "fewer threads": _fewer_threads,
     "scales exchanged": _swapped_scales,
-    "called an older format": _older,
+    "groups left out": _without_groups,
+    "what the machine did left out": _without_machine,
     "called an open loop": _open_loop,
     "called a search": _searched,
     "called a graduated load": _graduated,

@@ -84,7 +84,6 @@ RULES: Final[Mapping[str, Callable[[Rows], Iterator[str]]]] = {
     "clocks": gaps.clocks,
     "between": gaps.between,
     "samples": counters.samples,
-    "format": whole.of_its_format,
     "order": counters.order,
     "lasted": counters.lasted,
     "clock": counters.clock,

@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from dsbench import release
 from dsbench.commons.audit.rows import ENOUGH, Rows, size_of, where
-from dsbench.spec.run import RunSpec
 from dsbench.stats.index import share
 from dsbench.stats.precision import enough
 from dsbench.workloads import find
@@ -35,7 +34,7 @@ def pace(run: Rows) -> Iterator[str]:
     spec = run.run.spec
     is_open = bool(spec.rate or spec.objective or spec.graduated or spec.legs)
     asked = "terminals" if spec.pace == "terminals" else spec.arrival if is_open else "closed"
-    ramp_up = None if (spec.model_extra or {}).get("find_ramp_up") else round(spec.ramp_up * 1e9)
+    ramp_up = None if spec.find_ramp_up else round(spec.ramp_up * 1e9)
     for row in (row for row in run.tables["groups"].to_pylist() if row["group"] == "all"):
         key = (row["scale"], row["stage"], row["cycle"])
         if row["pacing"] != asked and not (spec.legs and row["pacing"] == "poisson"):
@@ -51,7 +50,7 @@ def pace(run: Rows) -> Iterator[str]:
 
 def decided(run: Rows) -> Iterator[str]:
     """Where the run decided how many cycles there are, these are as many as that takes."""
-    spec, extra = run.run.spec, run.run.spec.model_extra or {}
+    spec = run.run.spec
     rates: dict[tuple[int, int], dict[int, int]] = {}
     for row in run.tables["cycles"].to_pylist():
         if row["stage"] == "load":
@@ -62,12 +61,11 @@ def decided(run: Rows) -> Iterator[str]:
             yield f"scale {scale}: the best number of threads was searched, and one was tried"
     if spec.precision is None or spec.objective or spec.peak:
         return
-    most = int(extra.get("most_cycles", RunSpec.model_fields["most_cycles"].default))
     for (scale, threads), cycles in rates.items():
         of_index = spec.precision_of == "index"
         wanted = share(spec.precision / 100, spec.scales, scale) if of_index else spec.precision / 100
         counts = np.array([cycles[number] for number in sorted(cycles)], dtype=float)
-        if len(cycles) < most and not enough(counts, wanted, spec.cycles):
+        if len(cycles) < spec.most_cycles and not enough(counts, wanted, spec.cycles):
             many = f"scale {scale}, threads {threads}: {len(cycles)} cycles"
             yield f"{many} do not know the rate within {spec.precision:g}%"
 
@@ -96,9 +94,10 @@ def description(run: Rows) -> Iterator[str]:
     """What stands in two places of the description of a run is the same in both."""
     one, spec = run.run, run.run.spec
     kind, client = spec.storage.get("type", ""), one.item("driver", "client")
-    makers = ("own" if client == _OWN else "another", "own" if spec.client == "own" else "another")
+    own = client == _OWN or bool(one.item("driver", "client interface"))  # That of Firebird is its vendor's library.
+    makers = ("own" if own else "another", "own" if spec.client == "own" else "another")
     twice = {
-        "engine": (one.engine, str((one.dialect.model_extra or {}).get("name", one.engine))),
+        "engine": (one.engine, one.dialect.name),
         "isolation": (one.in_force, spec.isolation if one.engine in _EXACT else one.in_force),
         "version of dsbench": (one.dsbench, one.item("application", "dsbench") or one.dsbench),
         "client": makers if client else ("", ""),

@@ -158,7 +158,7 @@ def machines(run: Rows) -> Iterator[str]:
     client = run.add_up("cycles", (*CYCLE, "node"), "cpu_ns")
     rows = run.tables["machine"].to_pylist()
     watched = {(row["scale"], row["stage"], row["cycle"]) for row in rows}
-    if run.run.format > 1 and (lacking := run.finished - watched):
+    if lacking := run.finished - watched:
         yield f"{where(min(lacking))}: nothing says what its machine did"
     for row in rows:
         key = (row["scale"], row["stage"], row["cycle"])

@@ -155,7 +155,7 @@ def _rows_of_scale(run: Rows) -> Iterator[str]:
     rows = [row for row in run.tables["phases"].to_pylist() if row["phase"] == "populate"]
     scales = {row["scale"] for row in rows}
     for row in rows:
-        smaller = {0, *(scale for scale in scales if scale < row["scale"] and (spec.model_extra or {}).get("grow"))}
+        smaller = {0, *(scale for scale in scales if scale < row["scale"] and spec.grow)}
         if row["rows"] not in {(row["scale"] - scale) * branch for scale in smaller}:
             yield f"scale {row['scale']}: it was filled with {row['rows']:,} rows, and has {row['scale'] * branch:,}"
 
@@ -183,7 +183,7 @@ def workload(run: Rows) -> Iterator[str]:
         yield f"no workload of this dsbench is called {name[:40]!r}"
         return
     known = find(name, run.run.spec.workload_settings)
-    said = run.run.workload or known
+    said = run.run.workload
     for what in ("label", "headline", "specification"):
         if (mine := getattr(said, what)) != (its := getattr(known, what)):
             yield f"it calls the {what} of {name} {mine!r}, and it is {its!r}"

@@ -43,7 +43,7 @@ def checks(run: Rows) -> Iterator[str]:
     for scale, conditions in run.run.broken.items():
         yield f"scale {scale}: the check found that {conditions[0].name} does not hold"
     stages = [stage.work for stage in run.run.stages]
-    if ("check" in stages or not stages) and not run.run.spec.existing:
+    if "check" in stages and not run.run.spec.existing:
         told = {scale for scale, some in run.run.checks.items() if some}
         for scale in sorted({key[0] for key in run.finished} - told):
             yield f"scale {scale}: its check is missing"
@@ -96,9 +96,9 @@ def beside(run: Rows, scale: int) -> float:
     """Transactions at most that the database of ``scale`` has and no table: what others did before, and cycles that no
     rate counts, of a ramp-up or warm-up, before a search for a rate, of a trial of places or of a length, and the one
     beside perf."""
-    spec, extra = run.run.spec, run.run.spec.model_extra or {}
+    spec = run.run.spec
     warmed = any(until != "time" for until in run.tables["groups"]["until"].to_pylist())
-    found = extra.get("find_ramp_up") or spec.shortest is not None or spec.objective or spec.graduated
+    found = spec.find_ramp_up or spec.shortest is not None or spec.objective or spec.graduated
     if run.run.reused or found or warmed:
         return inf
     tried = run.run.placement_tried

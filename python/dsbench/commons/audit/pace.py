@@ -71,12 +71,12 @@ def graded(run: Rows) -> Iterator[str]:
 
 def terminals(run: Rows) -> Iterator[str]:
     """People at terminals enter no more than their keying and thinking lets them, whatever the database does."""
-    spec, kinds = run.run.spec, run.run.entry.kinds
+    spec, kinds = run.run.spec, run.run.workload.kinds
     if spec.pace != "terminals":
         return
     each_s = _HASTE * sum(ceiling_of(kinds, kind.name, 1, 1.0) for kind in kinds)
     for cycle, count in run.whole.items():
-        people = spec.terminals_at(cycle[0], run.run.entry.terminals_per_unit) or 0
+        people = spec.terminals_at(cycle[0], run.run.workload.terminals_per_unit) or 0
         due = people * each_s * (run.longest.get(cycle, 0) + run.ramps.get(cycle, 0)) / 1e9
         if count > due + _SIGMAS * due**0.5 + people + _SIGMAS:
             yield f"{where(cycle)}: {count:,} transactions ended, and {people} terminals enter {due:,.0f}"

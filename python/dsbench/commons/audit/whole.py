@@ -89,7 +89,7 @@ def settings_of_load(run: Rows) -> Iterator[str]:
     groups = run.tables["groups"].to_pylist()
     for row in groups:
         key = (row["scale"], row["stage"], row["cycle"])
-        timed = row["until"] == "time" and row["stage"] in (stages or {"load"}) and len(run.run.stages) <= 5
+        timed = row["until"] == "time" and row["stage"] in stages and len(run.run.stages) <= 5
         asked = round(spec.duration * 1e9)
         if timed and not run.decided and row["stage"] == "load" and abs(row["duration_ns"] - asked) > LATE_NS:
             yield f"{where(key)} lasted {row['duration_ns'] / 1e9:g} s, and {spec.duration:g} s were asked for"
@@ -105,10 +105,3 @@ def settings_of_load(run: Rows) -> Iterator[str]:
     if load and not spec.peak and spec.terminals is None and spec.pace == "none" and len(run.run.stages) <= 5 \
             and {row["group"] for row in load} == {"all"} and numbers - set(spec.thread_numbers):  # fmt: skip
         yield f"{max(numbers - set(spec.thread_numbers))} threads made load, and nobody asked for them"
-
-
-def of_its_format(run: Rows) -> Iterator[str]:
-    """An archive of an old format has nothing that came later: it would be held against less."""
-    later = run.run.stages or run.run.workload or run.run.placement_tried or run.archive.table("groups").num_rows
-    if run.run.format == 1 and later:
-        yield "it says that it has format 1, and holds what came with format 2"

@@ -67,7 +67,7 @@ def _keeps_nothing(run: RunRecord) -> bool:
 
 def _rows(run: RunRecord) -> Answer:
     question, source = "How large are the rows?", "the workload"
-    entry = run.entry
+    entry = run.workload
     inserted = [f"{one.row_bytes:g} bytes of data in a row of {one.name}" for one in entry.kinds if one.row_bytes]
     words = entry.row_data or workloads.find(entry.name).row_data or ", ".join(inserted)
     least, most = entry.row_bytes
@@ -103,7 +103,7 @@ def _rated(run: RunRecord, evaluation: Evaluation) -> str:
     """What the database is made for and what was made, where a unit of scale is that of one transaction per second
     (point 2 of the list); the parts of such a workload ask for no size."""
     rates = {scale: rate for scale, (_, rate) in _best(evaluation).items() if rate > scale}
-    if run.entry.unit.name != _RATED or not run.entry.parts or not rates:
+    if run.workload.unit.name != _RATED or not run.workload.parts or not rates:
         return ""
     scale = max(rates)
     return f", at scale {scale:,} of the size for {scale:,} tps while {rates[scale]:,.0f} tps were made"
@@ -116,14 +116,14 @@ _RATED: Final = "rated tps"
 
 def _history(run: RunRecord) -> Answer:
     question = "How is the history organised?"
-    if setting := next((one for one in run.entry.settings if one.name == "history"), None):
+    if setting := next((one for one in run.workload.settings if one.name == "history"), None):
         given = run.spec.workload_settings
         value = str(given.get("history", setting.default))
         meaning = next((part for part in setting.help.split("; ") if part.startswith(f"{value}: ")), value)
         begun = f"; {given.get('before', '0')} rows for each unit of scale before the first transaction"
         return Answer(question, meaning + begun, "the workload's settings", "told")
-    words = run.entry.history or workloads.find(run.entry.name).history
-    known = bool(run.entry.kinds)
+    words = run.workload.history
+    known = bool(run.workload.kinds)
     if not words and not known:
         return _unknown(question, "the workload")
     return Answer(question, words or "its transactions write none", "the workload", "told")
@@ -233,7 +233,7 @@ def _interval(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
 
 
 def _rate(run: RunRecord) -> Answer:
-    headline = run.entry.headline
+    headline = run.workload.headline
     words = (
         "committed transactions that ended within a cycle, divided by its demanded duration, or, where a number of "
         "them ends it, by the time from the first start to the last end; the median of the cycles is that of a scale"
@@ -297,7 +297,7 @@ def _tuning(run: RunRecord) -> Answer:
 
 def _terminals(run: RunRecord) -> Answer:
     simulated = run.spec.pace == "terminals"
-    asked = next((one for one in run.entry.settings if one.name == "terminal"), None)
+    asked = next((one for one in run.workload.settings if one.name == "terminal"), None)
     kind = run.spec.workload_settings.get("terminal", asked.default) if asked else ""
     if asked and kind != asked.default:
         words = f"one for each client, in {kind} mode, without keying and thinking; local sockets stand for their lines"
@@ -317,9 +317,9 @@ def _way(run: RunRecord) -> Answer:
 
 def _remote(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
     question, source = "How many transactions reach another branch or unit of scale?", "table cycles"
-    remote = run.entry.remote
+    remote = run.workload.remote
     if remote is None:
-        asked = next((one for one in run.entry.settings if one.name == "remote"), None)
+        asked = next((one for one in run.workload.settings if one.name == "remote"), None)
         words = f"none, as asked for: {asked.help}" if asked else "the workload has no rule for it"
         return Answer(question, words, "the workload", "told")
     # Where a unit of scale has several branches, there are others at scale 1 as well.

@@ -94,7 +94,7 @@ def whole_seconds(course: Floats, part: Measured) -> Floats:
 
 def _read_group_courses(evaluation: Evaluation) -> dict[int, dict[str, Floats]]:
     rows = evaluation.rows
-    return group_courses(rows.run.entry, rows.cycles, rows.of_cycles("seconds"), rows.load)
+    return group_courses(rows.run.workload, rows.cycles, rows.of_cycles("seconds"), rows.load)
 
 
 class CourseResult(Result):

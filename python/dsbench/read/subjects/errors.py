@@ -35,7 +35,7 @@ def collision(
     """
     shares = {x: share for x, share in success.items() if x not in run.broken and load[x].present.all()}
     applies = (
-        run.entry.hot_row
+        run.workload.hot_row
         and makers.pacings == {"closed"}
         and run.in_force != "read-committed"
         and not run.dialect.single_writer
@@ -95,7 +95,7 @@ class ErrorsResult(Result):
     success_share = computed(_read_success)
     """q: successful attempts / attempts."""
     remote_share: computed[Mapping[int, float]] = computed(
-        lambda evaluation: remote_share(evaluation.rows.run.entry, evaluation.rows.load)
+        lambda evaluation: remote_share(evaluation.rows.run.workload, evaluation.rows.load)
     )
     """Share of committed transactions on another branch's account; empty when the workload has none."""
     errors: computed[Mapping[int, Mapping[str, int]]] = computed(

@@ -97,7 +97,7 @@ def _compare(
 
 def _count(run: RunRecord, rows: Rows) -> tuple[str, float, str]:
     """What the group's rate counts: the kind of the headline, or all, per hour."""
-    headline = run.entry.headline
+    headline = run.workload.headline
     if headline.kind is not None and any(row["kind"] == headline.kind for row in rows):
         return headline.kind, headline.per_s, headline.label
     return "", 3600.0, "per hour"

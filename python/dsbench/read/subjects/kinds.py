@@ -61,7 +61,7 @@ def of_kinds(
     """
     names = run.kinds
     known = sorted(set(texts(cycles, "kind")), key=lambda kind: names.index(kind) if kind in names else len(names))
-    rules = run.entry.kinds
+    rules = run.workload.kinds
     results: dict[int, tuple[KindResult, ...]] = {}
     service_curves: dict[int, Mapping[str, Frequency]] = {}
     response_curves: dict[int, Mapping[str, Frequency]] = {}
@@ -121,7 +121,7 @@ def _curves(histograms: ByKind) -> dict[str, Frequency]:
 def errors_of_kinds(
     errors: pa.Table, kinds: Mapping[int, tuple[KindResult, ...]]
 ) -> dict[int, dict[str, dict[str, int]]]:
-    """Failed attempts by scale, kind and class (``rows.with_class``); what an older archive left open is in none."""
+    """Failed attempts by scale, kind and class (``groups.with_class``)."""
     found: dict[int, dict[str, dict[str, int]]] = {}
     for scale, rows in kinds.items():
         of_scale = errors.filter(pc.field("scale") == scale)
@@ -138,7 +138,7 @@ def nopm_of(
 ) -> dict[int, Nopm]:  # fmt: skip
     """The headline by scale, where the workload has an analysis for it, and the clients did what it counts. ``read``
     gives the results of the kinds, which take long to compute."""
-    spec, workload = run.spec, run.entry
+    spec, workload = run.spec, run.workload
     special = ANALYSES.get(workload.analysis)
     if special is None:
         return {}
@@ -160,8 +160,8 @@ def nopm_of(
 def headline_of(run: RunRecord, cycles: pa.Table, load: Mapping[int, Measured]) -> dict[int, Counted]:
     """The workload's own figure by scale; empty where that is tps, or where the workload has an analysis for it, or the
     clients did nothing that it counts, as in a stage of queries alone."""
-    headline = run.entry.headline
-    if headline.label == "tps" or run.entry.analysis in ANALYSES:
+    headline = run.workload.headline
+    if headline.label == "tps" or run.workload.analysis in ANALYSES:
         return {}
     result = {}
     done = {(row["scale"], row["kind"]) for row in cycles.select(["scale", "kind"]).to_pylist()}
@@ -187,7 +187,7 @@ def _counted(headline: Headline, cycles: pa.Table, load: Mapping[int, Measured])
 
 def windows_of(run: RunRecord, sums: pa.Table, load: Mapping[int, Measured]) -> dict[int, tuple[Window, ...]]:
     """By scale, where the workload has an analysis of what its clients add up; else empty."""
-    special = ANALYSES.get(run.entry.analysis)
+    special = ANALYSES.get(run.workload.analysis)
     if special is None:
         return {}
     by_scale = counts_by(sums, "name", "value")
@@ -196,11 +196,11 @@ def windows_of(run: RunRecord, sums: pa.Table, load: Mapping[int, Measured]) -> 
 
 def special_doubts(run: RunRecord) -> list[Doubt]:
     """What the workload's own analysis thinks of its settings, and of the clients at each scale."""
-    special, spec = ANALYSES.get(run.entry.analysis), run.spec
+    special, spec = ANALYSES.get(run.workload.analysis), run.spec
     if special is None:
         return []
     threads = [n * max(1, spec.nodes) for n in spec.thread_numbers]
-    terminals = {x: spec.terminals_at(x, run.entry.terminals_per_unit) for x in spec.scales}
+    terminals = {x: spec.terminals_at(x, run.workload.terminals_per_unit) for x in spec.scales}
     clients = {x: threads if known is None else [known] for x, known in terminals.items()}
     return [*special.doubts(spec.workload_settings), *special.client_doubts(spec.workload_settings, clients)]
 

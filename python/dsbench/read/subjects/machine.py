@@ -116,5 +116,5 @@ class MachineResult(Result):
 
 SUBJECT: Final = Subject(
     "machine", "Machine", MachineResult, tell=_tell,
-    nothing="The archive does not tell what else the machine did: it is older, or was not made on Linux.",
+    nothing="No cycle tells what else the machine did.",
 )  # fmt: skip

@@ -25,7 +25,7 @@ _NO_RESULT: Final = (
 def _read_queries(evaluation: Evaluation) -> dict[int, Decision]:
     """By scale, of all stages together; empty for a workload that has no such stages."""
     whole = evaluation.rows.whole
-    if whole.run.entry.specification != "TPC-H":
+    if whole.run.workload.specification != "TPC-H":
         return {}
     size = float(whole.run.spec.workload_settings.get("size", "1"))
     rows = whole.tables["cycles"].to_pylist()

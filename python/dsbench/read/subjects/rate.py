@@ -164,11 +164,10 @@ def _as_profile(spec: Asked) -> bool:
     """Whether the run was conducted as profile dsi wants it; the ladder itself is judged by what was measured.
 
     With several numbers of threads it was not: a later one finds the database as the cycles of the others left it.
-    What an older version of dsbench did not know, it did as the profile wants it.
     """
     asked = spec.described()
     wanted = {k: v for k, v in PROFILES["dsi"].items() if k not in ("scales", "cycles", "duration")}
-    return all(asked.get(name, value) == value for name, value in wanted.items())
+    return all(asked.get(name) == value for name, value in wanted.items())
 
 
 def _read_definitions(evaluation: Evaluation) -> dict[int, tuple[float, float]]:

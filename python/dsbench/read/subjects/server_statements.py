@@ -187,5 +187,5 @@ SUBJECT: Final = Subject(
     "server_statements",
     "Statements in the server", ServerStatementsResult,
     tell=_tell,
-    nothing="The server told neither plans nor counts of statements: the archive is older, or the product tells none.",
+    nothing="The server told neither plans nor counts of statements.",
 )

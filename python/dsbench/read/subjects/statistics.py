@@ -104,5 +104,5 @@ class StatisticsResult(Result):
 
 SUBJECT: Final = Subject(
     "statistics", "Database statistics", StatisticsResult, tell=_tell,
-    nothing="The database's own statistics were not read: the engine has none, or the archive is older.",
+    nothing="The database's own statistics were not read: the engine tells none.",
 )

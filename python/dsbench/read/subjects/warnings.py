@@ -208,7 +208,7 @@ def _run_facts(run: RunRecord, load: Mapping[int, Measured], makers: Makers) -> 
     spec = run.spec
     durations_s = [float(part.duration_s.min()) for part in load.values()]
     return RunFacts(
-        workload=run.entry,
+        workload=run.workload,
         status=run.status,
         reason=run.reason,
         remedy=run.remedy,
@@ -286,7 +286,7 @@ def _read_warnings(evaluation: Evaluation) -> tuple[Doubt, ...]:
     return (
         *judged,
         *special_doubts(run),
-        *kind_doubts(run.entry, evaluation.of(KindsResult).kinds),
+        *kind_doubts(run.workload, evaluation.of(KindsResult).kinds),
         *window_doubts(evaluation.of(KindsResult).windows),
         *capacity_doubts(evaluation.of(LoadResult).load),
         *(imprecise(evaluation.of(RateResult).index, (spec.precision or 0) / 100) if of_index(spec) else ()),

@@ -587,7 +587,7 @@ class WhyResult(Result):
 
 SUBJECT: Final = Subject(
     "why", "Where the time goes", WhyResult, tell=_tell,
-    nothing="The archive does not tell what client and server waited for: it is older, or was not made on Linux.",
+    nothing="No cycle tells what client and server waited for.",
     measures=tuple(
         Measure(f"{OF_TIME}{name}", "ms", f"time of a transaction {words}", _time_of(kind), more=False, geometric=False)
         for name, (kind, words) in _MEASURES.items()

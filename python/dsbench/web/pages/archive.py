@@ -66,7 +66,7 @@ async def _bounded(house: House, name: str, place: Any) -> None:
 
 def _bounds(house: House, name: str) -> list[Bound] | str:
     """Those of one archive, or why there are none; empty for a workload without parts."""
-    entry = Archive.open(house.shelf.path(name)).run.entry
+    entry = Archive.open(house.shelf.path(name)).run.workload
     if not entry.parts:
         return []
     labels, mine = {workloads.find(part).label for part, _ in entry.parts}, house.shelf.book(name)

@@ -7,7 +7,6 @@ from typing import Any
 
 from nicegui import run, ui
 
-from dsbench.check import doctor
 from dsbench.web.house import House
 from dsbench.web.parts import button, tag
 
@@ -26,6 +25,8 @@ def build(house: House, _asked: Mapping[str, str]) -> None:
 
 
 async def _place(place: Any) -> None:
+    from dsbench.check import doctor  # Late: no other page needs it.
+
     found = await run.io_bound(doctor.findings) or []
     wrong = [one for one in found if not one.ok]
     place.clear()

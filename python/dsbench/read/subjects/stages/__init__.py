@@ -160,14 +160,14 @@ def _times(buckets: pa.Table, scale: int) -> dict[str, Times]:
 
 
 def _live(rows: RunRows) -> dict[tuple[Series, int], float]:
-    return live_bytes(rows.run.entry, rows.tables["cycles"])
+    return live_bytes(rows.run.workload, rows.tables["cycles"])
 
 
 def _read_efficiency(evaluation: Evaluation) -> dict[int, Efficiency]:
     rows = evaluation.rows
     tables = Tables(rows.cycles, rows.of_cycles("groups"), rows.buckets, rows.monitors)
     live = {x: size for (key, x), size in _live(rows.whole).items() if key == rows.key}
-    return efficiencies(rows.run.entry, tables, rows.load, evaluation.of(CourseResult).group_courses, live)
+    return efficiencies(rows.run.workload, tables, rows.load, evaluation.of(CourseResult).group_courses, live)
 
 
 def _read_stage(evaluation: Evaluation) -> dict[Series, Mapping[int, Efficiency]]:
