@@ -23,6 +23,7 @@ from dsbench.read.evaluation import evaluate
 from fixtures.archives import timed
 from fixtures.network import Network
 from fixtures.nodes import Bed, ended, history
+from fixtures.thorough import mostly_thorough
 
 
 def test_two_nodes_are_merged_into_one_archive(postgresql: servers.Server, tmp_path: Path) -> None:
@@ -69,7 +70,7 @@ def test_nodes_draw_the_inputs_of_their_own_clients(postgresql: servers.Server) 
     assert len(np.unique([" ".join(lines) for lines in drawn])) == 6
 
 
-@pytest.mark.parametrize("tables", ["each", "shared"])
+@pytest.mark.parametrize("tables", mostly_thorough(["each", "shared"], "each"))
 def test_two_nodes_run_stages_of_every_form_and_no_condition_is_broken(
     tables: str, postgresql: servers.Server, tmp_path: Path
 ) -> None:
@@ -96,6 +97,7 @@ def test_two_nodes_run_stages_of_every_form_and_no_condition_is_broken(
     assert done == {"insert": 4 * 400, "delete": 4 * 400}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("more", [("--objective", "p90=60ms"), ("--graduated",)])
 def test_two_nodes_make_rates_that_are_searched(more: tuple[str, ...], tmp_path: Path) -> None:
     with Bed(tmp_path, 2) as bed:
@@ -112,6 +114,7 @@ def test_two_nodes_make_rates_that_are_searched(more: tuple[str, ...], tmp_path:
     assert not found or found[1].rate <= 480
 
 
+@pytest.mark.thorough
 def test_thirty_two_nodes_complete_a_cycle(tmp_path: Path) -> None:
     with Bed(tmp_path, 32) as bed:
         nodes = [bed.node(number, "same") for number in range(1, 33)]

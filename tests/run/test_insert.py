@@ -21,6 +21,7 @@ from dsbench.spec import RunSpec, build, merged
 from dsbench.spec import Target as TargetSpec
 from fixtures.program import Program
 from fixtures.started import Begin
+from fixtures.thorough import mostly_thorough
 from fixtures.waiting import until
 
 READING = ("qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000")
@@ -43,7 +44,11 @@ def spec(url: str, settings: dict[str, str] | None = None, **more: object) -> Ru
 
 
 @pytest.mark.parametrize(
-    "product", [pytest.param(name, marks=[pytest.mark.needs_mysql] * (name == "mysql")) for name in PRODUCTS]
+    "product",
+    mostly_thorough(
+        (pytest.param(name, marks=[pytest.mark.needs_mysql] * (name == "mysql"), id=name) for name in PRODUCTS),
+        "sqlite", "postgresql",
+    ),
 )
 def test_a_run_leaves_all_stages_and_tables_that_hold_what_was_written(product: str, tmp_path: Path) -> None:
     url, settings, settled = PRODUCTS[product]
@@ -129,7 +134,7 @@ def limits(target: Target) -> list[float]:
     return [float(row["value"] or "") for (row,) in rows]
 
 
-@pytest.mark.parametrize("how", ["Ctrl-C", "lost sessions", "kill"])
+@pytest.mark.parametrize("how", mostly_thorough(["Ctrl-C", "lost sessions", "kill"], "Ctrl-C"))
 def test_settings_of_the_users_server_come_back_however_the_run_ends(how: str, begin: Begin, dsbench: Program) -> None:
     with servers.start(TargetSpec(url="private:mariadb", settings=SLOW), 10) as server:
         target = Target(server.url)
