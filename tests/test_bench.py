@@ -20,6 +20,7 @@ from bench.cells import Cell  # noqa: E402
 from bench.clients import BenchError, Client, Measured, run, sysbench_reaches  # noqa: E402
 from bench.peers import of_cell  # noqa: E402
 from bench.results import DSBENCH, Finished, Kept  # noqa: E402
+
 from fixtures.thorough import mostly_thorough  # noqa: E402
 
 

@@ -16,6 +16,7 @@ from dsbench.measure.loaders import Target
 from dsbench.measure.run import execute
 from dsbench.servers.folder import Folder
 from dsbench.spec import SpecError, build
+from fixtures.thorough import mostly_thorough
 from fixtures.waiting import until
 
 Ask = Callable[[str, str], str]
@@ -100,7 +101,10 @@ def test_a_second_log_that_ends_is_named(base: Path, disks: dict[str, Path]) -> 
     assert _only_mine(disks)
 
 
-@pytest.mark.parametrize("product", ["mariadb", pytest.param("mysql@8.0", marks=pytest.mark.needs_mysql)])
+@pytest.mark.parametrize(
+    "product",
+    mostly_thorough(["mariadb", pytest.param("mysql@8.0", marks=pytest.mark.needs_mysql, id="mysql")], "mariadb"),
+)
 def test_the_log_of_innodb_moves(product: str, base: Path, disks: dict[str, Path]) -> None:
     target = spec.Target(url=f"private:{product}?log_directory={disks['log']}", directory=base)
     with servers.start(target, 4) as server:
