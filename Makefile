@@ -22,7 +22,7 @@ test: .venv/.built  ## every behaviour, on real servers: at most 12 minutes on t
 
 test-all: .venv/.built  ## what make test leaves out: kills, every product with everything, fuzz, the wheel; 25 minutes
 	scripts/need-servers
-	scripts/test-python thorough
+	$(BESIDE) 'scripts/test-rust thorough' 'scripts/test-python thorough'
 
 why: .venv/.built  ## causes planted on real servers, and what dsbench names first; half an hour, needs root
 	scripts/need-servers
