@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dsbench
+from dsbench import servers
 from dsbench.archive import Archive
 from dsbench.stats.fairness import by_chance, irregularity
 from dsbench.stats.ledger import PARTS, busy_parts, find_gap, idle_clients, weighted_quantile
@@ -90,10 +91,12 @@ def test_an_exponential_queue_keeps_its_irregularity() -> None:
 @pytest.mark.parametrize("options", [
     {}, {"rate": 20.0}, {"reconnect": True}, {"retry": True, "isolation": "serializable"},
 ], ids=["closed", "open", "reconnect", "retry"])  # fmt: skip
-def test_the_ledger_of_a_run_is_that_of_its_trace(tmp_path: Path, options: dict[str, object]) -> None:
+def test_the_ledger_of_a_run_is_that_of_its_trace(
+    postgresql: servers.Server, tmp_path: Path, options: dict[str, object]
+) -> None:
     """Over PostgreSQL: what is told of client time, of the longest transaction and of gaps, from all transactions."""
-    archive = dsbench.run("private:postgresql", scales=(1,), cycles=2, duration=1.5, threads=3, trace=True, seed=7,
-                          out=tmp_path, **options)  # fmt: skip
+    archive = dsbench.run(postgresql.url, scales=(1,), cycles=2, duration=1.5, threads=3, trace=True, seed=7, out=tmp_path,
+                          **options)  # fmt: skip
     evaluation = archive.evaluate()
     ledger = evaluation.ledger[1]
     rows = Archive.open(archive.path).table("trace").to_pylist()
