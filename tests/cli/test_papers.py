@@ -48,6 +48,7 @@ def _lines() -> Iterator[tuple[str, str]]:
                 seen.update(lines)
 
 
+@pytest.mark.thorough
 def test_every_command_can_be_planned() -> None:
     """Options, values, templates and factors are those that there are: each line is parsed and planned as it would be."""
     wrong = []

@@ -45,7 +45,7 @@ QUIET = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("url", mostly_thorough(QUIET, "private:sqlite", "private:postgresql"))
+@pytest.mark.parametrize("url", mostly_thorough(QUIET, "private:postgresql"))
 def test_every_answer_of_both_tests_is_that_of_the_second_engine(url: str, tmp_path: Path) -> None:
     target = {"url": url, "settings": QUIET[url]}
     cold = "1" if url == "private:sqlite" else "0"  # What a restart leaves of a server is tests/servers/test_restart.py.
