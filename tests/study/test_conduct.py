@@ -104,6 +104,7 @@ def test_two_programs_do_not_work_in_one_folder(tmp_path: Path) -> None:
         conduct(study, making(complete), Seen(), Stop())
 
 
+@pytest.mark.thorough
 def test_a_study_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     text = 'name = "x"\n[run]\n' + "".join(f"{k} = {json.dumps(v)}\n" for k, v in {**RUN, "duration": 0.6}.items())
     (tmp_path / "x.toml").write_text(text + '[[factor]]\nname = "threads"\npath = "threads"\nlevels = [1, 2]\n[trials]\nrepeat = 1\n')
@@ -153,6 +154,7 @@ def test_a_history_is_made_on_the_database_that_is_measured(tmp_path: Path) -> N
     assert not folders[1].exists()
 
 
+@pytest.mark.thorough
 def test_trials_on_one_database_are_all_made_there_again_when_one_is_missing(tmp_path: Path) -> None:
     """Read first, then written to: the second database is the first, also after a break between them."""
     stop, run = Stop(), {"target": "private:sqlite", "scales": [1], "cycles": 1, "duration": 0.1}

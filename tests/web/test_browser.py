@@ -494,6 +494,7 @@ def test_a_server_that_is_lost_is_told_on_the_page(page: Any, base: str, archive
     page.get_by_role("link", name="Open the report").wait_for()
 
 
+@pytest.mark.thorough
 def test_a_study_from_its_text_to_its_matrix(page: Any, base: str, archives: Path) -> None:
     seen = Seen(page)
     page.goto(f"{base}/study")
