@@ -23,6 +23,7 @@ test: .venv/.built  ## every behaviour, on real servers: at most 12 minutes on t
 test-all: .venv/.built  ## what make test leaves out: kills, every product with everything, fuzz, the wheel; 25 minutes
 	scripts/need-servers
 	$(BESIDE) 'scripts/test-rust thorough' 'scripts/test-python thorough'
+	scripts/test-python thorough serial
 
 why: .venv/.built  ## causes planted on real servers, and what dsbench names first; half an hour, needs root
 	scripts/need-servers

@@ -90,6 +90,7 @@ def test_workers_of_an_existing_dask_make_the_load_and_stay(dask: Dask) -> None:
     assert dask.archive("again").run.status == "complete", "they serve the next run"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dask", ["tcp"], indirect=True)
 def test_a_killed_worker_of_an_existing_dask_voids_no_finished_cycle(dask: Dask) -> None:
     run = dask.run("--cycles", "3", "--duration", "4")

@@ -20,6 +20,7 @@ from dsbench.archive import Archive, Writer, claimed
 from dsbench.archive.conditions import State
 from fixtures.kept import finished, warned
 from fixtures.program import Program, described, only_archive
+from fixtures.thorough import mostly_thorough
 
 SMALL = {"scales": (1,), "cycles": 2, "duration": 0.3, "threads": 2, "seed": 1}
 DIES = """
@@ -45,7 +46,7 @@ def rows(archive: Path) -> list[dict[str, object]]:
     return found
 
 
-@pytest.mark.parametrize("damaged", [False, True])
+@pytest.mark.parametrize("damaged", mostly_thorough([False, True], True))
 def test_a_run_killed_before_its_check_makes_it_on_the_database_that_is_there(tmp_path: Path, damaged: bool) -> None:
     database = tmp_path / "run.db"
     archive = killed_in("check", f"sqlite:///{database}", tmp_path)

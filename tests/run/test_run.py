@@ -26,6 +26,7 @@ from dsbench.measure.run import execute
 from dsbench.spec import RunSpec, build
 from dsbench.spec import Target as TargetSpec
 from fixtures.program import described
+from fixtures.thorough import mostly_thorough
 from fixtures.told import kept
 
 
@@ -39,8 +40,13 @@ def columns(archive: Archive, table: str, *names: str) -> list[np.ndarray]:
     return [np.asarray(data.column(name)) for name in names]
 
 
-@pytest.mark.parametrize("workload", ["tpcb", "select"])
-@pytest.mark.parametrize("call", ["procedure", "statements"])
+@pytest.mark.parametrize(
+    ("call", "workload"),
+    mostly_thorough(
+        ((call, workload) for call in ("procedure", "statements") for workload in ("tpcb", "select")),
+        ("procedure", "select"), ("statements", "tpcb"),
+    ),
+)
 def test_a_ladder_on_postgresql(postgresql: servers.Server, tmp_path: Path, workload: str, call: str) -> None:
     outcome = execute(spec_for(postgresql.url, workload=workload, call=call), tmp_path, Silent())
     assert (outcome.status, outcome.error, outcome.void_scales) == ("complete", None, ())
@@ -157,7 +163,7 @@ def test_a_place_without_the_mark_is_refused_and_kept(postgresql: servers.Server
         sql("drop schema dsbench cascade")
 
 
-@pytest.mark.parametrize("spelled", ["login", "pass%77ord", "%70assword"])
+@pytest.mark.parametrize("spelled", mostly_thorough(["login", "pass%77ord", "%70assword"], "login", "pass%77ord"))
 def test_a_password_is_written_nowhere(postgresql: servers.Server, tmp_path: Path, spelled: str) -> None:
     secret = "pässw0rd-of-mine"
     url = postgresql.url.replace("postgres@", f"postgres:{secret}@")
