@@ -119,6 +119,7 @@ def test_a_version_that_cannot_be_is_refused(said: str, words: str) -> None:
         build({"target": {"url": "mock:"}, "client": said})
 
 
+@pytest.mark.thorough
 def test_clients_of_processes_of_unequal_size_do_equal_shares(postgresql: servers.Server, tmp_path: Path) -> None:
     archive = dsbench.run(
         postgresql.url, client="psycopg", workload="tp1", settings={"transactions": "300"}, scales=(1,), cycles=1, threads=3,

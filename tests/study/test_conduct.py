@@ -218,6 +218,7 @@ class Keys(Seen):
         return Looking()
 
 
+@pytest.mark.thorough
 def test_nodes_are_started_for_each_trial_and_end_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
