@@ -60,6 +60,7 @@ def spec_of(**more: Any) -> RunSpec:
     return RunSpec.model_validate({"target": {"url": "mock:"}, "workload": "select", "scales": [1], "cycles": 1, "duration": 0.3, **more})
 
 
+@pytest.mark.thorough
 def test_versions_and_settings_of_an_engine_in_the_process_are_levels(tmp_path: Path) -> None:
     """A process takes one client library of Firebird, and an engine reads firebird.conf once."""
     run = {"target": "private:firebird", "workload": "tpcb", "scales": [1], "cycles": 1, "duration": 0.2, "threads": 1}
@@ -111,6 +112,7 @@ def test_a_run_hears_the_wish_to_stop_and_nobody_its_password(tmp_path: Path) ->
     assert not any("54321" in one for one in seen)
 
 
+@pytest.mark.thorough
 def test_a_process_that_is_killed_fails_its_trial_alone(tmp_path: Path) -> None:
     class Killing(Heard):
         def __init__(self) -> None:
@@ -178,6 +180,7 @@ def test_a_ctrl_c_ends_trial_and_server_and_the_study_says_what_is_left(
     assert Archive.open(archive).run.reason == "stopped by SIGINT"
 
 
+@pytest.mark.thorough
 def test_a_kill_of_the_study_ends_trial_and_server(
     begun: tuple[subprocess.Popen[bytes], psutil.Process, psutil.Process], tmp_path: Path
 ) -> None:
