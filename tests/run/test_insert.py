@@ -135,7 +135,7 @@ def limits(target: Target) -> list[float]:
 
 
 @pytest.mark.parametrize("how", mostly_thorough(["Ctrl-C", "lost sessions", "kill"], "Ctrl-C"))
-def test_settings_of_the_users_server_come_back_however_the_run_ends(how: str, begin: Begin, dsbench: Program) -> None:
+def test_settings_of_the_users_server_come_back_however_the_run_ends(how: str, begin: Begin, called: Program) -> None:
     with servers.start(TargetSpec(url="private:mariadb", settings=SLOW), 10) as server:
         target = Target(server.url)
         sizes = [word for one in ("rows=50000", "writes=500", "rates=1000", "settle=full") for word in ("--set", one)]
@@ -155,7 +155,7 @@ def test_settings_of_the_users_server_come_back_however_the_run_ends(how: str, b
         said = "".join(process.communicate(timeout=120))
         if how == "kill":
             assert limits(target) == [1, 1]
-            dropped = dsbench("drop", server.url, "--yes")
+            dropped = called("drop", server.url, "--yes")
             assert dropped.returncode == 0, dropped.stderr
             said = dropped.stdout + dropped.stderr
         assert f"the server has {LIMITS[0]} = 80, {LIMITS[1]} = 7 as before" in said
@@ -164,7 +164,7 @@ def test_settings_of_the_users_server_come_back_however_the_run_ends(how: str, b
         target.close()
 
 
-def test_the_next_run_sets_back_what_one_has_left_between_two_settings(dsbench: Program) -> None:
+def test_the_next_run_sets_back_what_one_has_left_between_two_settings(called: Program) -> None:
     with servers.start(TargetSpec(url="private:mariadb", settings=SLOW), 10) as server:
         target = Target(server.url)
         target.create('{"run": "dead"}')
@@ -174,7 +174,7 @@ def test_the_next_run_sets_back_what_one_has_left_between_two_settings(dsbench: 
         )
         target.fetch(f"SET GLOBAL {LIMITS[1]} = 1")
         words = ["--workload", "ycsb-c", "--scales", "1", "--threads", "1", "--duration", "0.2", "--cycles", "1"]
-        done = dsbench("run", server.url, *words)
+        done = called("run", server.url, *words)
         assert done.returncode == 0, done.stderr
         assert f"the server has {LIMITS[0]} = 80, {LIMITS[1]} = 7 as before" in done.stdout + done.stderr
         assert limits(target) == [80, 7]
