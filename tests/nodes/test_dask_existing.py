@@ -72,6 +72,7 @@ def dask(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Dask]:
     made.process.communicate("")
 
 
+@pytest.mark.thorough
 def test_workers_of_an_existing_dask_make_the_load_and_stay(dask: Dask) -> None:
     tls = ("--dask-tls", "ca_file.pem,client_cert.pem,client_key.pem") if dask.address.startswith("tls") else ()
     before = dask.workers()
