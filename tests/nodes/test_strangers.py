@@ -190,6 +190,7 @@ def test_more_nodes_than_a_run_wants_are_refused(tmp_path: Path) -> None:
         assert [path.name for path in bed.invitation.folder.iterdir()] == [".gitignore"], "the keys are gone"
 
 
+@pytest.mark.thorough
 def test_a_flood_of_half_open_connections_does_not_end_a_run(tmp_path: Path) -> None:
     with Bed(tmp_path, 2) as bed:
         nodes = [bed.node(1), bed.node(2)]
