@@ -23,7 +23,6 @@ from dsbench.read.evaluation import evaluate
 from fixtures.archives import timed
 from fixtures.network import Network
 from fixtures.nodes import Bed, ended, history
-from fixtures.thorough import mostly_thorough
 
 
 def test_two_nodes_are_merged_into_one_archive(postgresql: servers.Server, tmp_path: Path) -> None:
@@ -70,7 +69,8 @@ def test_nodes_draw_the_inputs_of_their_own_clients(postgresql: servers.Server) 
     assert len(np.unique([" ".join(lines) for lines in drawn])) == 6
 
 
-@pytest.mark.parametrize("tables", mostly_thorough(["each", "shared"], "each"))
+@pytest.mark.thorough
+@pytest.mark.parametrize("tables", ["each", "shared"])
 def test_two_nodes_run_stages_of_every_form_and_no_condition_is_broken(
     tables: str, postgresql: servers.Server, tmp_path: Path
 ) -> None:
@@ -155,6 +155,7 @@ def hurried(bed: Bed, base_ns: int) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.thorough
 def test_a_missed_start_is_tried_again(tmp_path: Path) -> None:
     with Bed(tmp_path, 2) as bed:
         for number in (1, 2):

@@ -177,6 +177,7 @@ def test_a_node_listens_where_the_coordinator_finds_it_alone_and_leaves_nothing(
     door.until_logged("node tidy is lost")
 
 
+@pytest.mark.thorough
 def test_more_nodes_than_a_run_wants_are_refused(tmp_path: Path) -> None:
     with Bed(tmp_path, 2) as bed:
         run = bed.start("run", "mock:", "--nodes", "1", "--threads", "1", "--scales", "1", "--duration", "100")
