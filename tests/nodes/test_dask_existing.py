@@ -14,6 +14,7 @@ from dsbench.archive import Archive
 from fixtures.archives import timed
 from fixtures.nodes import ended
 from fixtures.program import described, only_archive
+from fixtures.thorough import mostly_thorough
 from fixtures.waiting import until
 
 DASK = """
@@ -113,16 +114,20 @@ def log(dask: Dask) -> str:
 
 @pytest.mark.parametrize(
     ("words", "told"),
-    [
-        (["--dask", "tcp://10.0.0.1:8786"], "--dask: 'tcp://10.0.0.1:8786' is no address of a scheduler"),
+    mostly_thorough(
+        [
+            (["--dask", "tcp://10.0.0.1:8786"], "--dask: 'tcp://10.0.0.1:8786' is no address of a scheduler"),
+            (["--dask", "somewhere"], "--dask: 'somewhere' is no address"),
+            (["--dask", "tls://127.0.0.1:1"], "no certificate for it"),
+            (["--dask", "tls://127.0.0.1:1", "--dask-tls", "a,b,c"], "--dask-tls: 'a,b,c' does not name files"),
+            (["--dask", "tls://127.0.0.1:1", "--dask-tls", "started.py,started.py,started.py"], "--dask-tls: "),
+            (["--dask-tls", "a,b,c"], "--dask: '' is no address"),
+            (["--dask", "tcp://127.0.0.1:1"], "--dask tcp://127.0.0.1:1: "),
+            (["--dask", "tcp://127.0.0.1:1", "--nodes", "0"], "--dask: nothing to do for it"),
+        ],
         (["--dask", "somewhere"], "--dask: 'somewhere' is no address"),
-        (["--dask", "tls://127.0.0.1:1"], "no certificate for it"),
-        (["--dask", "tls://127.0.0.1:1", "--dask-tls", "a,b,c"], "--dask-tls: 'a,b,c' does not name files"),
-        (["--dask", "tls://127.0.0.1:1", "--dask-tls", "started.py,started.py,started.py"], "--dask-tls: "),
-        (["--dask-tls", "a,b,c"], "--dask: '' is no address"),
         (["--dask", "tcp://127.0.0.1:1"], "--dask tcp://127.0.0.1:1: "),
-        (["--dask", "tcp://127.0.0.1:1", "--nodes", "0"], "--dask: nothing to do for it"),
-    ],
+    ),
 )  # fmt: skip
 def test_a_dask_that_cannot_be_used_is_told_in_two_lines(tmp_path: Path, words: list[str], told: str) -> None:
     (tmp_path / "started.py").write_text(DASK)

@@ -217,6 +217,7 @@ def test_who_is_silent_is_cut(door: Door) -> None:
     door.until_logged("it took too long")
 
 
+@pytest.mark.thorough
 def test_the_keys_go_after_a_failure_too(tmp_path: Path) -> None:
     with Bed(tmp_path, 1) as bed:
         run = bed.start("run", "mock:", "--nodes", "1", "--patience", "0.5")

@@ -62,6 +62,7 @@ def test_both_groups_work_alone_and_together_and_every_answer_is_right(url: str,
     assert done["transactions", "new_order"] + done["transactions", "payment"] > 0
 
 
+@pytest.mark.thorough
 def test_what_each_does_to_the_other_is_a_ratio_of_its_own_rates(tmp_path: Path) -> None:
     asked = build({
         "target": {"url": "private:sqlite", "settings": QUIET["private:sqlite"]}, "workload": "ch", "scales": (1,),

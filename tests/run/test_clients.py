@@ -193,6 +193,7 @@ def test_the_times_of_a_second_are_told_while_the_cycle_goes_on(tmp_path: Path) 
     assert last.cpus[1] > 0
 
 
+@pytest.mark.thorough
 def test_collisions_have_the_codes_and_the_meaning_that_they_have_for_the_own_client(
     urls: dict[str, str], tmp_path: Path
 ) -> None:

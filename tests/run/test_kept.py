@@ -232,7 +232,7 @@ def test_a_run_on_a_kept_database_that_is_stopped_leaves_it(tmp_path: Path) -> N
     assert run(url, tmp_path, reuse=True).void_scales == ()
 
 
-@pytest.mark.parametrize("product", mostly_thorough(PRODUCTS, "sqlite", "postgresql"))
+@pytest.mark.parametrize("product", mostly_thorough(PRODUCTS, "postgresql"))
 def test_a_private_server_keeps_its_database_in_a_named_folder(product: str, tmp_path: Path, base: Path) -> None:
     with pytest.raises(SpecError, match=f"private:{product} is gone with its run") as error:
         run(f"private:{product}", tmp_path, keep=True)

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -114,35 +115,39 @@ def test_the_same_seed_gives_the_same_inputs(postgresql: servers.Server) -> None
     assert drawn != one.draws(seed_of(7, 3, 1), 6, 200)
 
 
-def test_options_of_the_loop_on_postgresql(postgresql: servers.Server, tmp_path: Path) -> None:
-    for number, options in enumerate(
-        (
-            {"prepare": True, "connections": 2},
-            {"reconnect": True},
-            {"retry": True, "threads": 6, "isolation": "repeatable-read"},
-            {"rate": 200.0, "arrival": "constant"},
-            {"rate": 200.0, "isolation": "read-committed"},
-            {"isolation": "serializable"},
-            {"population": "procedure"},
-        )
-    ):
-        spec = spec_for(postgresql.url, scales=(1,), cycles=1, **options)
-        outcome = execute(spec, tmp_path / str(number), Silent())
-        assert (outcome.status, outcome.void_scales) == ("complete", ()), options
-        archive = Archive.open(outcome.archive)
-        failed, retries, missed, committed = columns(archive, "cycles", "failed", "retries", "missed", "committed")
-        assert committed.sum() > 0, options
-        if "reconnect" in options:
-            (sent,) = columns(archive, "cycles", "messages_sent")
-            assert sent.sum() >= 2 * committed.sum(), "a login is part of the transaction"
-        if "retry" in options:
-            assert retries.sum() > 0
-            assert failed.sum() >= retries.sum()
-        if options.get("arrival") == "constant":
-            in_flight, statement_failed = columns(archive, "cycles", "in_flight", "failed")
-            assert committed.sum() + statement_failed.sum() + in_flight.sum() + missed.sum() == 80
-        measures = set(archive.table("buckets").column("measure").to_pylist()) - {"failed"}
-        assert measures == ({"residence", "response"} if "rate" in options else {"residence"})
+@pytest.mark.parametrize(
+    "options",
+    mostly_thorough(
+        [
+            pytest.param({"prepare": True, "connections": 2}, id="prepared"),
+            pytest.param({"reconnect": True}, id="reconnect"),
+            pytest.param({"retry": True, "threads": 6, "isolation": "repeatable-read"}, id="retry"),
+            pytest.param({"rate": 200.0, "arrival": "constant"}, id="constant"),
+            pytest.param({"rate": 200.0, "isolation": "read-committed"}, id="open"),
+            pytest.param({"isolation": "serializable"}, id="serializable"),
+            pytest.param({"population": "procedure"}, id="population"),
+        ],
+        "prepared", "reconnect", "retry", "constant",
+    ),
+)  # fmt: skip
+def test_options_of_the_loop_on_postgresql(postgresql: servers.Server, tmp_path: Path, options: dict[str, Any]) -> None:
+    spec = spec_for(postgresql.url, scales=(1,), cycles=1, **options)
+    outcome = execute(spec, tmp_path, Silent())
+    assert (outcome.status, outcome.void_scales) == ("complete", ()), options
+    archive = Archive.open(outcome.archive)
+    failed, retries, missed, committed = columns(archive, "cycles", "failed", "retries", "missed", "committed")
+    assert committed.sum() > 0, options
+    if "reconnect" in options:
+        (sent,) = columns(archive, "cycles", "messages_sent")
+        assert sent.sum() >= 2 * committed.sum(), "a login is part of the transaction"
+    if "retry" in options:
+        assert retries.sum() > 0
+        assert failed.sum() >= retries.sum()
+    if options.get("arrival") == "constant":
+        in_flight, statement_failed = columns(archive, "cycles", "in_flight", "failed")
+        assert committed.sum() + statement_failed.sum() + in_flight.sum() + missed.sum() == 80
+    measures = set(archive.table("buckets").column("measure").to_pylist()) - {"failed"}
+    assert measures == ({"residence", "response"} if "rate" in options else {"residence"})
 
 
 def test_a_place_without_the_mark_is_refused_and_kept(postgresql: servers.Server, tmp_path: Path) -> None:

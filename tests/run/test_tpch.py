@@ -85,6 +85,7 @@ def test_a_power_test_alone_has_no_streams_and_what_is_unchecked_no_answers(tmp_
     assert measures()["headline"].read(found) == {1: decision.value}
 
 
+@pytest.mark.thorough
 def test_a_query_that_takes_too_long_has_a_class_of_its_own_and_voids_the_power(tmp_path: Path) -> None:
     """60,000 rows are not summed up in a tenth of a millisecond anywhere."""
     settings = {**SIZE, "timeout": "0.0001"}

@@ -18,6 +18,7 @@ from dsbench.measure.twice import find_changes
 from dsbench.read.evaluation import evaluate
 from dsbench.spec import Target as TargetSpec
 from dsbench.spec import merged
+from fixtures.thorough import mostly_thorough
 
 HERE = Database(
     version="PostgreSQL 15", identity={"start of the server": "10:00", "timeline": "1"}, settings={"work_mem": "4MB"},
@@ -64,7 +65,7 @@ CHANGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("product", CHANGES)
+@pytest.mark.parametrize("product", mostly_thorough(CHANGES, "postgresql"))
 @pytest.mark.parametrize("meddles", [True, False], ids=["changed", "left alone"])
 def test_a_promise_that_is_given_up_during_the_cycles_is_told(product: str, meddles: bool, tmp_path: Path) -> None:
     asked, words = CHANGES[product]

@@ -175,6 +175,7 @@ def test_trials_on_one_database_are_all_made_there_again_when_one_is_missing(tmp
     assert (last.reused.run, last.spec.workload, last.broken) == (again.name, "tpcb", {})
 
 
+@pytest.mark.thorough
 def test_a_workload_with_other_tables_has_a_database_of_its_own(tmp_path: Path) -> None:
     other = {"name": "tpcc", "set": {"workload": "tpcc", "workload_settings.size": "0.01"}}
     factor = {"name": "workload", "path": "workload", "levels": ["select", "tpcb", other], "same_database": True}

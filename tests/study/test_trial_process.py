@@ -78,6 +78,7 @@ def test_versions_and_settings_of_an_engine_in_the_process_are_levels(tmp_path: 
     assert [path.name for path in watch.heard.paths] == [trial.archive for trial in made.trials]
 
 
+@pytest.mark.thorough
 def test_what_is_wrong_with_a_server_comes_back_as_it_is(tmp_path: Path) -> None:
     """A server of each version and setting is tried in a process of its own, too."""
     with pytest.raises(NotHere, match=r"no Firebird 2\.5 is installed here") as missing:
