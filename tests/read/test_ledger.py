@@ -126,4 +126,7 @@ def test_the_ledger_of_a_run_is_that_of_its_trace(
         ends = [row["ended_ns"] for row in rows if row["cycle"] == gap.cycle and 0 <= row["ended_ns"] <= duration
                 and row["outcome"] in ("committed", "rolled back")]  # fmt: skip
         longest = np.diff(np.concatenate([[0], np.sort(ends), [duration]])).max()
-        assert gap.length_ns == pytest.approx(longest, abs=1e7)
+        if gap.length_ns:
+            assert gap.length_ns == pytest.approx(longest, abs=1e7)
+        else:
+            assert longest < 2e7, "where no hundredth of a second is empty, none is longer than two"
