@@ -23,7 +23,7 @@ def phases(archive: Archive, scale: int) -> dict[str, dict[str, int]]:
 @pytest.mark.parametrize(
     ("product", "workload"),
     mostly_thorough(
-        [("postgresql", "tpcb"), ("mariadb", "tpcb"), ("sqlite", "tpcb"), ("sqlite", "select")], ("postgresql", "tpcb")
+        [("postgresql", "tpcb"), ("mariadb", "tpcb"), ("sqlite", "tpcb"), ("sqlite", "select")], ("sqlite", "tpcb")
     ),
 )
 def test_it_has_the_size_of_a_fresh_one_and_keeps_its_conditions(product: str, workload: str, tmp_path: Path) -> None:

@@ -134,7 +134,8 @@ def limits(target: Target) -> list[float]:
     return [float(row["value"] or "") for (row,) in rows]
 
 
-@pytest.mark.parametrize("how", mostly_thorough(["Ctrl-C", "lost sessions", "kill"], "Ctrl-C"))
+@pytest.mark.thorough
+@pytest.mark.parametrize("how", ["Ctrl-C", "lost sessions", "kill"])
 def test_settings_of_the_users_server_come_back_however_the_run_ends(how: str, begin: Begin, called: Program) -> None:
     with servers.start(TargetSpec(url="private:mariadb", settings=SLOW), 10) as server:
         target = Target(server.url)

@@ -41,7 +41,7 @@ SIGNALS = [
 ]
 
 
-@pytest.mark.parametrize(("target", "number", "code"), mostly_thorough(SIGNALS, SIGNALS[0], SIGNALS[-2]))
+@pytest.mark.parametrize(("target", "number", "code"), mostly_thorough(SIGNALS, SIGNALS[0]))
 def test_a_signal_leaves_a_readable_archive_and_nothing_else(
     begin: Begin, tmp_path: Path, called: Program, dsbench: Program, target: str, number: signal.Signals, code: int
 ) -> None:
@@ -96,6 +96,7 @@ END_ONE_CLIENT = (
 )
 
 
+@pytest.mark.thorough
 def test_one_lost_connection_is_a_failure_of_one_transaction(begin: Begin, tmp_path: Path) -> None:
     with servers.start(TargetSpec(url="private:postgresql"), 20) as server:
         process = begin(server.url, *LADDER[:2], "--cycles", "2", "--duration", "3", *LADDER[6:])
@@ -117,7 +118,8 @@ END_CLEANING = (
 )
 
 
-@pytest.mark.parametrize(("sessions", "code"), mostly_thorough([(1, 0), (3, 1)], (1, 0)))
+@pytest.mark.thorough
+@pytest.mark.parametrize(("sessions", "code"), [(1, 0), (3, 1)])
 def test_a_session_that_is_ended_while_it_cleans_is_followed_by_another(
     begin: Begin, tmp_path: Path, sessions: int, code: int
 ) -> None:

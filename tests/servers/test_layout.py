@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -23,15 +24,15 @@ Ask = Callable[[str, str], str]
 
 
 @pytest.fixture
-def disks(tmp_path: Path) -> dict[str, Path]:
-    """Folders of the user's, each with a file of his."""
-    found = {name: tmp_path / name for name in ("log", "fast", "slow")}
-    for path in found.values():
-        path.mkdir(mode=0o755)
-        (path / "mine").write_text("mine")
-    for above in (tmp_path, *tmp_path.parents[:-2]):
-        above.chmod(above.stat().st_mode | 0o011)
-    return found
+def disks() -> Iterator[dict[str, Path]]:
+    """Folders of the user's, each with a file of his. Each session of pytest closes pytest's to other users."""
+    with tempfile.TemporaryDirectory(prefix="disks-") as name:
+        Path(name).chmod(0o755)
+        found = {one: Path(name) / one for one in ("log", "fast", "slow")}
+        for path in found.values():
+            path.mkdir(mode=0o755)
+            (path / "mine").write_text("mine")
+        yield found
 
 
 def _only_mine(disks: dict[str, Path]) -> bool:
