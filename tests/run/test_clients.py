@@ -244,7 +244,7 @@ def test_a_statement_that_commits_itself_ends_unknown_when_its_connection_is_los
             ("sysbench", "postgres", "statements"),
             ("sysbench", "mysql", "statements"),
         ],
-        ("pgbench", "postgres", "statements"), ("sysbench", "mysql", "statements"),
+        ("pgbench", "postgres", "statements"),
     ),
 )
 def test_a_program_leaves_what_it_says_in_the_database(

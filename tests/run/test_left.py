@@ -161,6 +161,7 @@ def test_a_run_whose_disk_was_full_while_it_was_sealed_can_be_sealed(
         subprocess.run(["umount", str(small)], check=True)
 
 
+@pytest.mark.thorough
 def test_sealing_removes_what_the_killed_run_has_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (temporary := tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))

@@ -216,6 +216,7 @@ def test_a_run_whose_target_was_taken_ends(postgresql: servers.Server, tmp_path:
     assert "when it has ended: dsbench run --resume ARCHIVE" in outcome.error.remedy
 
 
+@pytest.mark.thorough
 def test_a_private_firebird_is_described_before_its_load(tmp_path: Path) -> None:
     wanted = {"url": "private:firebird", "version": "3", "settings": {"page_size": "4096", "forced_writes": "off"}}
     spec = build({"target": wanted, "scales": (1,), "cycles": 1, "duration": 0.5, "threads": 1})

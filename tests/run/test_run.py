@@ -71,7 +71,7 @@ def test_a_ladder_on_postgresql(postgresql: servers.Server, tmp_path: Path, work
     assert Target(postgresql.url).state()[0] == "absent", "nothing is left behind"
 
 
-@pytest.mark.parametrize("url", ["private:sqlite", "private:postgresql"])
+@pytest.mark.parametrize("url", mostly_thorough(["private:sqlite", "private:postgresql"], "private:postgresql"))
 def test_histograms_counters_course_and_history_agree(tmp_path: Path, url: str) -> None:
     outcome = execute(spec_for(url, trace=True, threads=4), tmp_path, Silent())
     assert outcome.status == "complete"

@@ -89,6 +89,7 @@ def test_a_silent_server_ends_the_run_with_one_error(
     check_end(running, archive, silenced)
 
 
+@pytest.mark.thorough
 def test_ctrl_c_ends_a_run_whose_server_is_silent(running: subprocess.Popen[str], tmp_path: Path) -> None:
     archive, silenced = silence(running, tmp_path)
     running.send_signal(signal.SIGINT)

@@ -167,6 +167,7 @@ def begun(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], psutil.Proc
         study.wait()
 
 
+@pytest.mark.thorough
 def test_a_ctrl_c_ends_trial_and_server_and_the_study_says_what_is_left(
     begun: tuple[subprocess.Popen[bytes], psutil.Process, psutil.Process], tmp_path: Path
 ) -> None:
