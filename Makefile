@@ -7,7 +7,7 @@ CORE   := $(shell find crates -name '*.rs' -o -name '*.sql' -o -name Cargo.toml)
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 BESIDE := $(BIN)/python scripts/side-by-side
 
-.PHONY: help run test why lint bench bench-quick wheel docs clean
+.PHONY: help run test test-all why lint bench bench-quick wheel docs clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##  */\1\t/p;s/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -15,10 +15,15 @@ help:  ## this list
 run: .venv/.built  ## one complete run on an embedded database, about a minute
 	$(BIN)/dsbench run
 
-test: .venv/.built  ## every test, those against real servers included
+test: .venv/.built  ## every behaviour, on real servers: at most 12 minutes on two CPUs
 	scripts/need-servers
 	$(BESIDE) scripts/test-rust scripts/test-python
-	$(BIN)/python -m pytest -m serial
+	scripts/test-python serial
+
+test-all: .venv/.built  ## what make test leaves out: kills, every product with everything, fuzz, the wheel; 25 minutes
+	scripts/need-servers
+	$(BESIDE) 'scripts/test-rust thorough' 'scripts/test-python thorough'
+	scripts/test-python thorough serial
 
 why: .venv/.built  ## causes planted on real servers, and what dsbench names first; half an hour, needs root
 	scripts/need-servers

@@ -14,6 +14,7 @@ import pytest
 
 import dsbench
 
+pytestmark = pytest.mark.thorough
 ROOT = Path(__file__).parent.parent
 MADE_FROM_THE_FIELD = (
     "test_every_field_is_in_the_table", "test_an_option_says_what_it_is[rest]",

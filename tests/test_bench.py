@@ -21,6 +21,8 @@ from bench.clients import BenchError, Client, Measured, run, sysbench_reaches  #
 from bench.peers import of_cell  # noqa: E402
 from bench.results import DSBENCH, Finished, Kept  # noqa: E402
 
+from fixtures.thorough import mostly_thorough  # noqa: E402
+
 
 def test_clients_are_measured_there_and_back_again() -> None:
     order: list[str] = []
@@ -182,6 +184,7 @@ def _rates(run: dict[str, Client]) -> dict[str, float]:
     return {name: measured.rate_tps for name, (measured,) in results.sweep(run, 1).items()}
 
 
+@pytest.mark.thorough
 def test_the_peers_on_postgresql() -> None:
     with places.populated("postgresql", "tpcb", 1, 20, {}) as there:
         select = of_cell(Cell(cells.POSTGRESQL, cells.SELECT, 2), there, 1.0, ["carriers=1"])
@@ -193,12 +196,16 @@ def test_the_peers_on_postgresql() -> None:
         assert there.cpu_s() > 0
 
 
-@pytest.mark.parametrize(("product", "last"), [("sqlite", "one session"), ("postgresql", "pgbench -i")])
+@pytest.mark.parametrize(
+    ("product", "last"),
+    mostly_thorough([("sqlite", "one session"), ("postgresql", "pgbench -i")], ("sqlite", "one session")),
+)
 def test_a_population_stands_beside_the_servers_own(product: str, last: str) -> None:
     rows = _sides(product, population.TPCB)
     assert (" | dsbench | " in rows[0], f"{last} | " in rows[-1], "goal ≥ 0.95" in "".join(rows)) == (True, True, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("product", population.TPCH.products)
 def test_so_does_a_load_of_tpch(product: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(places, "SETTINGS", {})  # Theirs make logs of gigabytes.
@@ -212,6 +219,7 @@ def _sides(product: str, rows: population.Rows, own: Mapping[str, str] | None = 
     return [line for line in population.section(product, 1, replace(rows, pairs=1), own) if " | 1 | " in line]
 
 
+@pytest.mark.thorough
 def test_the_peer_on_mariadb_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     # Theirs make a log of 1 GB.
     monkeypatch.setattr(places, "SETTINGS", {"mariadb": {"bind_address": "127.0.0.1"}})
@@ -222,6 +230,7 @@ def test_the_peer_on_mariadb_where_it_is_installed(monkeypatch: pytest.MonkeyPat
             assert min(_rates(run).values()) > 0
 
 
+@pytest.mark.thorough
 def test_the_peer_on_firebird() -> None:
     with places.populated("firebird", "tpcb", 1, 8, {}) as there:
         found = _rates(of_cell(Cell(cells.FIREBIRD, cells.CALL, 1, cells.TCP), there, 1.0))
@@ -229,6 +238,7 @@ def test_the_peer_on_firebird() -> None:
         assert there.server.version.startswith("Firebird 3")
 
 
+@pytest.mark.thorough
 def test_what_a_server_notes_is_taken_from_the_time_of_a_query() -> None:
     log = "7 LOG:  duration: 1.500 ms  statement: SELECT 1,\n\t    2\n\tFROM t\n7 LOG:  checkpoint\n7 LOG:  duration: 2 ms  parse x: y"
     assert dict(queries.statements(log)) == {"SELECT 1,\n    2\nFROM t": 1.5}

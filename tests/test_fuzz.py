@@ -19,6 +19,7 @@ INPUTS = {"description": 15, "tables": 15, "zips": 40, "histories": 20, "folders
 """Of kinds whose inputs take long; of the others a hundred."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_input_brings_anything_but_a_clear_error(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # A processor that several share is slow: what takes a second of it is for the long runs to find.

@@ -18,6 +18,7 @@ def call(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([SCRIPT, *words], capture_output=True, text=True, env={**os.environ, **environment})
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(
     not KERNEL.exists() or shutil.which("qemu-system-x86_64") is None,
     reason="scripts/many-cpus gets QEMU and a kernel when it is first called",

@@ -31,6 +31,7 @@ import typer
 
 import dsbench
 from dsbench import cli
+from fixtures.thorough import mostly_thorough
 
 DATA = Path(__file__).parent / "data"
 KEPT = DATA / "kept"
@@ -226,7 +227,10 @@ def test_several_archives_give_programs_what_they_gave(name: str) -> None:
     assert as_text(SEVERAL[name]()) == (KEPT / f"several/{name}.json").read_text()
 
 
-@pytest.mark.parametrize("archive", ARCHIVES, ids=lambda path: path.stem)
+SHOWN_DAILY = [path for path in ARCHIVES if path.stem in ("insert", "mock-open", "pg")]
+
+
+@pytest.mark.parametrize("archive", mostly_thorough(ARCHIVES, *SHOWN_DAILY), ids=lambda path: path.stem)
 def test_an_archive_shows_people_what_it_showed(archive: Path) -> None:
     text, parts = written(archive)
     assert text == (KEPT / f"texts/{archive.stem}.txt").read_text()

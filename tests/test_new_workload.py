@@ -8,6 +8,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from dsbench import workloads
 
 ROOT = Path(__file__).parent.parent
@@ -21,6 +23,7 @@ dsbench-workloads.workspace = true
 """
 
 
+@pytest.mark.thorough
 def test_the_example_of_the_documentation_becomes_a_workload(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "crates", tmp_path / "crates")
     for name in ("Cargo.toml", "Cargo.lock"):

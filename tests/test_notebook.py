@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import nbformat
+import pytest
 from nbclient import NotebookClient
 
 CELL = 'import dsbench\ndsbench.run("mock:?latency_us=500", scales=(1, 2), cycles=2, duration=0.3, threads=2)'
 
 
+@pytest.mark.thorough
 def test_a_cell_shows_the_run_as_table_and_diagrams(tmp_path: Path) -> None:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()

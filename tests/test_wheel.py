@@ -45,6 +45,7 @@ def _built(folder: Path) -> Path:
     return wheel
 
 
+@pytest.mark.thorough
 def test_a_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
     wheel = _built(tmp_path / "dist")
     _succeed(sys.executable, CHECK, wheel, ROOT, cwd=tmp_path)

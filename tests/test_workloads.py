@@ -96,10 +96,10 @@ def test_all_are_listed(called: Program) -> None:
     assert (done.returncode, "no workload 'tpcz'" in done.stderr) == (2, True)
 
 
-def test_the_list_has_what_a_user_can_choose(dsbench: Program) -> None:
-    listed = dsbench("workloads").stdout
+def test_the_list_has_what_a_user_can_choose(called: Program) -> None:
+    listed = called("workloads").stdout
     names = {line.split()[0] for line in listed.splitlines() if line[:1].isalpha()}
     assert {"tpcb", "tpcc", "ycsb-a"} < names
     assert not {"rehearsal", "scripted", "workload-file"} & names
     assert "--script FILE" in listed
-    assert "rehearsal" in dsbench("workloads", "rehearsal").stdout
+    assert "rehearsal" in called("workloads", "rehearsal").stdout

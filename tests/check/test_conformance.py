@@ -13,18 +13,22 @@ from dsbench.check.conformance import SuiteResult
 from dsbench.measure.loaders import Case, CoreError
 from dsbench.measure.loaders import Target as CoreTarget
 from dsbench.spec import Target
+from fixtures.thorough import mostly_thorough
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
     "url",
-    [
-        "private:postgresql@14",
+    mostly_thorough(
+        [
+            "private:postgresql@14",
+            "private:postgresql@18",
+            pytest.param("private:mysql@8.0", marks=pytest.mark.needs_mysql, id="mysql"),
+            "private:firebird?ServerMode=Classic",
+        ],
         "private:postgresql@18",
-        pytest.param("private:mysql@8.0", marks=pytest.mark.needs_mysql),
-        "private:firebird?ServerMode=Classic",
-    ],
+    ),
 )
 def test_versions_do_what_they_document(url: str) -> None:
     told: list[tuple[int, int]] = []

@@ -21,6 +21,7 @@ from dsbench.measure.loaders import Found, Stopped, Target
 from dsbench.servers import Server, ServerError, folder
 from dsbench.spec import SpecError
 from dsbench.spec import Target as TargetSpec
+from fixtures.thorough import mostly_thorough
 from fixtures.waiting import until
 
 
@@ -32,7 +33,9 @@ def killed(url: str, base: Path | None = None, kind: str = "plain", restart: str
     )
 
 
-@pytest.mark.parametrize("product", ["sqlite", "postgresql", "mariadb", "firebird"])
+@pytest.mark.parametrize(
+    "product", mostly_thorough(["sqlite", "postgresql", "mariadb", "firebird"], "sqlite", "postgresql")
+)
 def test_a_kill_loses_no_acknowledged_commit(product: str, base: Path) -> None:
     found = killed(f"private:{product}", base)
     (one,) = found.rounds

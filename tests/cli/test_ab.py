@@ -163,7 +163,7 @@ def test_who_wins_by_what_it_may_lose_is_told_so(tmp_path: Path) -> None:
 
 def test_real_runs_on_embedded_sqlite_until_the_most_blocks(tmp_path: Path) -> None:
     told: list[str] = []
-    spec = build({"scales": (1,), "cycles": 1, "duration": 1.0, "threads": 1, "seed": 3})
+    spec = build({"scales": (1,), "cycles": 1, "duration": 0.3, "threads": 1, "seed": 3})
     found = versus(
         spec, spec, tmp_path, blocks=1, most_blocks=1, observer=lambda _: Silent(), told=told.append
     )  # fmt: skip
@@ -174,6 +174,7 @@ def test_real_runs_on_embedded_sqlite_until_the_most_blocks(tmp_path: Path) -> N
     assert len(set(found.archives)) == 4
 
 
+@pytest.mark.thorough
 def test_both_take_turns_on_one_database_that_is_made_before_each_block(tmp_path: Path) -> None:
     asked = build({"scales": (1,), "cycles": 1, "duration": 1.0, "threads": 1, "workload": "tpcb", "target": {
         "url": "private:sqlite", "directory": str(tmp_path)}})
@@ -235,6 +236,7 @@ def test_a_run_that_fails_ends_it_and_what_was_made_is_kept(
     assert len(made) == 6 + 8, "the block that was cut is made anew"
 
 
+@pytest.mark.thorough
 def test_ctrl_c_keeps_what_was_made(tmp_path: Path) -> None:
     words = ("ab", "mock:", "mock:", "--scales", "1", "--cycles", "1", "--duration", "0.3", "--threads", "1", "--workload", "select")
     command = [sys.executable, "-m", "dsbench", *words]
@@ -255,6 +257,7 @@ def blocks(out: Path) -> int:
     return len(json.loads((out / "ab.json").read_text())["blocks"])
 
 
+@pytest.mark.thorough
 def test_one_that_was_killed_in_its_first_run_is_gone_on_with(
     made: list[RunSpec], called: Program, tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ import pytest
 from dsbench.cli.errors import told
 from fixtures import archives
 from fixtures.program import Program, only_archive
+from fixtures.thorough import mostly_thorough
 
 TINY = ["--scales", "1,2", "--cycles", "2", "--duration", "0.5", "--threads", "2"]
 
@@ -369,7 +370,7 @@ def test_a_wrong_place_for_files_is_told_before_anything_is_done(
     assert (tmp_path / "file.txt").read_text() == "here already"
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", mostly_thorough(["", "1"], ""))
 def test_a_reader_that_has_enough_is_no_error_and_the_files_are_written(
     tmp_path: Path, small: Path, unbuffered: str
 ) -> None:

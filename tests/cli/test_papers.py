@@ -47,6 +47,7 @@ def _lines() -> Iterator[tuple[str, str]]:
                 seen.update(lines)
 
 
+@pytest.mark.thorough
 def test_every_command_can_be_planned() -> None:
     """Options, values, templates and factors are those that there are: each line is parsed and planned as it would be."""
     wrong = []
@@ -58,6 +59,7 @@ def test_every_command_can_be_planned() -> None:
     assert wrong == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("paper", "names"),
     [("000", ["tab-1", "plots", "tab-6"]), ("001", ["rate-over-time"]), ("002", ["checklist"]), ("003", ["gstat"])],
@@ -76,19 +78,19 @@ def test_items_are_made_in_small(dsbench: Program, tmp_path: Path, paper: str, n
         assert len(made.stdout.splitlines()) > 3
 
 
-def test_what_was_cut_is_made_anew_and_another_size_is_refused(dsbench: Program, tmp_path: Path) -> None:
+def test_what_was_cut_is_made_anew_and_another_size_is_refused(called: Program, tmp_path: Path) -> None:
     cut = tmp_path / "here" / "runs" / "half"
     cut.mkdir(parents=True)
     record = {"paper": "000", "size": "small", "done": []}
     (tmp_path / "here" / "papers.json").write_text(json.dumps(record))
-    refused = dsbench("papers", "000", "procedure", "--full", "--out", "here")
+    refused = called("papers", "000", "procedure", "--full", "--out", "here")
     assert refused.returncode == 2
     assert "has the item in small" in refused.stderr
     papers._put_aside(cut.parent)
     assert [path.name for path in (tmp_path / "here").iterdir() if path.is_dir()] == ["runs.cut-1"]
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("x")
-    refused = dsbench("papers", "000", "procedure", "--small", "--out", "other")
+    refused = called("papers", "000", "procedure", "--small", "--out", "other")
     assert refused.returncode == 2
     assert "has other files" in refused.stderr
 

@@ -9,6 +9,7 @@ import pytest
 from tests.kill.commands import COMMANDS, kill, usual
 from tests.kill.one import FOREIGN, Killer, foreign
 
+pytestmark = pytest.mark.thorough
 SAMPLE = [
     ("sqlite", "drop", signal.SIGKILL),
     ("sqlite", "seal", signal.SIGKILL),

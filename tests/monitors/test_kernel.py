@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import dsbench
 from dsbench.archive.conditions import State
 from dsbench.measure import kernel
@@ -86,6 +88,7 @@ def test_a_sample_is_of_the_part_that_its_system_call_led_to() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_a_run_has_what_perf_saw_or_says_why_not(tmp_path: Path) -> None:
     archive = dsbench.run(
         "private:postgresql", workload="tpcb", call="statements", scales=(1,), cycles=1, duration=0.5, threads=1, perf="all", out=tmp_path

@@ -19,6 +19,7 @@ from dsbench.read.blocks import Picture, Table
 from dsbench.read.flame import draw_difference, draw_flame
 from dsbench.read.subjects.stacks import add_functions, is_told
 from dsbench.stats.device_times import mean_of, quantile_of, survival_of
+from fixtures.thorough import mostly_thorough
 
 WAITS = '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\n"$@"\n'
 """A perf that does nothing but run what it is to watch; the shell stays in between, as perf does."""
@@ -244,7 +245,7 @@ def test_a_disk_stands_for_its_partitions_and_for_what_lies_on_it(tmp_path: Path
         device_times.record(perf.Scene({}, (), tmp_path))
 
 
-@pytest.mark.parametrize("target", ["private:postgresql", "private:sqlite"])
+@pytest.mark.parametrize("target", mostly_thorough(["private:postgresql", "private:sqlite"], "private:sqlite"))
 def test_a_run_has_stacks_and_times_of_the_device_or_says_why_not(target: str, tmp_path: Path) -> None:
     asked = {"scales": (1,), "cycles": 1, "duration": 1.0, "threads": 1, "out": tmp_path}
     for kind, table, lacks in (("stacks", "stacks", "no flame graph"), ("storage", "device_times", "were not timed")):

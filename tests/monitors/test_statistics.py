@@ -20,6 +20,7 @@ from dsbench.read.subjects.statistics import StatisticsResult
 from dsbench.spec import Target as Private
 from dsbench.spec import build
 from fixtures.kept import warned
+from fixtures.thorough import mostly_thorough
 
 
 @dataclass
@@ -93,6 +94,7 @@ def test_gstat_is_read_by_table_and_index() -> None:
     assert parse_gstat("") == []
 
 
+@pytest.mark.thorough
 def test_a_run_on_firebird_has_gstat_before_and_after(tmp_path: Path) -> None:
     spec = build({"target": {"url": "private:firebird", "settings": {"forced_writes": "off"}}, "scales": (1,), "cycles": 1,
                   "duration": 0.3, "threads": 1, "seed": 3})  # fmt: skip
@@ -113,7 +115,7 @@ def test_a_run_on_firebird_has_gstat_before_and_after(tmp_path: Path) -> None:
     assert 0 < changes["ACCOUNT.ACCOUNT_KEY", "fill"].before <= 100
 
 
-@pytest.mark.parametrize("url", ["private:postgresql", "private:mariadb"])
+@pytest.mark.parametrize("url", mostly_thorough(["private:postgresql", "private:mariadb"], "private:postgresql"))
 def test_a_run_keeps_what_the_database_said_before_and_after(tmp_path: Path, url: str) -> None:
     spec = build({"target": {"url": url}, "scales": (1,), "cycles": 2, "duration": 0.4, "threads": 2, "seed": 3})
     outcome = execute(spec, tmp_path, Silent())

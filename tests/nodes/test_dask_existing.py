@@ -14,6 +14,7 @@ from dsbench.archive import Archive
 from fixtures.archives import timed
 from fixtures.nodes import ended
 from fixtures.program import described, only_archive
+from fixtures.thorough import mostly_thorough
 from fixtures.waiting import until
 
 DASK = """
@@ -72,6 +73,7 @@ def dask(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Dask]:
     made.process.communicate("")
 
 
+@pytest.mark.thorough
 def test_workers_of_an_existing_dask_make_the_load_and_stay(dask: Dask) -> None:
     tls = ("--dask-tls", "ca_file.pem,client_cert.pem,client_key.pem") if dask.address.startswith("tls") else ()
     before = dask.workers()
@@ -90,6 +92,7 @@ def test_workers_of_an_existing_dask_make_the_load_and_stay(dask: Dask) -> None:
     assert dask.archive("again").run.status == "complete", "they serve the next run"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dask", ["tcp"], indirect=True)
 def test_a_killed_worker_of_an_existing_dask_voids_no_finished_cycle(dask: Dask) -> None:
     run = dask.run("--cycles", "3", "--duration", "4")
@@ -111,16 +114,20 @@ def log(dask: Dask) -> str:
 
 @pytest.mark.parametrize(
     ("words", "told"),
-    [
-        (["--dask", "tcp://10.0.0.1:8786"], "--dask: 'tcp://10.0.0.1:8786' is no address of a scheduler"),
+    mostly_thorough(
+        [
+            (["--dask", "tcp://10.0.0.1:8786"], "--dask: 'tcp://10.0.0.1:8786' is no address of a scheduler"),
+            (["--dask", "somewhere"], "--dask: 'somewhere' is no address"),
+            (["--dask", "tls://127.0.0.1:1"], "no certificate for it"),
+            (["--dask", "tls://127.0.0.1:1", "--dask-tls", "a,b,c"], "--dask-tls: 'a,b,c' does not name files"),
+            (["--dask", "tls://127.0.0.1:1", "--dask-tls", "started.py,started.py,started.py"], "--dask-tls: "),
+            (["--dask-tls", "a,b,c"], "--dask: '' is no address"),
+            (["--dask", "tcp://127.0.0.1:1"], "--dask tcp://127.0.0.1:1: "),
+            (["--dask", "tcp://127.0.0.1:1", "--nodes", "0"], "--dask: nothing to do for it"),
+        ],
         (["--dask", "somewhere"], "--dask: 'somewhere' is no address"),
-        (["--dask", "tls://127.0.0.1:1"], "no certificate for it"),
-        (["--dask", "tls://127.0.0.1:1", "--dask-tls", "a,b,c"], "--dask-tls: 'a,b,c' does not name files"),
-        (["--dask", "tls://127.0.0.1:1", "--dask-tls", "started.py,started.py,started.py"], "--dask-tls: "),
-        (["--dask-tls", "a,b,c"], "--dask: '' is no address"),
         (["--dask", "tcp://127.0.0.1:1"], "--dask tcp://127.0.0.1:1: "),
-        (["--dask", "tcp://127.0.0.1:1", "--nodes", "0"], "--dask: nothing to do for it"),
-    ],
+    ),
 )  # fmt: skip
 def test_a_dask_that_cannot_be_used_is_told_in_two_lines(tmp_path: Path, words: list[str], told: str) -> None:
     (tmp_path / "started.py").write_text(DASK)

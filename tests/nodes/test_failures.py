@@ -28,6 +28,7 @@ SHORT_S = 1.0
 """Several beats, and what TCP waits for afterwards, are less than a lease."""
 
 
+@pytest.mark.thorough
 def test_four_nodes_climb_a_ladder_of_three_scales(
     machines: Network, database: servers.Server, tmp_path: Path
 ) -> None:
@@ -54,6 +55,7 @@ def test_four_nodes_climb_a_ladder_of_three_scales(
         assert not file.is_file() or password.encode() not in file.read_bytes(), file
 
 
+@pytest.mark.thorough
 @pytest.mark.serial
 def test_a_run_survives_dead_frozen_and_cut_off_nodes(
     machines: Network, database: servers.Server, tmp_path: Path
@@ -101,6 +103,7 @@ def test_a_run_survives_dead_frozen_and_cut_off_nodes(
     assert counted == {key for key, state in states.items() if state == "complete"}
 
 
+@pytest.mark.thorough
 def test_nodes_stop_their_load_when_the_coordinator_is_gone_and_the_database_silent(
     machines: Network, database: servers.Server, tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ def up(bed: Bed, home: Path, hosts: str) -> subprocess.Popen[str]:
     return bed.start("cluster", "up", "--ssh", hosts, "--command", command, env={**os.environ, "HOME": str(home)})
 
 
+@pytest.mark.thorough
 def test_nodes_start_over_ssh_and_leave_no_file(server: tuple[Path, int], tmp_path: Path) -> None:
     home, port = server
     with Bed(tmp_path / "bed", 2) as bed:

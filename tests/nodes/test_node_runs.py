@@ -71,6 +71,7 @@ def test_nodes_draw_the_inputs_of_their_own_clients(postgresql: servers.Server) 
     assert len(np.unique([" ".join(lines) for lines in drawn])) == 6
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tables", ["each", "shared"])
 def test_two_nodes_run_stages_of_every_form_and_no_condition_is_broken(
     tables: str, postgresql: servers.Server, tmp_path: Path
@@ -98,6 +99,7 @@ def test_two_nodes_run_stages_of_every_form_and_no_condition_is_broken(
     assert done == {"insert": 4 * 400, "delete": 4 * 400}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("more", [("--objective", "p90=60ms"), ("--graduated",)])
 def test_two_nodes_make_rates_that_are_searched(more: tuple[str, ...], tmp_path: Path) -> None:
     with Bed(tmp_path, 2) as bed:
@@ -114,6 +116,7 @@ def test_two_nodes_make_rates_that_are_searched(more: tuple[str, ...], tmp_path:
     assert not found or found[1].rate <= 480
 
 
+@pytest.mark.thorough
 def test_thirty_two_nodes_complete_a_cycle(tmp_path: Path) -> None:
     with Bed(tmp_path, 32) as bed:
         nodes = [bed.node(number, "same") for number in range(1, 33)]
@@ -154,6 +157,7 @@ def hurried(bed: Bed, base_ns: int) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.thorough
 def test_a_missed_start_is_tried_again(tmp_path: Path) -> None:
     with Bed(tmp_path, 2) as bed:
         for number in (1, 2):
@@ -167,6 +171,7 @@ def test_a_missed_start_is_tried_again(tmp_path: Path) -> None:
     assert sum(row["committed"] for row in cycles) == timed(archive)
 
 
+@pytest.mark.thorough
 def test_a_start_that_is_always_missed_is_the_nodes_fault_not_the_servers(tmp_path: Path) -> None:
     with Bed(tmp_path, 2) as bed:
         for number in (1, 2):
@@ -185,6 +190,7 @@ def test_the_hint_names_the_nodes_when_the_database_was_well() -> None:
     assert opening.explain_cycle("cycle 1", "why", []).remedy == opening.NODES
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("machine", "told"), [(0, "follow"), (1, "free: the server is on another machine")], ids=["here", "elsewhere"]
 )

@@ -177,6 +177,7 @@ def test_a_node_listens_where_the_coordinator_finds_it_alone_and_leaves_nothing(
     door.until_logged("node tidy is lost")
 
 
+@pytest.mark.thorough
 def test_more_nodes_than_a_run_wants_are_refused(tmp_path: Path) -> None:
     with Bed(tmp_path, 2) as bed:
         run = bed.start("run", "mock:", "--nodes", "1", "--threads", "1", "--scales", "1", "--duration", "100")
@@ -190,6 +191,7 @@ def test_more_nodes_than_a_run_wants_are_refused(tmp_path: Path) -> None:
         assert [path.name for path in bed.invitation.folder.iterdir()] == [".gitignore"], "the keys are gone"
 
 
+@pytest.mark.thorough
 def test_a_flood_of_half_open_connections_does_not_end_a_run(tmp_path: Path) -> None:
     with Bed(tmp_path, 2) as bed:
         nodes = [bed.node(1), bed.node(2)]
@@ -215,6 +217,7 @@ def test_who_is_silent_is_cut(door: Door) -> None:
     door.until_logged("it took too long")
 
 
+@pytest.mark.thorough
 def test_the_keys_go_after_a_failure_too(tmp_path: Path) -> None:
     with Bed(tmp_path, 1) as bed:
         run = bed.start("run", "mock:", "--nodes", "1", "--patience", "0.5")

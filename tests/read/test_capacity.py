@@ -12,11 +12,15 @@ from dsbench.spec.objective import Objective, objectives
 from dsbench.stats.capacity import SHORT, Capacity, Step, estimate, lowest, next_step
 from dsbench.stats.cycles import Outcomes
 from dsbench.stats.search import count_missed
+from fixtures.thorough import mostly_thorough
 
 LIMIT_S = 0.02
 
 
-@pytest.mark.parametrize(("name", "searches"), [(name, 10) for name in SERVERS if "still" not in name and "speed" not in name])
+STEADY = [(name, 10) for name in SERVERS if "still" not in name and "speed" not in name]
+
+
+@pytest.mark.parametrize(("name", "searches"), mostly_thorough(STEADY, STEADY[0]))
 def test_searches_find_a_known_capacity_and_their_intervals_hold_it(name: str, searches: int) -> None:
     server, random = SERVERS[name], np.random.default_rng(20261123)
     found = [searched(server, random) for _ in range(searches)]
@@ -28,12 +32,14 @@ def test_searches_find_a_known_capacity_and_their_intervals_hold_it(name: str, s
     assert max(seconds for _, seconds in found) <= SEARCH.budget_s
 
 
+@pytest.mark.thorough
 def test_a_server_that_stalls_has_an_interval_that_is_wide_enough() -> None:
     server, random = next(server for name, server in SERVERS.items() if "still" in name), np.random.default_rng(7)
     found = [searched(server, random)[0] for _ in range(8)]
     assert sum(one.low <= server.capacity <= one.high for one in found) >= 7
 
 
+@pytest.mark.thorough
 def test_a_server_whose_speed_changes_has_an_interval_that_is_wide_enough() -> None:
     server, random = next(server for name, server in SERVERS.items() if "speed" in name), np.random.default_rng(7)
     found = [searched(server, random)[0] for _ in range(8)]

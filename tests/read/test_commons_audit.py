@@ -29,6 +29,7 @@ def doctored() -> list[tuple[str, str]]:
     return [(base, name) for base in BASES for name in DOCTORS]
 
 
+@pytest.mark.thorough
 def test_a_hundred_doctored_archives_are_refused(bases: dict[str, Copy], tmp_path: Path) -> None:
     refused, passed, absent = 0, [], []
     for base, name in doctored():

@@ -12,6 +12,7 @@ from tests.read.doctored.forged import DOCTORS
 
 from dsbench.archive import Archive
 from dsbench.commons.audit import audit
+from fixtures.thorough import mostly_thorough
 
 PUBLISHED = Path(__file__).parents[1] / "data/published"
 BASES = ("pg-serializable", "pg-open", "mariadb")
@@ -32,7 +33,7 @@ def test_the_archives_that_are_forged_are_sound(base: str, bases: dict[str, Copy
     assert audit(Archive.open(path)) == []
 
 
-@pytest.mark.parametrize("name", DOCTORS)
+@pytest.mark.parametrize("name", mostly_thorough(DOCTORS, *list(DOCTORS)[::5]))
 def test_a_forged_archive_is_refused(name: str, bases: dict[str, Copy], tmp_path: Path) -> None:
     tried = 0
     for base in BASES:
@@ -52,7 +53,7 @@ OF_QUERIES = (PUBLISHED / "tpch.zip", ARCHIVES / "pg-tpcc.zip")
 """TPC-H-like with two runs of both tests, and TPC-C-like, unpaced."""
 
 
-@pytest.mark.parametrize("name", queries.DOCTORS)
+@pytest.mark.parametrize("name", mostly_thorough(queries.DOCTORS, *list(queries.DOCTORS)[::5]))
 def test_forged_queries_and_orders_are_refused_by_the_rule_for_them(name: str, tmp_path: Path) -> None:
     doctor, rule = queries.DOCTORS[name]
     tried = 0

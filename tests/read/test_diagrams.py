@@ -28,6 +28,7 @@ from dsbench.read.tables import read_result
 from dsbench.stats.values import Frequency, Interval
 from fixtures import sample
 from fixtures.sample import replace
+from fixtures.thorough import mostly_thorough
 
 FIVE = ("rate", "node", "cycle", "freq", "conf")
 """Of one kind and one number of threads; the others: see test_kinds."""
@@ -266,7 +267,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", mostly_thorough(CASES, *list(CASES)[:2]))
 def test_unusual_archives_are_drawn(case: str) -> None:
     found = specs(*CASES[case])
     assert {"rate", "cycle", "freq", "conf"} <= set(found)
@@ -405,6 +406,7 @@ def test_control_characters_do_not_end_the_drawing() -> None:
     assert "a\ufffdb\ufffdc" in drawn["one.svg"].decode()
 
 
+@pytest.mark.thorough
 def test_pictures_for_slides_have_the_width_that_was_asked_for(tmp_path: Path) -> None:
     archive = Path(__file__).parents[1] / "data" / "archives" / "pg.zip"
     written = finish.for_slides(archive, tmp_path, fresh=False, form=None, width=700)
@@ -417,7 +419,7 @@ def test_pictures_for_slides_have_the_width_that_was_asked_for(tmp_path: Path) -
     assert {path.name for path in again} == {path.name for path in written}, "the folder holds no run, but its pictures"
 
 
-@pytest.mark.parametrize("fresh", [True, False])
+@pytest.mark.parametrize("fresh", mostly_thorough([True, False], True))
 def test_the_first_picture_of_the_report_is_drawn_to_another_folder_and_can_be_edited(tmp_path: Path, fresh: bool) -> None:
     archive = Path(__file__).parents[1] / "data" / "archives" / "pg.zip"
     written = finish.plot(archive, tmp_path, fresh=fresh)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import fields
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -241,21 +243,28 @@ def test_unusual_archives_have_a_page(case: tuple[Evaluation, RunRecord]) -> Non
     }
 
 
-def _in_browser(tmp_path: Path, content: str, at: str = "", *, drawn: int) -> tuple[str, list[str]]:
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with browsed() as found:
+        yield found
+
+
+def _in_browser(browser: Any, tmp_path: Path, content: str, at: str = "", *, drawn: int) -> tuple[str, list[str]]:
     """The page as the browser made it, opened ``at`` a part of it, when ``drawn`` pictures are there, and what its scripts
     complained of. The screen is so high that all pictures of a tab are on it."""
     file = tmp_path / "report.html"
     file.write_text(content, "utf-8")
-    with browsed() as browser:
-        shown = browser.new_page(viewport={"width": 1200, "height": 12_000})
-        seen = Seen(shown)
-        shown.goto(file.as_uri() + at)
-        shown.locator("svg.marks").nth(drawn - 1).wait_for(state="attached", timeout=PATIENCE_S * 1000)
-        return shown.content(), seen.errors
+    shown = browser.new_page(viewport={"width": 1200, "height": 12_000})
+    seen = Seen(shown)
+    shown.goto(file.as_uri() + at)
+    shown.locator("svg.marks").nth(drawn - 1).wait_for(state="attached", timeout=PATIENCE_S * 1000)
+    content = shown.content()
+    shown.close()
+    return content, seen.errors
 
 
-def test_browser_draws_all_diagrams_and_the_first_course(tmp_path: Path, text: str) -> None:
-    dom, errors = _in_browser(tmp_path, text, drawn=6)
+def test_browser_draws_all_diagrams_and_the_first_course(browser: Any, tmp_path: Path, text: str) -> None:
+    dom, errors = _in_browser(browser, tmp_path, text, drawn=6)
     assert errors == []
     # The picture of the first screen, and those of the tab Rate that no fold hides.
     assert len(re.findall(r'<svg[^>]*class="marks"', dom)) == 6
@@ -265,8 +274,8 @@ def test_browser_draws_all_diagrams_and_the_first_course(tmp_path: Path, text: s
     assert shown_tabs(dom) == ["Rate"]
 
 
-def test_an_address_opens_the_tab_that_it_leads_into(tmp_path: Path, text: str) -> None:
-    dom, errors = _in_browser(tmp_path, text, "#course", drawn=1)
+def test_an_address_opens_the_tab_that_it_leads_into(browser: Any, tmp_path: Path, text: str) -> None:
+    dom, errors = _in_browser(browser, tmp_path, text, "#course", drawn=1)
     assert errors == []
     assert shown_tabs(dom) == ["Times"]
     assert re.search(r"<text[^>]*>second of all cycles in order</text>", dom)
@@ -278,8 +287,8 @@ def shown_tabs(dom: str) -> list[str]:
             if "data-tab" in a and "hidden" not in a]  # fmt: skip
 
 
-def test_browser_runs_nothing_that_the_page_shows(tmp_path: Path) -> None:
-    dom, _ = _in_browser(tmp_path, page(*hostile()), drawn=6)
+def test_browser_runs_nothing_that_the_page_shows(browser: Any, tmp_path: Path) -> None:
+    dom, _ = _in_browser(browser, tmp_path, page(*hostile()), drawn=6)
     assert len(re.findall(r'<svg[^>]*class="marks"', dom)) == 6
     body = re.search(r"<body[^>]*>", dom)
     assert body is not None

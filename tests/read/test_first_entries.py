@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from dsbench.archive import Archive
 from dsbench.commons.repository import begin
 from dsbench.commons.site import check
@@ -13,6 +15,7 @@ from dsbench.commons.site import check
 SCRIPT = Path(__file__).parents[2] / "scripts/first-entries"
 
 
+@pytest.mark.thorough
 def test_first_entries_are_measured_once_and_hold(tmp_path: Path) -> None:
     folder = tmp_path / "results"
     begin(folder)

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import dsbench
+from dsbench import servers
 from dsbench.archive import Archive
 from dsbench.read.subjects.clients import ClientsResult
 from dsbench.stats.fairness import by_chance, irregularity
 from dsbench.stats.ledger import PARTS, busy_parts, find_gap, idle_clients, weighted_quantile
 from dsbench.stats.values import Frequency, Ints
+from fixtures.thorough import mostly_thorough
 
 SECOND = 10**9
 
@@ -88,13 +90,16 @@ def test_an_exponential_queue_keeps_its_irregularity() -> None:
     assert irregularity(Frequency(times, shares, {}, 2000)) == pytest.approx(0.97, abs=0.06)
 
 
-@pytest.mark.parametrize("options", [
-    {}, {"rate": 20.0}, {"reconnect": True}, {"retry": True, "isolation": "serializable"},
-], ids=["closed", "open", "reconnect", "retry"])  # fmt: skip
-def test_the_ledger_of_a_run_is_that_of_its_trace(tmp_path: Path, options: dict[str, object]) -> None:
+@pytest.mark.parametrize("options", mostly_thorough([
+    pytest.param({}, id="closed"), pytest.param({"rate": 20.0}, id="open"), pytest.param({"reconnect": True}, id="reconnect"),
+    pytest.param({"retry": True, "isolation": "serializable"}, id="retry"),
+], "closed", "retry"))  # fmt: skip
+def test_the_ledger_of_a_run_is_that_of_its_trace(
+    postgresql: servers.Server, tmp_path: Path, options: dict[str, object]
+) -> None:
     """Over PostgreSQL: what is told of client time, of the longest transaction and of gaps, from all transactions."""
-    archive = dsbench.run("private:postgresql", scales=(1,), cycles=2, duration=1.5, threads=3, trace=True, seed=7,
-                          out=tmp_path, **options)  # fmt: skip
+    archive = dsbench.run(postgresql.url, scales=(1,), cycles=2, duration=1.5, threads=3, trace=True, seed=7, out=tmp_path,
+                          **options)  # fmt: skip
     evaluation = archive.evaluate()
     ledger = evaluation.of(ClientsResult).ledger[1]
     rows = Archive.open(archive.path).table("trace").to_pylist()
@@ -122,4 +127,7 @@ def test_the_ledger_of_a_run_is_that_of_its_trace(tmp_path: Path, options: dict[
         ends = [row["ended_ns"] for row in rows if row["cycle"] == gap.cycle and 0 <= row["ended_ns"] <= duration
                 and row["outcome"] in ("committed", "rolled back")]  # fmt: skip
         longest = np.diff(np.concatenate([[0], np.sort(ends), [duration]])).max()
-        assert gap.length_ns == pytest.approx(longest, abs=1e7)
+        if gap.length_ns:
+            assert gap.length_ns == pytest.approx(longest, abs=1e7)
+        else:
+            assert longest < 2e7, "where no hundredth of a second is empty, none is longer than two"

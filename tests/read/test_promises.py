@@ -13,9 +13,10 @@ from dsbench.stats.peak import next_number, peak
 from dsbench.stats.steady import _inflation
 from fixtures.noise import correlated
 from fixtures.simulated import Cycles, drifting, fixed, indexed, peaked, scattered, stopped
+from fixtures.thorough import mostly_thorough
 
 
-@pytest.mark.parametrize("scatter", [0.02, 0.03, 0.04, 0.06])
+@pytest.mark.parametrize("scatter", mostly_thorough([0.02, 0.03, 0.04, 0.06], 0.03))
 def test_the_interval_at_which_a_run_stops_holds(scatter: float) -> None:
     found = stopped(Cycles(scatter), 0.02, 500, most=400)
     assert found.holds >= 0.93
@@ -51,7 +52,9 @@ def test_the_index_of_short_cycles_holds() -> None:
     assert hit.precise < 0.1, "where a checkpoint decides the medians the index is not known"
 
 
-@pytest.mark.parametrize(("alike", "most"), [(0.0, 0.03), (0.5, 0.05), (0.7, 0.06), (0.9, 0.12)])
+@pytest.mark.parametrize(
+    ("alike", "most"), mostly_thorough([(0.0, 0.03), (0.5, 0.05), (0.7, 0.06), (0.9, 0.12)], (0.7, 0.06))
+)
 def test_a_rate_that_wanders_is_seldom_called_a_drift(alike: float, most: float) -> None:
     assert drifting(alike, 0.3, 60, 200) <= most
     assert drifting(alike, 0.3, 20, 100, cycles=3) <= most

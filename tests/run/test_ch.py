@@ -27,6 +27,7 @@ from dsbench.read.text import render_text
 from dsbench.spec import build
 from fixtures import sample
 from fixtures.program import Program
+from fixtures.thorough import mostly_thorough
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -38,7 +39,7 @@ QUIET = {
 QUERIES = [f"Q{number}" for number in range(1, 23)]
 
 
-@pytest.mark.parametrize("url", QUIET)
+@pytest.mark.parametrize("url", mostly_thorough(QUIET, "private:postgresql"))
 def test_both_groups_work_alone_and_together_and_every_answer_is_right(url: str, tmp_path: Path) -> None:
     asked = build({
         "target": {"url": url, "settings": QUIET[url]}, "workload": "ch", "scales": (1,), "seed": 7, "cycles": 1,
@@ -64,6 +65,7 @@ def test_both_groups_work_alone_and_together_and_every_answer_is_right(url: str,
     assert done["transactions", "new_order"] + done["transactions", "payment"] > 0
 
 
+@pytest.mark.thorough
 def test_what_each_does_to_the_other_is_a_ratio_of_its_own_rates(tmp_path: Path) -> None:
     asked = build({
         "target": {"url": "private:sqlite", "settings": QUIET["private:sqlite"]}, "workload": "ch", "scales": (1,),

@@ -40,6 +40,7 @@ from dsbench.spec.clients import DRIVERS, PEERS
 from dsbench.stats.histogram import histogram, quantile_ns
 from fixtures.archives import timed
 from fixtures.program import Program
+from fixtures.thorough import mostly_thorough
 
 SECRET = "not to be shown"
 PeerT = TypeVar("PeerT", bound=Peer)
@@ -53,15 +54,23 @@ def urls(postgresql: servers.Server) -> Iterator[dict[str, str]]:
         yield {"postgres": postgresql.url, "mysql": second.url, "firebird": third.url, "sqlite": "private:sqlite"}
 
 
-@pytest.mark.parametrize("call", ["procedure", "statements"])
-@pytest.mark.parametrize("client", DRIVERS)
+# The SQLite of Python has no procedures.
+CALLS = [(client, call) for client in DRIVERS for call in ("procedure", "statements") if (client, call) != ("sqlite3", "procedure")]
+
+
+@pytest.mark.parametrize(
+    ("client", "call"),
+    mostly_thorough(
+        CALLS, ("psycopg", "procedure"), ("pymysql", "statements"), ("firebird-driver", "procedure"), ("sqlite3", "statements")
+    ),
+)
 def test_a_driver_does_the_transactions_of_a_run(urls: dict[str, str], tmp_path: Path, client: str, call: str) -> None:
     driver = DRIVERS[client]
     prepare = driver.prepares and call == "statements"
     # The SQLite of some Pythons is older than the clock of the history's rows.
     workload = "select" if client == "sqlite3" else "tpcb"
     archive = dsbench.run(
-        urls[driver.dialect], client=client, call="statements" if client == "sqlite3" else call, prepare=prepare,
+        urls[driver.dialect], client=client, call=call, prepare=prepare,
         workload=workload, scales=(1,), cycles=1, duration=0.5, threads=3, carriers=2, isolation="read-committed", out=tmp_path,
     )  # fmt: skip
     checks = {one.name: one for one in archive.run.checks[1]}
@@ -110,6 +119,7 @@ def test_a_version_that_cannot_be_is_refused(said: str, words: str) -> None:
         build({"target": {"url": "mock:"}, "client": said})
 
 
+@pytest.mark.thorough
 def test_clients_of_processes_of_unequal_size_do_equal_shares(postgresql: servers.Server, tmp_path: Path) -> None:
     archive = dsbench.run(
         postgresql.url, client="psycopg", workload="tp1", settings={"transactions": "300"}, scales=(1,), cycles=1, threads=3,
@@ -183,6 +193,7 @@ def test_the_times_of_a_second_are_told_while_the_cycle_goes_on(tmp_path: Path) 
     assert last.cpus[1] > 0
 
 
+@pytest.mark.thorough
 def test_collisions_have_the_codes_and_the_meaning_that_they_have_for_the_own_client(
     urls: dict[str, str], tmp_path: Path
 ) -> None:
@@ -201,7 +212,7 @@ ENDED = (
 )
 
 
-@pytest.mark.parametrize("client", ["psycopg", "psycopg2", "pg8000"])
+@pytest.mark.parametrize("client", mostly_thorough(["psycopg", "psycopg2", "pg8000"], "psycopg"))
 def test_a_statement_that_commits_itself_ends_unknown_when_its_connection_is_lost(
     postgresql: servers.Server, tmp_path: Path, client: str
 ) -> None:
@@ -225,13 +236,16 @@ def test_a_statement_that_commits_itself_ends_unknown_when_its_connection_is_los
 
 @pytest.mark.parametrize(
     ("client", "dialect", "call"),
-    [
-        ("pgbench", "postgres", "procedure"),
+    mostly_thorough(
+        [
+            ("pgbench", "postgres", "procedure"),
+            ("pgbench", "postgres", "statements"),
+            ("sysbench", "postgres", "procedure"),
+            ("sysbench", "postgres", "statements"),
+            ("sysbench", "mysql", "statements"),
+        ],
         ("pgbench", "postgres", "statements"),
-        ("sysbench", "postgres", "procedure"),
-        ("sysbench", "postgres", "statements"),
-        ("sysbench", "mysql", "statements"),
-    ],
+    ),
 )
 def test_a_program_leaves_what_it_says_in_the_database(
     urls: dict[str, str], tmp_path: Path, client: str, dialect: str, call: str

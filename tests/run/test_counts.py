@@ -16,12 +16,13 @@ from dsbench.measure.loaders import NULL_SERVER, Bench, Target, now_ns
 from dsbench.measure.loaders.results import NodeResult, Part
 from dsbench.measure.scale import Counts
 from dsbench.spec import build
+from fixtures.thorough import mostly_thorough
 from fixtures.waiting import until
 
 CLIENTS = 4
 
 
-@pytest.mark.parametrize("reconnect", [False, True])
+@pytest.mark.parametrize("reconnect", mostly_thorough([False, True], False))
 def test_calls_under_way_when_a_server_is_lost_may_have_committed(tmp_path: Path, reconnect: bool) -> None:
     """Each client has sent a call, which is a transaction of its own, to a server that answers no more."""
     command = [sys.executable, "-P", "-c", NULL_SERVER, str(tmp_path / ".s.PGSQL.5432")]

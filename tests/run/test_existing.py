@@ -21,6 +21,7 @@ from dsbench.read.text import render_text
 from dsbench.servers.firebird import binaries
 from dsbench.spec import SpecError, merged
 from dsbench.spec import Target as TargetSpec
+from fixtures.thorough import mostly_thorough
 
 MADE = (
     "CREATE TABLE orders (item INTEGER)", "CREATE TABLE secrets (word VARCHAR(20))",
@@ -94,7 +95,7 @@ def _asked(url: str) -> Iterator[tuple[str, Callable[[str], list[dict[str, str |
     target.close()
 
 
-@pytest.mark.parametrize("product", list(SEEN))
+@pytest.mark.parametrize("product", mostly_thorough(SEEN, "postgresql", "sqlite"))
 def test_a_foreign_database_is_as_before_but_for_the_scripts(product: str, tmp_path: Path) -> None:
     script = tmp_path / "orders.sql"
     script.write_text(SCRIPT)
@@ -149,7 +150,7 @@ LEFT_OPEN = {
 """Statements outside of BEGIN … COMMIT that leave a transaction open."""
 
 
-@pytest.mark.parametrize("product", list(LEFT_OPEN))
+@pytest.mark.parametrize("product", mostly_thorough(LEFT_OPEN, "sqlite"))
 def test_what_the_database_holds_open_is_not_counted_as_committed(product: str, tmp_path: Path) -> None:
     script = tmp_path / "open.sql"
     script.write_text(LEFT_OPEN[product])

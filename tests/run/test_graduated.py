@@ -123,6 +123,7 @@ def test_a_run_that_is_resumed_goes_on_with_the_level_it_was_at(tmp_path: Path) 
     assert after[-2][1] == pytest.approx(after[0][1] / 10, rel=1e-3), "of the same capacity"
 
 
+@pytest.mark.thorough
 def test_with_an_objective_the_levels_are_of_the_rate_that_keeps_it(tmp_path: Path) -> None:
     archive = dsbench.run(TARGET, out=tmp_path, **{**LITTLE, "objective": "p90=30ms", "ramp_up": 0.1})
     found, made = archive.evaluate(), levels(archive)

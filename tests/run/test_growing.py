@@ -11,6 +11,7 @@ import dsbench
 from dsbench.archive import Archive
 from dsbench.measure.loaders import Bench, Target
 from dsbench.read.subjects.rate import RateResult
+from fixtures.thorough import mostly_thorough
 from fixtures.told import summary_text
 
 ASKED: dict[str, Any] = {"cycles": 1, "duration": 0.5, "threads": 2, "seed": 1}
@@ -21,7 +22,10 @@ def phases(archive: Archive, scale: int) -> dict[str, dict[str, int]]:
 
 
 @pytest.mark.parametrize(
-    ("product", "workload"), [("postgresql", "tpcb"), ("mariadb", "tpcb"), ("sqlite", "tpcb"), ("sqlite", "select")]
+    ("product", "workload"),
+    mostly_thorough(
+        [("postgresql", "tpcb"), ("mariadb", "tpcb"), ("sqlite", "tpcb"), ("sqlite", "select")], ("sqlite", "tpcb")
+    ),
 )
 def test_it_has_the_size_of_a_fresh_one_and_keeps_its_conditions(product: str, workload: str, tmp_path: Path) -> None:
     grown, fresh = (

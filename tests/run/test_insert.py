@@ -22,6 +22,7 @@ from dsbench.spec import RunSpec, build, merged
 from dsbench.spec import Target as TargetSpec
 from fixtures.program import Program
 from fixtures.started import Begin
+from fixtures.thorough import mostly_thorough
 from fixtures.waiting import until
 
 READING = ("qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000")
@@ -44,7 +45,11 @@ def spec(url: str, settings: dict[str, str] | None = None, **more: object) -> Ru
 
 
 @pytest.mark.parametrize(
-    "product", [pytest.param(name, marks=[pytest.mark.needs_mysql] * (name == "mysql")) for name in PRODUCTS]
+    "product",
+    mostly_thorough(
+        (pytest.param(name, marks=[pytest.mark.needs_mysql] * (name == "mysql"), id=name) for name in PRODUCTS),
+        "sqlite", "postgresql",
+    ),
 )
 def test_a_run_leaves_all_stages_and_tables_that_hold_what_was_written(product: str, tmp_path: Path) -> None:
     url, settings, settled = PRODUCTS[product]
@@ -130,8 +135,9 @@ def limits(target: Target) -> list[float]:
     return [float(row["value"] or "") for (row,) in rows]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["Ctrl-C", "lost sessions", "kill"])
-def test_settings_of_the_users_server_come_back_however_the_run_ends(how: str, begin: Begin, dsbench: Program) -> None:
+def test_settings_of_the_users_server_come_back_however_the_run_ends(how: str, begin: Begin, called: Program) -> None:
     with servers.start(TargetSpec(url="private:mariadb", settings=SLOW), 10) as server:
         target = Target(server.url)
         sizes = [word for one in ("rows=50000", "writes=500", "rates=1000", "settle=full") for word in ("--set", one)]
@@ -151,7 +157,7 @@ def test_settings_of_the_users_server_come_back_however_the_run_ends(how: str, b
         said = "".join(process.communicate(timeout=120))
         if how == "kill":
             assert limits(target) == [1, 1]
-            dropped = dsbench("drop", server.url, "--yes")
+            dropped = called("drop", server.url, "--yes")
             assert dropped.returncode == 0, dropped.stderr
             said = dropped.stdout + dropped.stderr
         assert f"the server has {LIMITS[0]} = 80, {LIMITS[1]} = 7 as before" in said
@@ -160,7 +166,7 @@ def test_settings_of_the_users_server_come_back_however_the_run_ends(how: str, b
         target.close()
 
 
-def test_the_next_run_sets_back_what_one_has_left_between_two_settings(dsbench: Program) -> None:
+def test_the_next_run_sets_back_what_one_has_left_between_two_settings(called: Program) -> None:
     with servers.start(TargetSpec(url="private:mariadb", settings=SLOW), 10) as server:
         target = Target(server.url)
         target.create('{"run": "dead"}')
@@ -170,7 +176,7 @@ def test_the_next_run_sets_back_what_one_has_left_between_two_settings(dsbench: 
         )
         target.fetch(f"SET GLOBAL {LIMITS[1]} = 1")
         words = ["--workload", "ycsb-c", "--scales", "1", "--threads", "1", "--duration", "0.2", "--cycles", "1"]
-        done = dsbench("run", server.url, *words)
+        done = called("run", server.url, *words)
         assert done.returncode == 0, done.stderr
         assert f"the server has {LIMITS[0]} = 80, {LIMITS[1]} = 7 as before" in done.stdout + done.stderr
         assert limits(target) == [80, 7]

@@ -21,6 +21,7 @@ from dsbench.spec import Target as TargetSpec
 from fixtures.kept import data_of, finished, servers_of
 from fixtures.program import Program, described, only_archive
 from fixtures.started import Begin, wait_for_cycle, wait_until_under_way
+from fixtures.thorough import mostly_thorough
 
 LADDER = ["--scales", "1", "--cycles", "3", "--duration", "1.5", "--threads", "3", "--seed", "1"]
 
@@ -40,7 +41,7 @@ SIGNALS = [
 ]
 
 
-@pytest.mark.parametrize(("target", "number", "code"), SIGNALS)
+@pytest.mark.parametrize(("target", "number", "code"), mostly_thorough(SIGNALS, SIGNALS[0]))
 def test_a_signal_leaves_a_readable_archive_and_nothing_else(
     begin: Begin, tmp_path: Path, called: Program, dsbench: Program, target: str, number: signal.Signals, code: int
 ) -> None:
@@ -95,6 +96,7 @@ END_ONE_CLIENT = (
 )
 
 
+@pytest.mark.thorough
 def test_one_lost_connection_is_a_failure_of_one_transaction(begin: Begin, tmp_path: Path) -> None:
     with servers.start(TargetSpec(url="private:postgresql"), 20) as server:
         process = begin(server.url, *LADDER[:2], "--cycles", "2", "--duration", "3", *LADDER[6:])
@@ -116,6 +118,7 @@ END_CLEANING = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("sessions", "code"), [(1, 0), (3, 1)])
 def test_a_session_that_is_ended_while_it_cleans_is_followed_by_another(
     begin: Begin, tmp_path: Path, sessions: int, code: int
@@ -159,7 +162,7 @@ def test_a_resumed_run_keeps_its_specification(called: Program, tmp_path: Path) 
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mount") is None, reason="mounting a small disk needs root")
-@pytest.mark.parametrize("limit", ["size=160k", "nr_inodes=14", "size=400k"])
+@pytest.mark.parametrize("limit", mostly_thorough(["size=160k", "nr_inodes=14", "size=400k"], "size=160k"))
 def test_a_full_disk_loses_nothing_that_was_finished(called: Program, tmp_path: Path, limit: str) -> None:
     small = tmp_path / "small"
     small.mkdir()

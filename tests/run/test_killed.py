@@ -16,6 +16,7 @@ from dsbench.spec import RunSpec, build
 from fixtures.kept import data_of, finished, servers_of
 from fixtures.program import Program, described, only_archive
 from fixtures.started import Begin, wait_for_cycle
+from fixtures.thorough import mostly_thorough
 
 Kill = tuple[str, int, str, list[int]]
 """The phase and the cycle in which the server is killed, what the error begins with, the cycles that are left."""
@@ -91,6 +92,7 @@ def asked(target: str, settings: dict[str, str]) -> RunSpec:
     return build({"target": {"url": target, "settings": settings}, **small})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("target", "settings", "program", "kills"), SERVERS)
 def test_a_killed_server_costs_what_was_not_finished(
     target: str, settings: dict[str, str], program: str, kills: list[Kill], tmp_path: Path
@@ -110,7 +112,7 @@ def test_a_killed_server_costs_what_was_not_finished(
     assert described(archive)["segments"][-1]["first_cycle"] == len(kills[-1][3]) + 1
 
 
-@pytest.mark.parametrize("target", ["private:sqlite", "private:firebird@5?embedded=on"])
+@pytest.mark.parametrize("target", mostly_thorough(["private:sqlite", "private:firebird@5?embedded=on"], "private:sqlite"))
 def test_a_killed_program_with_its_engine_in_it(
     target: str, begin: Begin, tmp_path: Path, called: Program, dsbench: Program
 ) -> None:

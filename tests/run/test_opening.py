@@ -83,12 +83,12 @@ def test_a_full_disk_is_nothing_that_a_server_says() -> None:
 
 
 def test_a_run_that_never_began_tells_its_error_once_and_shows_no_figures(
-    postgresql: servers.Server, dsbench: Program, tmp_path: Path
+    postgresql: servers.Server, called: Program, tmp_path: Path
 ) -> None:
     psql = Psql.open(postgresql.url)
     try:
         psql.fetch("CREATE ROLE poor LOGIN")
-        done = dsbench("run", postgresql.url.replace("postgres@", "poor@", 1), "--duration", "0.2", "--out", "out")
+        done = called("run", postgresql.url.replace("postgres@", "poor@", 1), "--duration", "0.2", "--out", "out")
     finally:
         psql.fetch("DROP ROLE poor")
         psql.close()

@@ -20,12 +20,13 @@ from dsbench.measure.run import execute
 from dsbench.spec import RunSpec, build
 from dsbench.spec import Target as TargetSpec
 from fixtures.relay import Relay
+from fixtures.thorough import mostly_thorough
 from fixtures.told import kept
 
 PRODUCTS = ["private:postgresql", "private:mariadb", "private:firebird", "private:sqlite"]
 
 
-@pytest.fixture(scope="module", params=PRODUCTS)
+@pytest.fixture(scope="module", params=mostly_thorough(PRODUCTS, "private:postgresql", "private:sqlite"))
 def server(request: pytest.FixtureRequest) -> Iterator[servers.Server]:
     wanted = TargetSpec(url=request.param, version="3" if request.param == "private:firebird" else None)
     with servers.start(wanted, 20) as running:
@@ -75,7 +76,7 @@ END_HOLDERS = {
 OWN_SESSION = {"postgres": "SELECT pg_backend_pid() AS id", "mysql": "SELECT connection_id() AS id"}
 
 
-@pytest.fixture(params=["private:postgresql", "private:mariadb"], scope="module")
+@pytest.fixture(params=mostly_thorough(["private:postgresql", "private:mariadb"], "private:postgresql"), scope="module")
 def locking(request: pytest.FixtureRequest) -> Iterator[servers.Server]:
     with servers.start(TargetSpec(url=request.param), 20) as running:
         yield running
@@ -130,7 +131,7 @@ def postgresql_listening() -> Iterator[servers.Server]:
         yield running
 
 
-@pytest.fixture(params=LISTENING, scope="module")
+@pytest.fixture(params=mostly_thorough(LISTENING, "private:postgresql"), scope="module")
 def networked(request: pytest.FixtureRequest) -> Iterator[servers.Server]:
     with servers.start(TargetSpec(url=request.param, settings={LISTENING[request.param]: "127.0.0.1"}), 20) as running:
         yield running
@@ -215,6 +216,7 @@ def test_a_run_whose_target_was_taken_ends(postgresql: servers.Server, tmp_path:
     assert "when it has ended: dsbench run --resume ARCHIVE" in outcome.error.remedy
 
 
+@pytest.mark.thorough
 def test_a_private_firebird_is_described_before_its_load(tmp_path: Path) -> None:
     wanted = {"url": "private:firebird", "version": "3", "settings": {"page_size": "4096", "forced_writes": "off"}}
     spec = build({"target": wanted, "scales": (1,), "cycles": 1, "duration": 0.5, "threads": 1})

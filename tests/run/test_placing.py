@@ -14,6 +14,7 @@ from dsbench.measure import placing
 from dsbench.measure.placing import fix_placement
 from dsbench.read.subjects.rate import RateResult
 from dsbench.spec import run as run_spec
+from fixtures.thorough import mostly_thorough
 
 POSTGRES = {"scales": (1,), "cycles": 1, "duration": 2, "threads": 2}
 
@@ -79,7 +80,7 @@ def test_how_often_a_trial_chooses_to_follow(gain: float, spread: float, follows
     assert abs(chosen.count("follow") / 2000 - follows) < 4 * sqrt(follows * (1 - follows) * (1 / 2000 + 1 / 40_000))
 
 
-@pytest.mark.parametrize("chosen", ["free", "follow"])
+@pytest.mark.parametrize("chosen", mostly_thorough(["free", "follow"], "follow"))
 def test_turns_choose_for_all_cycles_and_leave_the_database_whole(
     chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,6 +131,7 @@ def test_who_asks_for_a_placement_has_no_trial(tmp_path: Path) -> None:
     assert fix_placement(other, archive.path).placement == "follow"
 
 
+@pytest.mark.thorough
 def test_runs_that_are_compared_have_the_placement_of_the_first(tmp_path: Path) -> None:
     spec = dsbench.specify("mock:", scales=(1,), cycles=1, duration=0.05, threads=1, seed=1)
     found = versus(

@@ -18,6 +18,7 @@ from dsbench.measure.loaders.cycle import Watch
 from dsbench.measure.run import execute
 from dsbench.spec import RunSpec, merged
 from fixtures.damage import Damage, served
+from fixtures.thorough import mostly_thorough
 
 PRODUCTS = ["postgresql", "mariadb", "firebird", "sqlite"]
 
@@ -264,6 +265,11 @@ WORKLOADS: dict[str, tuple[dict[str, object], list[Fault]]] = {
     "tpcc": ({"workload": "tpcc", "workload_settings": {"size": "0.02"}}, TPCC),
 }  # fmt: skip
 """What is run, and what is then planted, one after another."""
+PAIRS = mostly_thorough(
+    ((product, name) for product in PRODUCTS for name in WORKLOADS),
+    *(("sqlite", name) for name in WORKLOADS),
+    *((product, "tpcc") for product in PRODUCTS[:3]),
+)
 
 
 @pytest.fixture(scope="module")
@@ -273,8 +279,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield request.param, url, damage
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
-@pytest.mark.parametrize("server", PRODUCTS, indirect=True)
+@pytest.mark.parametrize(("server", "name"), PAIRS, indirect=["server"])
 def test_what_is_planted_is_found_by_the_check(
     server: tuple[str, str, Damage], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

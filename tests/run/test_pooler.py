@@ -17,6 +17,7 @@ from dsbench.measure.place import lock
 from dsbench.spec import Target as TargetSpec
 from dsbench.spec.clients import DRIVERS
 from fixtures.pooler import pgbouncer
+from fixtures.thorough import mostly_thorough
 
 IGNORING = {"ignore_startup_parameters": "extra_float_digits,default_transaction_isolation,search_path,options"}
 """The login is taken, and what it asks for is dropped."""
@@ -50,7 +51,7 @@ def left(server: servers.Server) -> list[dict[str, str | None]]:
         return direct.fetch(LEFT)
 
 
-@pytest.mark.parametrize("workload", ["tpcb", "tpcb-procedure", "select", "tpcc", "script"])
+@pytest.mark.parametrize("workload", mostly_thorough(["tpcb", "tpcb-procedure", "select", "tpcc", "script"], "tpcb"))
 def test_workloads_run_through_a_pooler_as_on_the_server(
     postgresql: servers.Server, pooled: str, tmp_path: Path, workload: str
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from dsbench import servers
 from dsbench.measure.loaders import Bench, Target
 from dsbench.spec import Target as TargetSpec
+from fixtures.thorough import mostly_thorough
 
 _TABLES = {
     "tpcb": ("account", "branch", "teller"),
@@ -22,7 +23,7 @@ _PAGES = (
 )
 
 
-@pytest.mark.parametrize("workload", list(_TABLES))
+@pytest.mark.parametrize("workload", mostly_thorough(_TABLES, "tpcb"))
 def test_all_parts_are_settled_before_the_keys_read_them(workload: str) -> None:
     with servers.start(TargetSpec(url="private:postgresql", settings={"autovacuum": "off"}), 10) as server:
         target = Target(server.url)

@@ -141,6 +141,7 @@ def test_a_run_that_was_cut_in_a_chain_begins_its_scale_anew(tmp_path: Path) -> 
     assert state_of(checks) is State.HOLDS, "what the first attempt did is not expected of the second"
 
 
+@pytest.mark.thorough
 def test_each_group_is_divided_over_the_nodes(tmp_path: Path) -> None:
     with Bed(tmp_path, 2) as bed:
         nodes = [bed.node(1, "alba"), bed.node(2, "syrtis")]

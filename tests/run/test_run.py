@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -26,6 +27,7 @@ from dsbench.measure.run import execute
 from dsbench.spec import RunSpec, build
 from dsbench.spec import Target as TargetSpec
 from fixtures.program import described
+from fixtures.thorough import mostly_thorough
 from fixtures.told import kept
 
 
@@ -39,8 +41,13 @@ def columns(archive: Archive, table: str, *names: str) -> list[np.ndarray]:
     return [np.asarray(data.column(name)) for name in names]
 
 
-@pytest.mark.parametrize("workload", ["tpcb", "select"])
-@pytest.mark.parametrize("call", ["procedure", "statements"])
+@pytest.mark.parametrize(
+    ("call", "workload"),
+    mostly_thorough(
+        ((call, workload) for call in ("procedure", "statements") for workload in ("tpcb", "select")),
+        ("procedure", "select"), ("statements", "tpcb"),
+    ),
+)
 def test_a_ladder_on_postgresql(postgresql: servers.Server, tmp_path: Path, workload: str, call: str) -> None:
     outcome = execute(spec_for(postgresql.url, workload=workload, call=call), tmp_path, Silent())
     assert (outcome.status, outcome.error, outcome.void_scales) == ("complete", None, ())
@@ -64,7 +71,7 @@ def test_a_ladder_on_postgresql(postgresql: servers.Server, tmp_path: Path, work
     assert Target(postgresql.url).state()[0] == "absent", "nothing is left behind"
 
 
-@pytest.mark.parametrize("url", ["private:sqlite", "private:postgresql"])
+@pytest.mark.parametrize("url", mostly_thorough(["private:sqlite", "private:postgresql"], "private:postgresql"))
 def test_histograms_counters_course_and_history_agree(tmp_path: Path, url: str) -> None:
     outcome = execute(spec_for(url, trace=True, threads=4), tmp_path, Silent())
     assert outcome.status == "complete"
@@ -108,35 +115,39 @@ def test_the_same_seed_gives_the_same_inputs(postgresql: servers.Server) -> None
     assert drawn != one.draws(seed_of(7, 3, 1), 6, 200)
 
 
-def test_options_of_the_loop_on_postgresql(postgresql: servers.Server, tmp_path: Path) -> None:
-    for number, options in enumerate(
-        (
-            {"prepare": True, "connections": 2},
-            {"reconnect": True},
-            {"retry": True, "threads": 6, "isolation": "repeatable-read"},
-            {"rate": 200.0, "arrival": "constant"},
-            {"rate": 200.0, "isolation": "read-committed"},
-            {"isolation": "serializable"},
-            {"population": "procedure"},
-        )
-    ):
-        spec = spec_for(postgresql.url, scales=(1,), cycles=1, **options)
-        outcome = execute(spec, tmp_path / str(number), Silent())
-        assert (outcome.status, outcome.void_scales) == ("complete", ()), options
-        archive = Archive.open(outcome.archive)
-        failed, retries, missed, committed = columns(archive, "cycles", "failed", "retries", "missed", "committed")
-        assert committed.sum() > 0, options
-        if "reconnect" in options:
-            (sent,) = columns(archive, "cycles", "messages_sent")
-            assert sent.sum() >= 2 * committed.sum(), "a login is part of the transaction"
-        if "retry" in options:
-            assert retries.sum() > 0
-            assert failed.sum() >= retries.sum()
-        if options.get("arrival") == "constant":
-            in_flight, statement_failed = columns(archive, "cycles", "in_flight", "failed")
-            assert committed.sum() + statement_failed.sum() + in_flight.sum() + missed.sum() == 80
-        measures = set(archive.table("buckets").column("measure").to_pylist()) - {"failed"}
-        assert measures == ({"residence", "response"} if "rate" in options else {"residence"})
+@pytest.mark.parametrize(
+    "options",
+    mostly_thorough(
+        [
+            pytest.param({"prepare": True, "connections": 2}, id="prepared"),
+            pytest.param({"reconnect": True}, id="reconnect"),
+            pytest.param({"retry": True, "threads": 6, "isolation": "repeatable-read"}, id="retry"),
+            pytest.param({"rate": 200.0, "arrival": "constant"}, id="constant"),
+            pytest.param({"rate": 200.0, "isolation": "read-committed"}, id="open"),
+            pytest.param({"isolation": "serializable"}, id="serializable"),
+            pytest.param({"population": "procedure"}, id="population"),
+        ],
+        "prepared", "reconnect", "retry", "constant",
+    ),
+)  # fmt: skip
+def test_options_of_the_loop_on_postgresql(postgresql: servers.Server, tmp_path: Path, options: dict[str, Any]) -> None:
+    spec = spec_for(postgresql.url, scales=(1,), cycles=1, **options)
+    outcome = execute(spec, tmp_path, Silent())
+    assert (outcome.status, outcome.void_scales) == ("complete", ()), options
+    archive = Archive.open(outcome.archive)
+    failed, retries, missed, committed = columns(archive, "cycles", "failed", "retries", "missed", "committed")
+    assert committed.sum() > 0, options
+    if "reconnect" in options:
+        (sent,) = columns(archive, "cycles", "messages_sent")
+        assert sent.sum() >= 2 * committed.sum(), "a login is part of the transaction"
+    if "retry" in options:
+        assert retries.sum() > 0
+        assert failed.sum() >= retries.sum()
+    if options.get("arrival") == "constant":
+        in_flight, statement_failed = columns(archive, "cycles", "in_flight", "failed")
+        assert committed.sum() + statement_failed.sum() + in_flight.sum() + missed.sum() == 80
+    measures = set(archive.table("buckets").column("measure").to_pylist()) - {"failed"}
+    assert measures == ({"residence", "response"} if "rate" in options else {"residence"})
 
 
 def test_a_place_without_the_mark_is_refused_and_kept(postgresql: servers.Server, tmp_path: Path) -> None:
@@ -157,7 +168,7 @@ def test_a_place_without_the_mark_is_refused_and_kept(postgresql: servers.Server
         sql("drop schema dsbench cascade")
 
 
-@pytest.mark.parametrize("spelled", ["login", "pass%77ord", "%70assword"])
+@pytest.mark.parametrize("spelled", mostly_thorough(["login", "pass%77ord", "%70assword"], "login", "pass%77ord"))
 def test_a_password_is_written_nowhere(postgresql: servers.Server, tmp_path: Path, spelled: str) -> None:
     secret = "pässw0rd-of-mine"
     url = postgresql.url.replace("postgres@", f"postgres:{secret}@")

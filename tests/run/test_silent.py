@@ -18,6 +18,7 @@ from dsbench.spec import Target as TargetSpec
 from fixtures.kept import data_of, finished, servers_of
 from fixtures.program import described
 from fixtures.started import program, wait_for_cycle, wait_until_under_way
+from fixtures.thorough import mostly_thorough
 
 IMPATIENT = """
 from dsbench.measure.monitors import sampler, sessions
@@ -72,7 +73,7 @@ def check_end(process: subprocess.Popen[str], archive: Path, silenced: list[psut
     assert data_of(process.pid) == []
 
 
-@pytest.mark.parametrize("target", PROGRAMS)
+@pytest.mark.parametrize("target", mostly_thorough(PROGRAMS, "private:postgresql"))
 def test_a_silent_server_ends_the_run_with_one_error(
     running: subprocess.Popen[str], target: str, tmp_path: Path
 ) -> None:
@@ -88,6 +89,7 @@ def test_a_silent_server_ends_the_run_with_one_error(
     check_end(running, archive, silenced)
 
 
+@pytest.mark.thorough
 def test_ctrl_c_ends_a_run_whose_server_is_silent(running: subprocess.Popen[str], tmp_path: Path) -> None:
     archive, silenced = silence(running, tmp_path)
     running.send_signal(signal.SIGINT)

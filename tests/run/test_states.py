@@ -52,28 +52,28 @@ def test_a_record_with_another_state_is_refused() -> None:
 
 
 @pytest.fixture(params=["postgresql", "sqlite"])
-def lost(request: pytest.FixtureRequest, tmp_path: Path, dsbench: Program) -> Iterator[str]:
+def lost(request: pytest.FixtureRequest, tmp_path: Path, called: Program) -> Iterator[str]:
     """The URL of a kept database on which the end of one commit is unknown: it took place."""
     server: servers.Server | None = request.getfixturevalue("postgresql") if request.param == "postgresql" else None
     url = server.url if server is not None else f"sqlite:///{tmp_path}/file.db"
-    assert dsbench("run", url, *LITTLE, "--out", "first", "--keep").returncode == 0
+    assert called("run", url, *LITTLE, "--out", "first", "--keep").returncode == 0
     with closing(Target(url)) as target:
         mark = json.loads(target.state()[1])
         mark["kept"]["committed"][0] -= 1
         mark["kept"]["unknown"][0] += 1
         target.remark(json.dumps(mark))
     yield url
-    assert dsbench("drop", url, "--yes").returncode == 0
+    assert called("drop", url, "--yes").returncode == 0
 
 
-def test_a_commit_of_unknown_end_leaves_conditions_open(lost: str, dsbench: Program, tmp_path: Path) -> None:
-    checked = dsbench("check", lost)
+def test_a_commit_of_unknown_end_leaves_conditions_open(lost: str, called: Program, tmp_path: Path) -> None:
+    checked = called("check", lost)
     assert checked.returncode == 0, checked.stderr
     assert set(re.findall(r"^not made  (.*): connections were lost in commits", checked.stdout, re.MULTILINE)) == OPEN
     assert "hint: look at the errors" in checked.stdout
-    told = json.loads(dsbench("check", lost, "--json").stdout)
+    told = json.loads(called("check", lost, "--json").stdout)
     assert {one["name"] for one in told if one["state"] == "not made"} == OPEN
-    done = dsbench("run", lost, *LITTLE, "--reuse", "--out", "out")
+    done = called("run", lost, *LITTLE, "--reuse", "--out", "out")
     assert done.returncode == 0, done.stderr
     archive = only_archive(tmp_path / "out")
     conditions = [Condition.model_validate(one) for one in described(archive)["checks"]["1"]]
@@ -83,12 +83,12 @@ def test_a_commit_of_unknown_end_leaves_conditions_open(lost: str, dsbench: Prog
     screen = " ".join(done.stdout.split())
     assert words in screen
     assert "NOT CHECKED: connections were lost in commits" in screen
-    assert words in dsbench("show", str(archive), "--by", "checks").stdout
-    assert words in dsbench("show", str(archive), "--by", "checklist").stdout
+    assert words in called("show", str(archive), "--by", "checks").stdout
+    assert words in called("show", str(archive), "--by", "checklist").stdout
     assert words in (archive / "report.html").read_text()
-    doubts = json.loads(dsbench("show", str(archive), "--json").stdout)["doubts"]
+    doubts = json.loads(called("show", str(archive), "--json").stdout)["doubts"]
     assert [one["message"].split(":")[0] for one in doubts if one["code"] == "not-made"] == [
         f"3 of {len(conditions)} conditions were not made"
     ]
-    compared = dsbench("compare", str(archive), str(archive), "--json").stdout
+    compared = called("compare", str(archive), str(archive), "--json").stdout
     assert f"{len(conditions) - 3} of {len(conditions)} hold" in compared

@@ -26,24 +26,24 @@ LITTLE = ("--scales", "1", "--cycles", "2", "--duration", "0.3", "--threads", "1
 
 
 @pytest.fixture(params=REFUSED)
-def kept(request: pytest.FixtureRequest, tmp_path: Path, dsbench: Program) -> Iterator[str]:
+def kept(request: pytest.FixtureRequest, tmp_path: Path, called: Program) -> Iterator[str]:
     """The URL of a kept database that refuses each update. Of many attempts in a row a run gives up: the loads are slow."""
     server: servers.Server | None = request.getfixturevalue("postgresql") if request.param == "postgresql" else None
     url = server.url if server is not None else f"sqlite:///{tmp_path}/file.db"
-    done = dsbench("run", url, *LITTLE[:-1], "first", "--keep")
+    done = called("run", url, *LITTLE[:-1], "first", "--keep")
     assert done.returncode == 0, done.stderr
     with closing(Target(url, existing=True)) as target:
         for text in REFUSED[request.param]:
             target.fetch(text)
     yield url
-    assert dsbench("drop", url, "--yes").returncode == 0
+    assert called("drop", url, "--yes").returncode == 0
     if server is not None:
         with closing(Target(url, existing=True)) as target:
             target.fetch("DROP FUNCTION IF EXISTS refused() CASCADE")
 
 
-def test_a_run_without_a_success_fails_and_says_why(kept: str, dsbench: Program, tmp_path: Path) -> None:
-    done = dsbench("run", kept, *LITTLE, "--reuse", "--rate", "40")
+def test_a_run_without_a_success_fails_and_says_why(kept: str, called: Program, tmp_path: Path) -> None:
+    done = called("run", kept, *LITTLE, "--reuse", "--rate", "40")
     assert done.returncode == 1, done.stdout + done.stderr
     archive = only_archive(tmp_path / "out")
     run = described(archive)
@@ -56,10 +56,10 @@ def test_a_run_without_a_success_fails_and_says_why(kept: str, dsbench: Program,
     assert WORDS in done.stdout
     assert f"no transaction succeeded: {failed:,} attempts failed" in done.stderr
     assert run["reason"] in (archive / "results.log").read_text()
-    shown = json.loads(dsbench("show", str(archive), "--json").stdout)
+    shown = json.loads(called("show", str(archive), "--json").stdout)
     void = [one for one in shown["doubts"] if one["code"] == "void"]
     assert [(one["scale"], one["severe"]) for one in void] == [(1, True)]
     assert not any("resume" in one["remedy"] for one in shown["doubts"])
-    again = dsbench("run", kept, "--resume", str(archive), "--quiet")
+    again = called("run", kept, "--resume", str(archive), "--quiet")
     assert again.returncode == 1, "nothing is left to do, and nothing succeeded by that"
     assert "no transaction succeeded" in again.stderr

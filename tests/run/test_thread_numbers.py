@@ -20,6 +20,7 @@ from dsbench.read.subjects.rate import RateResult
 from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.spec import RunSpec, build
 from fixtures.program import described
+from fixtures.thorough import mostly_thorough
 from fixtures.told import kept
 
 
@@ -92,7 +93,7 @@ def test_a_run_is_resumed_at_the_number_of_threads_it_had_reached(tmp_path: Path
     assert resumed_at[0].startswith("2 threads: ")
 
 
-@pytest.mark.parametrize("url", ["private:sqlite", "private:postgresql"])
+@pytest.mark.parametrize("url", mostly_thorough(["private:sqlite", "private:postgresql"], "private:postgresql"))
 def test_what_the_ramp_up_committed_is_in_the_database_and_nowhere_else(tmp_path: Path, url: str) -> None:
     spec = spec_for(url, threads=3, ramp_up=0.5, scales=(2,), cycles=1, trace=True)
     outcome = execute(spec, tmp_path, Silent())

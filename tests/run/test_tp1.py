@@ -16,6 +16,7 @@ from dsbench.read.blocks import Table
 from dsbench.read.subjects.rate import DEFINITIONS, RateResult
 from dsbench.several import bounds
 from fixtures.program import Program
+from fixtures.thorough import mostly_thorough
 from fixtures.told import summary_text
 
 
@@ -51,7 +52,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dsbench.Archive]
     }
 
 
-@pytest.mark.parametrize("target", ["private:sqlite?synchronous=off", "private:postgresql?fsync=off"])
+@pytest.mark.parametrize(
+    "target",
+    mostly_thorough(["private:sqlite?synchronous=off", "private:postgresql?fsync=off"], "private:postgresql?fsync=off"),
+)
 def test_a_terminal_changes_nothing_that_a_transaction_does(target: str, tmp_path: Path) -> None:
     """The conditions of the workload hold of what came over the line: sums of amounts, accounts, tellers, branches."""
     given = {"terminal": "block", "remote": "15", "transactions": "100"}

@@ -32,6 +32,7 @@ from dsbench.read.subjects.queries import QueriesResult
 from dsbench.spec import build
 from dsbench.stats.queries import read_temperatures
 from fixtures.program import Program
+from fixtures.thorough import mostly_thorough
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -45,7 +46,7 @@ QUIET = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("url", QUIET)
+@pytest.mark.parametrize("url", mostly_thorough(QUIET, "private:postgresql"))
 def test_every_answer_of_both_tests_is_that_of_the_second_engine(url: str, tmp_path: Path) -> None:
     target = {"url": url, "settings": QUIET[url]}
     cold = "1" if url == "private:sqlite" else "0"  # What a restart leaves of a server is tests/servers/test_restart.py.
@@ -85,6 +86,7 @@ def test_a_power_test_alone_has_no_streams_and_what_is_unchecked_no_answers(tmp_
     assert measures()["headline"].read(found) == {1: decision.value}
 
 
+@pytest.mark.thorough
 def test_a_query_that_takes_too_long_has_a_class_of_its_own_and_voids_the_power(tmp_path: Path) -> None:
     """60,000 rows are not summed up in a tenth of a millisecond anywhere."""
     settings = {**SIZE, "timeout": "0.0001"}

@@ -19,6 +19,7 @@ from dsbench.read.evaluation import evaluate
 from dsbench.read.subjects.clients import ClientsResult
 from dsbench.spec import Target as TargetSpec
 from dsbench.spec import merged
+from fixtures.thorough import mostly_thorough
 
 HERE = Database(
     version="PostgreSQL 15", identity={"start of the server": "10:00", "timeline": "1"}, settings={"work_mem": "4MB"},
@@ -65,8 +66,8 @@ CHANGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("product", CHANGES)
-@pytest.mark.parametrize("meddles", [True, False], ids=["changed", "left alone"])
+@pytest.mark.parametrize("product", mostly_thorough(CHANGES, "postgresql"))
+@pytest.mark.parametrize("meddles", mostly_thorough([True, False], True), ids=["changed", "left alone"])
 def test_a_promise_that_is_given_up_during_the_cycles_is_told(product: str, meddles: bool, tmp_path: Path) -> None:
     asked, words = CHANGES[product]
     with servers.start(TargetSpec(url=f"private:{product}"), 10) as server:

@@ -19,6 +19,7 @@ from dsbench import servers, spec
 from dsbench.measure.loaders import Target
 from dsbench.servers.folder import stale
 from fixtures.private import working_in
+from fixtures.thorough import mostly_thorough
 from fixtures.waiting import until
 
 
@@ -63,7 +64,9 @@ time.sleep(600)
 """
 
 
-@pytest.fixture(params=PRODUCTS.values(), ids=PRODUCTS.keys())
+@pytest.fixture(params=mostly_thorough(
+    (pytest.param(product, id=name) for name, product in PRODUCTS.items()), "postgresql", "firebird Classic"
+))
 def product(request: pytest.FixtureRequest) -> Product:
     """Each of them."""
     found: Product = request.param

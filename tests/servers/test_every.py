@@ -9,9 +9,13 @@ import pytest
 
 from dsbench import servers
 from fixtures.program import Program, described, only_archive
+from fixtures.thorough import mostly_thorough
+
+URLS = [target.in_one for target in servers.variants()]
+ONE_OF_EACH = {url.partition("?")[0].partition("@")[0]: url for url in reversed(URLS)}.values()
 
 
-@pytest.mark.parametrize("url", [target.in_one for target in servers.variants()])
+@pytest.mark.parametrize("url", mostly_thorough(URLS, *ONE_OF_EACH))
 def test_a_short_run_leaves_a_consistent_database(url: str, called: Program, dsbench: Program, tmp_path: Path) -> None:
     options = ["--scales", "1", "--cycles", "1", "--duration", "0.5", "--threads", "2", "--out", "out", "--json"]
     # An engine reads its configuration once in a process.

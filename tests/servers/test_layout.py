@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -16,21 +17,22 @@ from dsbench.measure.loaders import Target
 from dsbench.measure.run import execute
 from dsbench.servers.folder import Folder
 from dsbench.spec import SpecError, build
+from fixtures.thorough import mostly_thorough
 from fixtures.waiting import until
 
 Ask = Callable[[str, str], str]
 
 
 @pytest.fixture
-def disks(tmp_path: Path) -> dict[str, Path]:
-    """Folders of the user's, each with a file of his."""
-    found = {name: tmp_path / name for name in ("log", "fast", "slow")}
-    for path in found.values():
-        path.mkdir(mode=0o755)
-        (path / "mine").write_text("mine")
-    for above in (tmp_path, *tmp_path.parents[:-2]):
-        above.chmod(above.stat().st_mode | 0o011)
-    return found
+def disks() -> Iterator[dict[str, Path]]:
+    """Folders of the user's, each with a file of his. Each session of pytest closes pytest's to other users."""
+    with tempfile.TemporaryDirectory(prefix="disks-") as name:
+        Path(name).chmod(0o755)
+        found = {one: Path(name) / one for one in ("log", "fast", "slow")}
+        for path in found.values():
+            path.mkdir(mode=0o755)
+            (path / "mine").write_text("mine")
+        yield found
 
 
 def _only_mine(disks: dict[str, Path]) -> bool:
@@ -100,7 +102,10 @@ def test_a_second_log_that_ends_is_named(base: Path, disks: dict[str, Path]) -> 
     assert _only_mine(disks)
 
 
-@pytest.mark.parametrize("product", ["mariadb", pytest.param("mysql@8.0", marks=pytest.mark.needs_mysql)])
+@pytest.mark.parametrize(
+    "product",
+    mostly_thorough(["mariadb", pytest.param("mysql@8.0", marks=pytest.mark.needs_mysql, id="mysql")], "mariadb"),
+)
 def test_the_log_of_innodb_moves(product: str, base: Path, disks: dict[str, Path]) -> None:
     target = spec.Target(url=f"private:{product}?log_directory={disks['log']}", directory=base)
     with servers.start(target, 4) as server:

@@ -12,13 +12,17 @@ from dsbench import servers, spec
 from dsbench.measure.loaders import Target
 from dsbench.servers import server as life
 from dsbench.servers.process import free_port
+from fixtures.thorough import mostly_thorough
 
-_NETWORKED = [
-    pytest.param("postgresql", {"listen_addresses": "127.0.0.1"}, "port"),
-    pytest.param("mariadb", {"bind_address": "127.0.0.1"}, "port"),
-    pytest.param("mysql", {"bind_address": "127.0.0.1"}, "port", marks=pytest.mark.needs_mysql),
-    pytest.param("firebird", {}, "RemoteServicePort"),
-]
+_NETWORKED = mostly_thorough(
+    [
+        pytest.param("postgresql", {"listen_addresses": "127.0.0.1"}, "port", id="postgresql"),
+        pytest.param("mariadb", {"bind_address": "127.0.0.1"}, "port", id="mariadb"),
+        pytest.param("mysql", {"bind_address": "127.0.0.1"}, "port", marks=pytest.mark.needs_mysql, id="mysql"),
+        pytest.param("firebird", {}, "RemoteServicePort", id="firebird"),
+    ],
+    "postgresql", "firebird",
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -11,11 +11,14 @@ import pytest
 from dsbench import servers, spec
 from dsbench.measure.loaders import CoreError, Target
 from dsbench.servers.pages import count_cached, let_go
+from fixtures.thorough import mostly_thorough
 
 _MYSQL = pytest.param("private:mysql", marks=pytest.mark.needs_mysql)
 
 
-@pytest.mark.parametrize("url", ["private:postgresql", "private:mariadb", "private:firebird", _MYSQL])
+@pytest.mark.parametrize(
+    "url", mostly_thorough(["private:postgresql", "private:mariadb", "private:firebird", _MYSQL], "private:postgresql")
+)
 def test_a_server_that_is_started_again_keeps_its_data_and_its_address(url: str) -> None:
     with servers.start(spec.Target(url=url), 4) as server, closing(Target(server.url)) as target:
         target.create("a test")

@@ -139,6 +139,7 @@ def test_what_a_killed_run_left_is_gone_with_the_next(ground: Path) -> None:
     assert has_ended(int(pid))
 
 
+@pytest.mark.thorough
 def test_a_study_that_was_killed_leaves_nothing_with_the_next_start_and_goes_on(ground: Path, tmp_path: Path) -> None:
     values = (
         'name = "x"\n[run]\nworkload = "select"\nscales = [1]\ncycles = 1\nduration = 0.5\n'
@@ -258,6 +259,7 @@ def test_a_history_is_on_one_file_system_and_goes_on_after_a_restart(ground: Pat
     assert made == [0, 0, 1, 2, 0, 1, 2]
 
 
+@pytest.mark.thorough
 def test_a_ladder_is_made_anew_on_a_file_system_that_ladders_have_used(ground: Path, tmp_path: Path) -> None:
     """In processes of their own, which know the file system of the study by its mark."""
     run = {"target": "private:sqlite", "workload": "tpcb", "scales": [1, 2], "cycles": 1, "duration": 0.1, "storage": "ext4?size=256MiB"}

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dsbench.study import Study, begin, load
+from dsbench.study import Outcomes, Study, begin, load, outcomes
 from dsbench.study.record import make_folder, store
 from dsbench.study.spec import parse
 from fixtures.studies import archived
@@ -32,6 +32,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Study:
             trial, status="failed", reason="the server did not start"))  # fmt: skip
     store(study)
     return load(study.folder)
+
+
+@pytest.fixture(scope="session")
+def whole(made: Study) -> Outcomes:
+    """What came out of it."""
+    return outcomes(made)
 
 
 def _rate(random: np.random.Generator) -> Callable[[tuple[int, ...], int], float]:

@@ -104,6 +104,7 @@ def test_two_programs_do_not_work_in_one_folder(tmp_path: Path) -> None:
         conduct(study, making(complete), Seen(), Stop())
 
 
+@pytest.mark.thorough
 def test_a_study_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     text = 'name = "x"\n[run]\n' + "".join(f"{k} = {json.dumps(v)}\n" for k, v in {**RUN, "duration": 0.6}.items())
     (tmp_path / "x.toml").write_text(text + '[[factor]]\nname = "threads"\npath = "threads"\nlevels = [1, 2]\n[trials]\nrepeat = 1\n')
@@ -153,6 +154,7 @@ def test_a_history_is_made_on_the_database_that_is_measured(tmp_path: Path) -> N
     assert not folders[1].exists()
 
 
+@pytest.mark.thorough
 def test_trials_on_one_database_are_all_made_there_again_when_one_is_missing(tmp_path: Path) -> None:
     """Read first, then written to: the second database is the first, also after a break between them."""
     stop, run = Stop(), {"target": "private:sqlite", "scales": [1], "cycles": 1, "duration": 0.1}
@@ -173,6 +175,7 @@ def test_trials_on_one_database_are_all_made_there_again_when_one_is_missing(tmp
     assert (last.reused.run, last.spec.workload, last.broken) == (again.name, "tpcb", {})
 
 
+@pytest.mark.thorough
 def test_a_workload_with_other_tables_has_a_database_of_its_own(tmp_path: Path) -> None:
     other = {"name": "tpcc", "set": {"workload": "tpcc", "workload_settings.size": "0.01"}}
     factor = {"name": "workload", "path": "workload", "levels": ["select", "tpcb", other], "same_database": True}
@@ -216,6 +219,7 @@ class Keys(Seen):
         return Looking()
 
 
+@pytest.mark.thorough
 def test_nodes_are_started_for_each_trial_and_end_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()

@@ -16,7 +16,7 @@ from dsbench.read.evaluation import evaluate
 from dsbench.read.subjects import measures
 from dsbench.read.text import render_text
 from dsbench.spec import SpecError
-from dsbench.study import Study, begin, best, load, outcomes, shown
+from dsbench.study import Outcomes, Study, begin, best, load, outcomes, shown
 from dsbench.study.record import make_folder, store
 from dsbench.study.results import Made, is_of_run
 from dsbench.study.spec import parse
@@ -158,9 +158,9 @@ def test_a_choice_that_is_none_names_the_option_and_what_there_is(
     assert remedy in refused.value.remedy
 
 
-def test_less_is_better_of_some(made: Study) -> None:
+def test_less_is_better_of_some(made: Study, whole: Outcomes) -> None:
     """Four clients take no longer, and serializable has 80% of the rate: of both the better level is taken."""
-    assert 'isolation = "read-committed", threads = 4' in best(outcomes(made))
+    assert 'isolation = "read-committed", threads = 4' in best(whole)
     found = outcomes(made, "failures")
     assert all(one.value == one.low == one.high == 0 for one in (effect.ratio for effect in found.effects.main))
     with pytest.raises(SpecError, match="no level was found"):

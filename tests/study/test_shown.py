@@ -22,7 +22,7 @@ from dsbench.read.verdict import RunVerdict, Soundness
 from dsbench.several import compare
 from dsbench.spec import SpecError
 from dsbench.stats.values import Resource
-from dsbench.study import Point, Study, begin, outcomes, panels, record, results, shown
+from dsbench.study import Outcomes, Point, Study, begin, outcomes, panels, record, results, shown
 from dsbench.study.diagrams import specs
 from dsbench.study.record import extend, make_folder
 from dsbench.study.spec import parse
@@ -30,8 +30,8 @@ from fixtures.archives import MS, cycle_row, run_json, write
 from fixtures.studies import archived
 
 
-def test_effects_are_those_that_were_put_in(made: Study) -> None:
-    found = shown.document(outcomes(made))
+def test_effects_are_those_that_were_put_in(whole: Outcomes) -> None:
+    found = shown.document(whole)
     values = {tuple(one["levels"].items()): one["ratio"] for one in found["effects"]["main"]}
     assert values[("isolation", "serializable"),]["value"] == pytest.approx(0.8, rel=0.03)
     assert values[("clients", "4"),]["low"] < 2.25 < values[("clients", "4"),]["high"]
@@ -41,8 +41,8 @@ def test_effects_are_those_that_were_put_in(made: Study) -> None:
     assert len([trial for trial in found["trials"] if trial["value"]]) == 17
 
 
-def test_the_text_says_what_was_found_and_what_is_missing(made: Study) -> None:
-    text = shown.text(outcomes(made))
+def test_the_text_says_what_was_found_and_what_is_missing(whole: Outcomes) -> None:
+    text = shown.text(whole)
     assert "17 of 18 trials in 3 blocks" in text
     assert re.search(r"(?i)isolation serializable has 0\.(79|80|8)", text)
     assert "failed: trial 1 (" in text
@@ -58,8 +58,8 @@ def test_times_are_a_measure_as_well(made: Study) -> None:
         outcomes(made, "speed")
 
 
-def test_the_axis_of_effects_begins_near_them_and_names_each_tick(made: Study) -> None:
-    spec = specs(outcomes(made))["effects"]
+def test_the_axis_of_effects_begins_near_them_and_names_each_tick(whole: Outcomes) -> None:
+    spec = specs(whole)["effects"]
     axes = [layer["encoding"]["x"] for layer in spec["layer"] if layer["encoding"]["x"].get("axis")]
     assert len(axes) == 1
     low, high = axes[0]["scale"]["domain"]
@@ -72,8 +72,8 @@ def test_the_axis_of_effects_begins_near_them_and_names_each_tick(made: Study) -
     assert low <= min(numbers) < max(numbers) <= high
 
 
-def test_the_caption_of_effects_speaks_of_no_factors_that_are_not_there(made: Study, tmp_path: Path) -> None:
-    assert "beside the reference of its factor, averaged over the levels of the other factor. Bars" in shown.html(outcomes(made))
+def test_the_caption_of_effects_speaks_of_no_factors_that_are_not_there(whole: Outcomes, tmp_path: Path) -> None:
+    assert "beside the reference of its factor, averaged over the levels of the other factor. Bars" in shown.html(whole)
     assert "averaged over the levels of the other factors. Bars" in shown.html(outcomes(_one_at_a_time(tmp_path)))
     factor = {"name": "clients", "path": "threads", "levels": [1, 2]}
     run = {"target": "private:sqlite", "scales": [1], "cycles": 2, "duration": 1.0}
@@ -84,8 +84,8 @@ def test_the_caption_of_effects_speaks_of_no_factors_that_are_not_there(made: St
     assert "beside the reference of its factor. Bars" in shown.html(outcomes(alone))
 
 
-def test_an_interval_that_excludes_nothing_is_not_told_by_its_ends(made: Study) -> None:
-    found = outcomes(made)
+def test_an_interval_that_excludes_nothing_is_not_told_by_its_ends(whole: Outcomes) -> None:
+    found = whole
     assert found.effects is not None
     first, *others = found.effects.main
     wide = replace(first, ratio=replace(first.ratio, value=2.0, low=2e-15, high=1.8e17))
@@ -98,14 +98,14 @@ def test_an_interval_that_excludes_nothing_is_not_told_by_its_ends(made: Study) 
     assert (row["low"], row["high"]) == (0.002, 2000)
 
 
-def test_plots_beside_each_other_have_the_same_axes(made: Study) -> None:
+def test_plots_beside_each_other_have_the_same_axes(whole: Outcomes) -> None:
     plots = [{"layer": [{"encoding": {"x": _axis(*domain)}}]} for domain in ((1, 10), (0.5, 200), (0.1, 8))]
     panels._share_domain(plots, "x")
     axes = [plot["layer"][0]["encoding"]["x"] for plot in plots]
     assert {tuple(one["scale"]["domain"]) for one in axes} == {(0.1, 200)}
     # Those of the widest, and what lies outside of it.
     assert [one["axis"]["values"] for one in axes] == [[0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200]] * 3
-    drawn = specs(outcomes(made))["freq-1-by-2"]["vconcat"][0]["hconcat"]
+    drawn = specs(whole)["freq-1-by-2"]["vconcat"][0]["hconcat"]
     assert len({json.dumps(plot["layer"][0]["encoding"]["x"]) for plot in drawn}) == 1
 
 
@@ -114,8 +114,8 @@ def _axis(low: float, high: float) -> dict[str, Any]:
     return {"type": "quantitative", "scale": {"type": "log", "domain": [low, high]}, "axis": ticks}
 
 
-def test_every_diagram_is_there_and_the_page_holds_it(made: Study) -> None:
-    found = outcomes(made)
+def test_every_diagram_is_there_and_the_page_holds_it(whole: Outcomes) -> None:
+    found = whole
     assert set(specs(found)) == {
         "effects", "relative-1", "relative-2", "heat-1-2", "lines-2", "freq-1", "freq-2", "rate-1", "rate-2",
         "freq-1-by-2", "freq-2-by-1",
@@ -137,8 +137,8 @@ def test_a_name_is_shown_as_text_only(made: Study) -> None:
     assert "<b>" not in page
 
 
-def test_a_trial_is_divided_by_the_one_beside_it_only(made: Study) -> None:
-    found = outcomes(made)
+def test_a_trial_is_divided_by_the_one_beside_it_only(made: Study, whole: Outcomes) -> None:
+    found = whole
     both = [replace(one, values=dict.fromkeys(one.values, 100.0 * 3 ** one.at[1] / (1 + one.at[0]))) for one in found.made]
     # Trial 1 failed: whatever is missing, serializable has half of the rate, and not half of that of fewer clients.
     one = replace(found, made=tuple(both))
@@ -147,8 +147,8 @@ def test_a_trial_is_divided_by_the_one_beside_it_only(made: Study) -> None:
     assert any("tried as often" in line for line in shown.notes(one))
 
 
-def test_a_scale_that_some_trials_have_is_not_compared(made: Study) -> None:
-    found = outcomes(made)
+def test_a_scale_that_some_trials_have_is_not_compared(made: Study, whole: Outcomes) -> None:
+    found = whole
     first, *rest = found.made
     more = replace(first, values={**first.values, Point(0, 5): 1e9})
     points = results._points((more, *rest), varied=False)
@@ -158,8 +158,8 @@ def test_a_scale_that_some_trials_have_is_not_compared(made: Study) -> None:
     assert results._points((more, *rest), varied=True) == ()
 
 
-def test_a_trial_without_a_rate_is_named(made: Study) -> None:
-    found = outcomes(made)
+def test_a_trial_without_a_rate_is_named(made: Study, whole: Outcomes) -> None:
+    found = whole
     none = replace(found.made[0], values=dict.fromkeys(found.points, 0.0))
     text = shown.text(replace(found, made=(none, *found.made[1:])))
     assert f"not in the effects: trial {none.trial.number} (the rate is 0 or unknown)" in text
@@ -212,19 +212,19 @@ def test_a_study_without_a_trial_says_so(tmp_path) -> None:  # type: ignore[no-u
     assert "6 trials are not made yet" in text
 
 
-def test_a_factor_that_varies_stays_one_beside_best_and_reference(made: Study) -> None:
+def test_a_factor_that_varies_stays_one_beside_best_and_reference(made: Study, whole: Outcomes) -> None:
     """As the talk sets optimum against default for each architecture."""
-    spec = parse(tomllib.loads(study.best(outcomes(made), vary=["isolation"])))
+    spec = parse(tomllib.loads(study.best(whole, vary=["isolation"])))
     configuration, isolation = spec.factor
     assert [level.sets for level in configuration.resolved] == [{"threads": 1}, {"threads": 4}]
     assert isolation.name == "isolation"
     assert [level.sets for level in isolation.resolved] == [level.sets for level in made.factors[0].resolved]
     with pytest.raises(SpecError, match="no factor 'disk'"):
-        study.best(outcomes(made), vary=["disk"])
+        study.best(whole, vary=["disk"])
 
 
-def test_the_best_levels_become_a_study_against_the_references(made: Study) -> None:
-    spec = parse(tomllib.loads(study.best(outcomes(made))))
+def test_the_best_levels_become_a_study_against_the_references(made: Study, whole: Outcomes) -> None:
+    spec = parse(tomllib.loads(study.best(whole)))
     reference, best = spec.factor[0].resolved
     assert (reference.sets, best.sets) == ({"isolation": "read-committed", "threads": 1}, {"isolation": "read-committed", "threads": 4})
     assert spec.run == made.spec.run
@@ -235,13 +235,13 @@ def test_the_best_levels_become_a_study_against_the_references(made: Study) -> N
     assert '"best", set = { isolation = "read-committed", threads = 4 }' in study.best(outcomes(short), likely=True)
 
 
-def test_the_best_levels_come_without_a_password_and_say_so(made: Study) -> None:
+def test_the_best_levels_come_without_a_password_and_say_so(made: Study, whole: Outcomes) -> None:
     url = "postgresql://me:secret@host/db?sslmode=require&sslpassword=secret"
     spec = made.spec.model_copy(update={"run": {**made.spec.run, "target": url}})
     day = datetime.date(2026, 1, 2)
     factors = tuple(one.model_copy(update={"levels": tuple(
         {"name": str(level), "set": {one.path: level, "target.settings.note": float("inf"), "target.settings.day": day}} for level in one.levels)}) for one in made.factors)
-    found = replace(outcomes(made), study=replace(made, spec=spec, factors=factors),
+    found = replace(whole, study=replace(made, spec=spec, factors=factors),
                     levels=tuple(one.resolved for one in factors))  # fmt: skip
     text = study.best(found)
     assert "secret" not in text
@@ -251,7 +251,7 @@ def test_the_best_levels_come_without_a_password_and_say_so(made: Study) -> None
     assert read["run"]["target"] == "postgresql://me@host/db?sslmode=require"
     found_values = read["factor"][0]["levels"][1]["set"]
     assert (found_values["target.settings.note"], found_values["target.settings.day"]) == (float("inf"), day)
-    assert "password" not in study.best(outcomes(made))
+    assert "password" not in study.best(whole)
 
 
 def test_what_ended_several_trials_is_told_once_with_their_level(made: Study) -> None:
@@ -296,8 +296,8 @@ def test_one_block_has_a_line_for_each_level_of_a_second_factor(made: Study) -> 
     assert {row["archive"] for row in drawn["datasets"]["lines"]} == {"isolation read-committed", "isolation serializable"}
 
 
-def test_every_trial_has_a_row_with_its_value_and_what_it_found_in_memory(made: Study) -> None:
-    found = outcomes(made)
+def test_every_trial_has_a_row_with_its_value_and_what_it_found_in_memory(made: Study, whole: Outcomes) -> None:
+    found = whole
     heads = [column.head for column in shown._tabulate_trials(found).columns]
     assert heads[:6] == ["trial", "block", "isolation", "clients", "state", "rate [tps]"]
     some = replace(found, made=(replace(found.made[0], resources=(
@@ -357,8 +357,8 @@ def test_levels_tell_what_became_of_a_transactions_time(tmp_path: Path) -> None:
     assert re.search(r"clients +2 +(4|3\.99\d*) ", text), text
 
 
-def test_void_and_disturbed_trials_are_told_before_the_verdict(made: Study) -> None:
-    found = outcomes(made)
+def test_void_and_disturbed_trials_are_told_before_the_verdict(made: Study, whole: Outcomes) -> None:
+    found = whole
     taken = RunVerdict(Soundness.DISTURBED, (), (Taken("other programs", 1.7, 0, 2, ""),))
     trials = tuple(replace(one, status="void", reason="its check failed") if one.status == "failed" else one for one in made.trials)
     found = replace(found, study=replace(made, trials=trials), made=tuple(replace(one, verdict=taken) for one in found.made))

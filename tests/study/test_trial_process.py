@@ -60,6 +60,7 @@ def spec_of(**more: Any) -> RunSpec:
     return RunSpec.model_validate({"target": {"url": "mock:"}, "workload": "select", "scales": [1], "cycles": 1, "duration": 0.3, **more})
 
 
+@pytest.mark.thorough
 def test_versions_and_settings_of_an_engine_in_the_process_are_levels(tmp_path: Path) -> None:
     """A process takes one client library of Firebird, and an engine reads firebird.conf once."""
     run = {"target": "private:firebird", "workload": "tpcb", "scales": [1], "cycles": 1, "duration": 0.2, "threads": 1}
@@ -77,6 +78,7 @@ def test_versions_and_settings_of_an_engine_in_the_process_are_levels(tmp_path: 
     assert [path.name for path in watch.heard.paths] == [trial.archive for trial in made.trials]
 
 
+@pytest.mark.thorough
 def test_what_is_wrong_with_a_server_comes_back_as_it_is(tmp_path: Path) -> None:
     """A server of each version and setting is tried in a process of its own, too."""
     with pytest.raises(NotHere, match=r"no Firebird 2\.5 is installed here") as missing:
@@ -111,6 +113,7 @@ def test_a_run_hears_the_wish_to_stop_and_nobody_its_password(tmp_path: Path) ->
     assert not any("54321" in one for one in seen)
 
 
+@pytest.mark.thorough
 def test_a_process_that_is_killed_fails_its_trial_alone(tmp_path: Path) -> None:
     class Killing(Heard):
         def __init__(self) -> None:
@@ -164,6 +167,7 @@ def begun(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], psutil.Proc
         study.wait()
 
 
+@pytest.mark.thorough
 def test_a_ctrl_c_ends_trial_and_server_and_the_study_says_what_is_left(
     begun: tuple[subprocess.Popen[bytes], psutil.Process, psutil.Process], tmp_path: Path
 ) -> None:
@@ -178,6 +182,7 @@ def test_a_ctrl_c_ends_trial_and_server_and_the_study_says_what_is_left(
     assert Archive.open(archive).run.reason == "stopped by SIGINT"
 
 
+@pytest.mark.thorough
 def test_a_kill_of_the_study_ends_trial_and_server(
     begun: tuple[subprocess.Popen[bytes], psutil.Process, psutil.Process], tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ from dsbench.spec import build
 from dsbench.study import shown
 from dsbench.web.pages import PAGES as menu
 from fixtures.archives import MS, cycle_row, run_json, write
+from fixtures.thorough import mostly_thorough
 from fixtures.waiting import PATIENCE_S
 from fixtures.web import Seen, browsed, served
 
@@ -122,27 +123,27 @@ def base(address: str) -> str:
     return address.partition("/?")[0]
 
 
-def test_every_page_opens_and_screen_readers_can_read_it(page: Any, base: str) -> None:
+@pytest.mark.parametrize("path", mostly_thorough(PAGES, "/", "/archive?name=pg"))
+def test_every_page_opens_and_screen_readers_can_read_it(page: Any, base: str, path: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     seen, axe, found = Seen(page), Axe(), []
-    for path in PAGES:
-        page.goto(base + path)
-        page.wait_for_selector("h1")
-        page.wait_for_function("!document.querySelector('.page').innerText.match(/Reading the|Looking at the/)")
-        for dark in ("light", "dark"):
-            page.get_by_label("Colours").select_option(dark)
-            page.wait_for_function(f"document.documentElement.dataset.theme === '{dark}'")
-            for wrong in axe.run(page).response["violations"]:
-                found += [f"{path}, {dark}: {wrong['id']}: {node['html'][:300]}" for node in wrong["nodes"]]
-        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), path
-        if page.locator(".page > iframe.report").count():
-            assert page.evaluate("document.documentElement.scrollHeight <= window.innerHeight"), f"{path} scrolls beside its report"
+    page.goto(base + path)
+    page.wait_for_selector("h1")
+    page.wait_for_function("!document.querySelector('.page').innerText.match(/Reading the|Looking at the/)")
+    for dark in ("light", "dark"):
+        page.get_by_label("Colours").select_option(dark)
+        page.wait_for_function(f"document.documentElement.dataset.theme === '{dark}'")
+        for wrong in axe.run(page).response["violations"]:
+            found += [f"{dark}: {wrong['id']}: {node['html'][:300]}" for node in wrong["nodes"]]
     assert found == []
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    if page.locator(".page > iframe.report").count():
+        assert page.evaluate("document.documentElement.scrollHeight <= window.innerHeight"), "the page scrolls beside its report"
     assert seen.well()
 
 
-@pytest.mark.parametrize("width", [360, 390, 640])
+@pytest.mark.parametrize("width", mostly_thorough([360, 390, 640], 360))
 def test_the_menu_is_one_row_on_a_telephone(page: Any, base: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     for path in [one.path for one in menu if one.title]:
@@ -153,7 +154,7 @@ def test_the_menu_is_one_row_on_a_telephone(page: Any, base: str, width: int) ->
         assert page.evaluate("[...document.querySelectorAll('.bar nav a')].at(-1).getBoundingClientRect().right <= innerWidth"), path
 
 
-@pytest.mark.parametrize("path", ["/report?name=pg", "/comparison?a=pg&a=sqlite-tpcb"])
+@pytest.mark.parametrize("path", mostly_thorough(["/report?name=pg", "/comparison?a=pg&a=sqlite-tpcb"], "/report?name=pg"))
 def test_a_report_can_be_read_sorted_and_switched(page: Any, base: str, path: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
@@ -224,6 +225,7 @@ def _kinds(folder: Path, short_runs: dict[str, Archive]) -> Iterator[tuple[str, 
     yield from ((path.stem, path) for path in sorted(folder.glob("*.html")))
 
 
+@pytest.mark.thorough
 def test_all_kinds_of_pages_can_be_read_by_all_and_are_printed_whole(
     context: Any, tmp_path: Path, short_runs: dict[str, Archive]
 ) -> None:
@@ -273,47 +275,60 @@ def test_a_diagram_is_drawn_when_it_comes_near(context: Any, tmp_path: Path) -> 
     page.close()
 
 
-def test_diagrams_and_tables_are_taken_out_of_a_page_from_a_file(context: Any, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of an archive in a file."""
     archive = Archive.open(STORED / "pg.zip")
-    (tmp_path / "report.html").write_text(render(evaluate(archive), archive.run))
-    page = context.new_page()
+    path: Path = tmp_path_factory.mktemp("reported") / f"{archive.name}.html"
+    path.write_text(render(evaluate(archive), archive.run))
+    return path
+
+
+# Of the width of its frame, with a legend beside the plot, with two axes.
+@pytest.mark.parametrize("diagram", mostly_thorough(["hero", "freq", "rate"], "rate"))
+def test_a_diagram_is_taken_out_of_a_page_from_a_file(page: Any, reported: Path, diagram: str) -> None:
     seen = Seen(page)
-    page.goto((tmp_path / "report.html").as_uri())
+    page.goto(reported.as_uri())
     page.evaluate("void (window.print = () => { window.printed = document.title; })")
     title = page.title()
-    for diagram in ("hero", "freq", "rate"):  # Of the width of its frame, with a legend beside the plot, with two axes.
-        named = f"{archive.name}-{diagram}"
-        page.evaluate(f"void (location.hash = 'figure-{diagram}')")
-        figure = page.locator(f"#figure-{diagram}")
-        figure.locator("svg.marks").wait_for()
-        figure.get_by_text("Save", exact=True).click()
-        for name, suffix, head in (
-            ("PNG for slides", "-slide.png", b"\x89PNG"), ("PNG for a paper", ".png", b"\x89PNG"),
-            ("SVG, 17 cm", ".svg", b"<svg"), ("SVG, 8.5 cm, a column", "-column.svg", b"<svg"), ("Vega-Lite", ".vl.json", b"{"),
-        ):  # fmt: skip
-            with page.expect_download() as loaded:
-                figure.get_by_role("button", name=name).click()
-            assert loaded.value.suggested_filename == named + suffix
-            content = Path(loaded.value.path()).read_bytes()
-            assert content.startswith(head)
-            if suffix.endswith(".png"):
-                assert int.from_bytes(content[16:20], "big") == (1920 if suffix == "-slide.png" else 2008)
-            if suffix.endswith(".svg"):
-                mm = 85 if suffix == "-column.svg" else 170
-                assert f' width="{mm}mm" '.encode() in content
-                across, = re.findall(rb'viewBox="0 0 (\d+)', content)  # fmt: skip
-                assert 0.98 < int(across) / mm * 170 / 640 < 1.1, "words keep their size"
-        for size, end, mm in (("17 cm", "", 170), ("8.5 cm", "-column", 85)):
-            figure.get_by_role("button", name=f"PDF, {size}").click()
-            page.wait_for_function("window.printed")
-            assert page.evaluate("window.printed") == named + end
-            printed = page.pdf(prefer_css_page_size=True)
-            assert printed.count(b"/Type /Page\n") == 1, "the diagram alone"
-            across, = re.findall(rb"/MediaBox \[0 0 ([\d.]+)", printed)  # fmt: skip
-            assert float(across) * 25.4 / 72 == pytest.approx(mm, abs=0.5)
-            page.evaluate("window.printed = ''; dispatchEvent(new Event('afterprint'))")
-            assert page.locator("#sheet").count() == 0
-            assert page.title() == title
+    named = f"{reported.stem}-{diagram}"
+    page.evaluate(f"void (location.hash = 'figure-{diagram}')")
+    figure = page.locator(f"#figure-{diagram}")
+    figure.locator("svg.marks").wait_for()
+    figure.get_by_text("Save", exact=True).click()
+    for name, suffix, head in (
+        ("PNG for slides", "-slide.png", b"\x89PNG"), ("PNG for a paper", ".png", b"\x89PNG"),
+        ("SVG, 17 cm", ".svg", b"<svg"), ("SVG, 8.5 cm, a column", "-column.svg", b"<svg"), ("Vega-Lite", ".vl.json", b"{"),
+    ):  # fmt: skip
+        with page.expect_download() as loaded:
+            figure.get_by_role("button", name=name).click()
+        assert loaded.value.suggested_filename == named + suffix
+        content = Path(loaded.value.path()).read_bytes()
+        assert content.startswith(head)
+        if suffix.endswith(".png"):
+            assert int.from_bytes(content[16:20], "big") == (1920 if suffix == "-slide.png" else 2008)
+        if suffix.endswith(".svg"):
+            mm = 85 if suffix == "-column.svg" else 170
+            assert f' width="{mm}mm" '.encode() in content
+            across, = re.findall(rb'viewBox="0 0 (\d+)', content)  # fmt: skip
+            assert 0.98 < int(across) / mm * 170 / 640 < 1.1, "words keep their size"
+    for size, end, mm in (("17 cm", "", 170), ("8.5 cm", "-column", 85)):
+        figure.get_by_role("button", name=f"PDF, {size}").click()
+        page.wait_for_function("window.printed")
+        assert page.evaluate("window.printed") == named + end
+        printed = page.pdf(prefer_css_page_size=True)
+        assert printed.count(b"/Type /Page\n") == 1, "the diagram alone"
+        across, = re.findall(rb"/MediaBox \[0 0 ([\d.]+)", printed)  # fmt: skip
+        assert float(across) * 25.4 / 72 == pytest.approx(mm, abs=0.5)
+        page.evaluate("window.printed = ''; dispatchEvent(new Event('afterprint'))")
+        assert page.locator("#sheet").count() == 0
+        assert page.title() == title
+    assert seen.well()
+
+
+def test_a_table_is_taken_out_of_a_page_from_a_file(page: Any, reported: Path) -> None:
+    seen = Seen(page)
+    page.goto(reported.as_uri())
     page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => { window.took = text; }}})")
     page.goto(page.url + "#results")
     page.locator("#results").get_by_role("button", name="Copy as Markdown").click()
@@ -323,7 +338,6 @@ def test_diagrams_and_tables_are_taken_out_of_a_page_from_a_file(context: Any, t
     assert len(rows) == 3
     assert {line.count("|") for line in (head, under, *rows)} == {24}
     assert seen.well()
-    page.close()
 
 
 def test_all_data_of_an_archive_is_taken_out_of_its_page(page: Any, base: str, archives: Path) -> None:
@@ -458,6 +472,7 @@ def test_stop_ends_a_run_and_only_one_goes_on(page: Any, base: str) -> None:
     page.get_by_role("link", name="Open the report").wait_for()
 
 
+@pytest.mark.thorough
 def test_a_server_that_is_lost_is_told_on_the_page(page: Any, base: str, archives: Path) -> None:
     page.goto(f"{base}/?for=all")
     page.get_by_label("Database").fill("private:postgresql")
@@ -479,6 +494,7 @@ def test_a_server_that_is_lost_is_told_on_the_page(page: Any, base: str, archive
     page.get_by_role("link", name="Open the report").wait_for()
 
 
+@pytest.mark.thorough
 def test_a_study_from_its_text_to_its_matrix(page: Any, base: str, archives: Path) -> None:
     seen = Seen(page)
     page.goto(f"{base}/study")
@@ -504,6 +520,7 @@ def test_a_study_from_its_text_to_its_matrix(page: Any, base: str, archives: Pat
     assert seen.well()
 
 
+@pytest.mark.thorough
 def test_a_check_tells_what_a_server_without_flushes_loses(page: Any, base: str) -> None:
     seen = Seen(page)
     page.goto(f"{base}/check")

@@ -39,10 +39,6 @@ def _undisturbed(commons: Path) -> Entry:
     return found.model_copy(update={"verdict": {"soundness": "valid", "why": []}})
 
 
-def dsbench(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "dsbench", *words], capture_output=True, text=True, check=False)
-
-
 @pytest.fixture(scope="module")
 def commons(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("commons") / "results"
@@ -63,23 +59,23 @@ def browser() -> Iterator[Any]:
         yield found
 
 
-def test_from_a_run_to_a_site_by_four_commands(tmp_path: Path) -> None:
+def test_from_a_run_to_a_site_by_four_commands(called: Program, tmp_path: Path) -> None:
     folder = tmp_path / "results"
-    assert dsbench("commons", "init", str(folder)).returncode == 0
+    assert called("commons", "init", str(folder)).returncode == 0
     assert {path.name for path in folder.iterdir()} == {"README.md", "LICENSE", "about.toml", ".github", ".gitignore", "entries"}
-    again = dsbench("commons", "init", str(folder))
+    again = called("commons", "init", str(folder))
     assert (again.returncode, "is there already" in again.stderr) == (2, True)
 
-    shown = dsbench("publish", str(STORED / "pg.zip"), "--to", str(folder), "--preview")
+    shown = called("publish", str(STORED / "pg.zip"), "--to", str(folder), "--preview")
     assert "hidden  host" in shown.stdout
     assert not any(folder.glob("entries/2*"))
-    published = dsbench("publish", str(STORED / "pg.zip"), "--to", str(folder), "--by", "Ada", "--price", "0.1")
+    published = called("publish", str(STORED / "pg.zip"), "--to", str(folder), "--by", "Ada", "--price", "0.1")
     assert published.returncode == 0, published.stderr
     entry = json.loads((Path(published.stdout.strip()) / "entry.json").read_text())
     assert entry["about"] == {"by": "Ada", "machine": "", "notes": "", "price": {"per_hour": 0.1, "currency": "USD"}}
 
     several = (str(STORED / f"{name}.zip") for name in ("pg", "cut", "sqlite-tpcb"))
-    again = dsbench("publish", *several, "--to", str(folder))
+    again = called("publish", *several, "--to", str(folder))
     assert (again.returncode, len(again.stdout.splitlines())) == (1, 1)
     assert "cut.zip: the run is cut-short" in again.stderr
     assert "is there already: this run is published" in again.stderr
@@ -106,7 +102,7 @@ def test_from_a_run_to_a_site_by_four_commands(tmp_path: Path) -> None:
 
     entry["figures"]["rate"]["value"] *= 2
     (Path(published.stdout.strip()) / "entry.json").write_text(json.dumps(entry))
-    refused = dsbench("commons", "check", str(folder))
+    refused = called("commons", "check", str(folder))
     assert refused.returncode == 1
     assert refused.stderr.startswith(f"refused: {entry['id']}: figures.rate.value is ")
 

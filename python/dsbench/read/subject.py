@@ -96,7 +96,9 @@ class Result:
     def type_of(cls, name: str) -> Any:
         """The type of an attribute: as it is annotated, or of what computes it."""
         hints = get_type_hints(cls)
-        return get_args(hints[name])[0] if name in hints else get_type_hints(vars(cls)[name].read)["return"]
+        if name in hints:
+            return get_args(hints[name])[0]
+        return get_type_hints(vars(cls)[name].read, localns={"Evaluation": object})["return"]
 
 
 class computed(Generic[T]):

@@ -27,17 +27,22 @@ fn the_conformance_suite_over_tcp(wire: Wire) {
     assert_eq!(Suite::failures(dsbench_engines::open(&url).unwrap().into(), None).unwrap(), [""; 0]);
 }
 
-#[test]
-fn the_conformance_suite_on_mariadb_with_snapshot_isolation() {
-    let server = Server::start(&Product::MariaDb, &[PATIENT, "--innodb-snapshot-isolation=ON"]);
-    assert_eq!(Suite::failures(server.engine().into(), None).unwrap(), [""; 0]);
-}
+/// What `scripts/test-rust thorough` runs.
+mod thorough {
+    use super::*;
 
-#[test]
-fn the_conformance_suite_on_myrocks() {
-    let mut server = Server::mariadb_with_rocksdb();
-    let engine = server.engine_of("RocksDB").into();
-    assert_eq!(Suite::failures(engine, Some(&mut || server.kill())).unwrap(), [""; 0]);
+    #[test]
+    fn the_conformance_suite_on_mariadb_with_snapshot_isolation() {
+        let server = Server::start(&Product::MariaDb, &[PATIENT, "--innodb-snapshot-isolation=ON"]);
+        assert_eq!(Suite::failures(server.engine().into(), None).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn the_conformance_suite_on_myrocks() {
+        let mut server = Server::mariadb_with_rocksdb();
+        let engine = server.engine_of("RocksDB").into();
+        assert_eq!(Suite::failures(engine, Some(&mut || server.kill())).unwrap(), [""; 0]);
+    }
 }
 
 /// An engine that asks for one level and gets another.

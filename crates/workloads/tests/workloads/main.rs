@@ -4,8 +4,15 @@
 //! `cargo test --release -p dsbench-workloads --test workloads firebird` runs all on Firebird.
 #![cfg(unix)]
 
-/// Makes each function a test on each of the products: see `home::Product::named`.
+/// Makes each function a test on each of the products: see `home::Product::named`. Those that are `thorough` take long:
+/// `scripts/test-rust` leaves them out, and `scripts/test-rust thorough` runs them.
 macro_rules! on {
+    (thorough [$($product:ident),+] $names:tt) => {
+        mod thorough {
+            use super::*;
+            $(on!($product $names);)+
+        }
+    };
     ([$($product:ident),+] $names:tt) => {
         $(on!($product $names);)+
     };

@@ -8,7 +8,11 @@ use dsbench_workloads::Call;
 use crate::bed::{broken, build, open_few, run, transact, LOAD};
 use crate::home::Product;
 
-on!([postgres, innodb, myrocks, firebird] [
+on!([postgres, innodb] [
+    both_ways_to_populate_make_the_same_bank,
+    a_transaction_that_misses_a_row_fails_and_changes_nothing,
+]);
+on!(thorough [myrocks, firebird] [
     both_ways_to_populate_make_the_same_bank,
     a_transaction_that_misses_a_row_fails_and_changes_nothing,
 ]);

@@ -8,7 +8,8 @@ use dsbench_workloads::Call;
 use crate::bed::{broken, build, cell, open_with, options, run, LOAD};
 use crate::home::Product;
 
-on!([postgres, innodb, myrocks, firebird, sqlite][scripts_do_what_they_say]);
+on!([postgres, sqlite][scripts_do_what_they_say]);
+on!(thorough [innodb, myrocks, firebird] [scripts_do_what_they_say]);
 
 fn scripts_do_what_they_say(product: Product) {
     let home = product.home();
