@@ -65,8 +65,8 @@ def _rows(run: RunRecord) -> Answer:
     question, source = "How large are the rows?", "the workload"
     entry = run.entry
     inserted = [f"{one.row_bytes:g} bytes of data in a row of {one.name}" for one in entry.kinds if one.row_bytes]
-    words = entry.row_data or workloads.find(entry.name).row_data or ", ".join(inserted)
-    least, most = entry.row_bytes
+    words = entry.data.row_data or workloads.find(entry.name).data.row_data or ", ".join(inserted)
+    least, most = entry.data.row_bytes
     stored = f"{least} to {most} bytes each on disk with keys, by product" if most else ""
     said = "; ".join(part for part in (words, stored) if part)
     return Answer(question, said, source, "told") if said else _unknown(question, source)
@@ -98,7 +98,7 @@ def _rated(run: RunRecord, evaluation: Evaluation) -> str:
     """What the database is made for and what was made, where a unit of scale is that of one transaction per second
     (point 2 of the list); the parts of such a workload ask for no size."""
     rates = {scale: rate for scale, (_, rate) in _best(evaluation).items() if rate > scale}
-    if run.entry.unit.name != _RATED or not run.entry.parts or not rates:
+    if run.entry.unit.name != _RATED or not run.entry.meaning.parts or not rates:
         return ""
     scale = max(rates)
     return f", at scale {scale:,} of the size for {scale:,} tps while {rates[scale]:,.0f} tps were made"
@@ -117,7 +117,7 @@ def _history(run: RunRecord) -> Answer:
         meaning = next((part for part in setting.help.split("; ") if part.startswith(f"{value}: ")), value)
         begun = f"; {given.get('before', '0')} rows for each unit of scale before the first transaction"
         return Answer(question, meaning + begun, "the workload's settings", "told")
-    words = run.entry.history or workloads.find(run.entry.name).history
+    words = run.entry.data.history or workloads.find(run.entry.name).data.history
     known = bool(run.entry.kinds)
     if not words and not known:
         return _unknown(question, "the workload")

@@ -35,7 +35,7 @@ def collision(
     """
     shares = {x: share for x, share in success.items() if x not in run.broken and load[x].present.all()}
     applies = (
-        run.entry.hot_row
+        run.entry.data.hot_row
         and makers.pacings == {"closed"}
         and run.in_force != "read-committed"
         and not run.dialect.single_writer

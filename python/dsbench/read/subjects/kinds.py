@@ -137,7 +137,7 @@ def nopm_of(
     """The headline by scale, where the workload has an analysis for it, and the clients did what it counts. ``read``
     gives the results of the kinds, which take long to compute."""
     spec, workload = run.spec, run.entry
-    special = ANALYSES.get(workload.analysis)
+    special = ANALYSES.get(workload.meaning.analysis)
     if special is None:
         return {}
     kinds = read()
@@ -147,7 +147,7 @@ def nopm_of(
             load[x].duration_s,
             x,
             workload,
-            terminals=spec.terminals_at(x, workload.terminals_per_unit),
+            terminals=spec.terminals_at(x, workload.defaults.terminals_per_unit),
             mix_met=not any(row.share_missed for row in kinds.get(x, ())),
         )
         for x, committed in _counted(workload.headline, cycles, load).items()
@@ -159,7 +159,7 @@ def headline_of(run: RunRecord, cycles: pa.Table, load: Mapping[int, Measured]) 
     """The workload's own figure by scale; empty where that is tps, or where the workload has an analysis for it, or the
     clients did nothing that it counts, as in a stage of queries alone."""
     headline = run.entry.headline
-    if headline.label == "tps" or run.entry.analysis in ANALYSES:
+    if headline.label == "tps" or run.entry.meaning.analysis in ANALYSES:
         return {}
     result = {}
     done = {(row["scale"], row["kind"]) for row in cycles.select(["scale", "kind"]).to_pylist()}
@@ -185,7 +185,7 @@ def _counted(headline: Headline, cycles: pa.Table, load: Mapping[int, Measured])
 
 def windows_of(run: RunRecord, sums: pa.Table, load: Mapping[int, Measured]) -> dict[int, tuple[Window, ...]]:
     """By scale, where the workload has an analysis of what its clients add up; else empty."""
-    special = ANALYSES.get(run.entry.analysis)
+    special = ANALYSES.get(run.entry.meaning.analysis)
     if special is None:
         return {}
     by_scale = counts_by(sums, "name", "value")
@@ -194,18 +194,18 @@ def windows_of(run: RunRecord, sums: pa.Table, load: Mapping[int, Measured]) -> 
 
 def special_doubts(run: RunRecord) -> list[Doubt]:
     """What the workload's own analysis thinks of its settings, and of the clients at each scale."""
-    special, spec = ANALYSES.get(run.entry.analysis), run.spec
+    special, spec = ANALYSES.get(run.entry.meaning.analysis), run.spec
     if special is None:
         return []
     threads = [n * max(1, spec.nodes) for n in spec.thread_numbers]
-    terminals = {x: spec.terminals_at(x, run.entry.terminals_per_unit) for x in spec.scales}
+    terminals = {x: spec.terminals_at(x, run.entry.defaults.terminals_per_unit) for x in spec.scales}
     clients = {x: threads if known is None else [known] for x, known in terminals.items()}
     return [*special.doubts(spec.workload_settings), *special.client_doubts(spec.workload_settings, clients)]
 
 
 def kind_doubts(workload: Entry, results: Mapping[int, tuple[KindResult, ...]]) -> list[Doubt]:
     """What the workload's rules ask of its kinds and did not get."""
-    rules = workload.specification or workload.name
+    rules = workload.meaning.specification or workload.name
     return [doubt for scale, rows in results.items() for row in rows for doubt in _of_row(rules, scale, row)]
 
 
