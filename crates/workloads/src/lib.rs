@@ -30,6 +30,7 @@ pub mod description;
 pub mod entry;
 pub mod file;
 pub mod insert;
+pub mod kind;
 pub mod loaded;
 pub mod rehearsal;
 pub mod script;
