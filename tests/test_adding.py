@@ -51,7 +51,9 @@ def python(package: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def assert_passed(package: Path, asked: list[str], names: tuple[str, ...]) -> None:
     """The tests ``asked`` for hold on the copy, those called ``names`` among them."""
-    done = python(package, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--rootdir", str(ROOT), *asked)
+    done = python(
+        package, "-m", "pytest", "-v", "-o", "addopts=", "-p", "no:cacheprovider", "--rootdir", str(ROOT), *asked
+    )
     assert done.returncode == 0, done.stdout
     for name in names:
         assert f"::{name} PASSED" in done.stdout, done.stdout
@@ -105,8 +107,8 @@ def test_an_option_more_takes_three_files(package: Path) -> None:
 def test_an_option_of_the_load_takes_two_files(package: Path, tmp_path: Path) -> None:
     field, asked, use, test = blocks("Adding an option of the load")
     add_field(package / "spec/run.py", field)
-    names = tuple(name.replace("[rest", "[patience") for name in MADE_FROM_THE_FIELD)
-    assert_passed(package, [str(ROOT / "tests/test_options.py"), "-k", "patience or every_field"], names)
+    names = tuple(name.replace("[rest", "[reopen") for name in MADE_FROM_THE_FIELD)
+    assert_passed(package, [str(ROOT / "tests/test_options.py"), "-k", "reopen or every_field"], names)
 
     core = tmp_path / "core"
     shutil.copytree(ROOT / "crates/core", core / "crates/core")
