@@ -73,3 +73,10 @@ def test_what_makes_load_loads_no_arrow() -> None:
     program = "import sys, dsbench.measure.loaders; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert {"pyarrow", "scipy", "altair", "distributed"} & set(done.stdout.split()) == set()
+
+
+def test_a_run_enters_no_module_that_reads_and_none_of_nodes() -> None:
+    program = "import sys, dsbench.measure.run; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    rooms = ("read", "several", "study", "check", "commons", "library", "measure.nodes")
+    assert [name for name in done.stdout.split() if name.startswith(tuple(f"dsbench.{room}" for room in rooms))] == []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dsbench.measure.nodes import ClusterError
+from dsbench.measure.joining import ClusterError
 from dsbench.measure.nodes.bundle import Bundle, Invitation, invite, issue, read, read_of_node
 
 

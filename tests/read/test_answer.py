@@ -13,12 +13,12 @@ from dsbench.read.answer import Tile, _follow, answer, describe, format_size, hi
 from dsbench.read.draw.hero import apart, hero
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.subjects.legs import LegResult
-from dsbench.read.subjects.load import Load, Tried, capacity_doubts
 from dsbench.read.subjects.warnings import list_warnings, tell_warnings
 from dsbench.read.text import render_text
 from dsbench.spec.legs import legs
 from dsbench.spec.objective import Objective
 from dsbench.stats.capacity import Capacity, Step
+from dsbench.stats.search import Load, Tried, capacity_doubts
 from dsbench.stats.tpcc import nopm
 from dsbench.stats.values import Doubt, Interval, ScaleResult
 from dsbench.workloads import find

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from tests.read.searches import ALLOWED, SEARCH, SERVERS, searched
 
-from dsbench.read.subjects.load import _missed
 from dsbench.spec.objective import Objective, objectives
 from dsbench.stats.capacity import SHORT, Capacity, Step, estimate, lowest, next_step
+from dsbench.stats.cycles import Outcomes
+from dsbench.stats.search import count_missed
 
 LIMIT_S = 0.02
 
@@ -200,10 +201,10 @@ def test_what_is_no_objective_is_refused(text: str) -> None:
 
 def test_starts_that_were_never_made_fall_to_all_kinds_by_their_shares() -> None:
     """Of 100 starts a second for 10 s 300 were never made; those of the last second may yet have kept the objective."""
-    none = {"rolled_back": 0, "failed": 0, "retries": 0}
     # The starts are counted with the first kind, whatever they would have been.
-    counts = {"buy": {**none, "committed": 525, "missed": 300}, "look": {**none, "committed": 175, "missed": 0}}
-    found = [_missed(Objective("", 0.1, 1_000_000_000, kind), counts, None, 100.0) for kind in ("", "buy", "look")]
+    kinds = {"buy": Outcomes(525, 0, 0, 0, missed=300), "look": Outcomes(175, 0, 0, 0, missed=0)}
+    asked = [Objective("", 0.1, 1_000_000_000, kind) for kind in ("", "buy", "look")]
+    found = [count_missed(one, kinds, None, 100.0) for one in asked]
     assert found == [(900, 200), (675, 150), (225, 50)]
 
 

@@ -22,7 +22,7 @@ from dsbench.read.evaluation import Evaluation
 from dsbench.read.subjects import find_subject
 from dsbench.read.subjects.energy import Grade, rate_overall
 from dsbench.read.text import render_text
-from dsbench.spec.run import GRADES
+from dsbench.spec.objective import GRADES
 
 TARGET = "mock:?latency_us=2000"
 LITTLE = {"workload": "select", "scales": (1,), "cycles": 1, "duration": 0.4, "ramp_up": 0.0, "threads": 2,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dsbench.measure.events import Silent
+from dsbench.measure.joining import Joining
 from dsbench.measure.journal import RunError
-from dsbench.measure.nodes.remote import Joining
 from dsbench.measure.run import execute
 from dsbench.spec import SpecError, Target, build
 

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 from dsbench.archive import Archive, Writer
-from dsbench.measure import cycle, rows, run
+from dsbench.measure import cycle, rows
 from dsbench.measure.events import Silent
+from dsbench.measure.history import History
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import Bench, CycleResult, Target, now_ns
 from dsbench.measure.loaders.results import NodeResult, Part
@@ -88,7 +89,7 @@ def test_a_cycle_that_was_cut_between_its_nodes_does_not_count(
     with pytest.raises(Died):
         _write(setting, parts)
     path = setting.journal.writer.path
-    assert run.count_finished(path) == {}
+    assert History.read(path).last(1) == 0
     archive = Archive.open(path)
     assert [archive.table(name).num_rows for name in (*rows.DETAILS, "cycles")] == [0] * (len(rows.DETAILS) + 1)
 
@@ -108,10 +109,10 @@ def test_what_a_killed_attempt_left_is_not_in_the_next(
     assert [_nodes(archive, name) for name in ("cycles", "seconds", "buckets", "errors", "nodes")] == [
         ["n1"], ["n1"], ["n1"], ["n1"], ["n1", "n2"],
     ]  # fmt: skip
-    assert run.count_finished(path) == {1: 1}
+    assert History.read(path).last(1) == 1
 
 
-def test_all_nodes_are_in_one_part_and_archives_with_one_for_each_are_read(
+def test_all_nodes_are_in_one_part(
     setting: Any, parts: Sequence[Part]
 ) -> None:
     _write(setting, list(parts))
@@ -121,11 +122,7 @@ def test_all_nodes_are_in_one_part_and_archives_with_one_for_each_are_read(
     assert sum(written.column("committed").to_pylist()) == sum(
         part.found.result.total("committed") for part in parts if part.found
     )
-    for node in ("n1", "n2"):
-        older = [{**row, "cycle": 2} for row in written.to_pylist() if row["node"] == node]
-        writer.rows("cycles", f"scale-00001_cycle-00002_{node}", older)
-    assert run.count_finished(writer.path) == {1: 2}
-    assert Archive.open(writer.path).table("cycles").num_rows == 2 * written.num_rows
+
 
 
 def test_forgetting_spares_other_cycles(setting: Any, parts: list[Part]) -> None:

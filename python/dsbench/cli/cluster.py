@@ -15,7 +15,7 @@ import typer
 
 from dsbench.cli import errors
 from dsbench.cli.usage import Grouped
-from dsbench.measure.nodes import ClusterError
+from dsbench.measure.joining import ClusterError
 from dsbench.problem import how_to_install
 from dsbench.spec import SpecError
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dsbench.cli import errors
-from dsbench.measure.nodes import ClusterError
+from dsbench.measure.joining import ClusterError
 from dsbench.problem import how_to_install
 
 EPILOG = "Examples: dsbench node --join node-1.bundle | ssh host dsbench node --join - <node-1.bundle"

@@ -43,8 +43,8 @@ EPILOG = (
 
 Option = typer.Option
 _WITH_RESUME = (
-    "target", "resume", "trust", "cluster", "dask", "dask_tls", "patience", "metrics", "otlp", "as_json", "quiet",
-    "verbose",
+    "target", "resume", "trust", "cluster", "dask", "dask_tls", "patience", "metrics", "otlp", "report", "as_json",
+    "quiet", "verbose",
 )  # fmt: skip
 """What a run that goes on takes: where it works and what it shows. All else is as it was."""
 
@@ -119,6 +119,13 @@ def command(
     otlp: Annotated[
         str, Option(help="Send the same to an OpenTelemetry collector, such as http://localhost:4318.", metavar="URL")
     ] = "",
+    report: Annotated[
+        str,
+        Option(
+            help="full, or none: write the measurements alone. dsbench show and dsbench plot make the report later.",
+            metavar="full|none",
+        ),
+    ] = "full",
     as_json: Annotated[bool, Option("--json", help="Print the results as one JSON document.")] = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
     verbose: terminal.Verbose = False,
@@ -131,9 +138,11 @@ def command(
         print(example.text(), end="")
         return
     joining = (cluster, patience, dask, dask_tls)
+    if report not in ("full", "none"):
+        raise spec.SpecError("--report", f"cannot read {report[:60]!r}", "write full or none")
     if resume is not None:
         _refuse_changes(context)
-        _resume(resume, target, joining, (metrics, otlp), as_json, quiet, trust, verbose)
+        _resume(resume, target, joining, (metrics, otlp), as_json, quiet, trust, verbose, report == "full")
         return
     asked = specification({**context.params, "erase": erase}, config)
     if not asked.spec.nodes and (idle := _given(context, "cluster", "dask", "dask_tls", "patience")):
@@ -157,7 +166,8 @@ def command(
     stop = Stop(signals=True)
     shown = Progress(asked.spec, more, quiet=quiet, verbose=verbose)
     with shown as progress, exported(progress, asked.spec, metrics, otlp) as observer:
-        finished = library.perform(asked.spec, out, observer, stop, library.Joining(*joining))
+        joined_by = library.Joining(*joining)
+        finished = library.perform(asked.spec, out, observer, stop, joined_by, report=report == "full")
     _tell(finished, stop, as_json, verbose)
 
 
@@ -216,7 +226,7 @@ def _given(context: typer.Context, *names: str) -> list[str]:
 
 def _resume(
     path: Path, target: str | None, joining: tuple[Path, float, str, str], told: tuple[str, str], as_json: bool,
-    quiet: bool, trust: bool, verbose: bool,
+    quiet: bool, trust: bool, verbose: bool, report: bool,
 ) -> None:
     with loading(running=True):
         from dsbench import library
@@ -225,23 +235,26 @@ def _resume(
         from dsbench.measure.interrupts import Stop
     stop, begun = Stop(signals=True), library.open(path).spec
     with Progress(begun, quiet=quiet, verbose=verbose) as progress, exported(progress, begun, *told) as observer:
-        finished = library.going_on(path, target, observer, stop, library.Joining(*joining), trust=trust)
+        joined_by = library.Joining(*joining)
+        finished = library.going_on(path, target, observer, stop, joined_by, trust=trust, report=report)
     _tell(finished, stop, as_json, verbose)
 
 
 def _tell(finished: library.Finished, stop: Stop, as_json: bool, verbose: bool) -> None:
     """Prints the result and ends with the run's exit code."""
     outcome, shown = finished.outcome, finished.shown
-    if as_json:
-        print(json.dumps(shown.document, indent=2, ensure_ascii=False))
-    elif verbose:
-        from dsbench.read import finish  # Late: it is loaded by now.
+    if shown is None and not (as_json or verbose):
+        print(f"{outcome.status}: {outcome.archive} (dsbench show: its results; dsbench plot: its report)")
+    elif shown is None or verbose:
+        from dsbench.read import finish  # Late: a run without a report needs none of it.
 
-        terminal.show(finish.read(outcome.archive, verbose=True).blocks)
-    else:
+        shown = finish.read(outcome.archive, verbose=verbose)
+    if as_json and shown is not None:
+        print(json.dumps(shown.document, indent=2, ensure_ascii=False))
+    elif shown is not None:
         terminal.show(shown.blocks)
-    if shown.problem:
-        errors.tell(shown.problem, f"free space, then dsbench plot --fresh {outcome.archive}")
+    if finished.problem:
+        errors.tell(finished.problem, f"free space, then dsbench plot --fresh {outcome.archive}")
     if outcome.error is not None:
         errors.tell(str(outcome.error), outcome.error.remedy)
         sys.exit(_exit_code(outcome, outcome.error, stop))
@@ -251,7 +264,7 @@ def _tell(finished: library.Finished, stop: Stop, as_json: bool, verbose: bool) 
     if outcome.aborted:
         errors.tell(f"the run was aborted in part: {outcome.aborted}", "mend the script, and run it anew")
         sys.exit(errors.USAGE)
-    if shown.problem or outcome.void_scales:
+    if finished.problem or outcome.void_scales:
         sys.exit(errors.FAILED)
 
 

@@ -10,8 +10,8 @@ from dsbench.library.archive import Archive, open
 from dsbench.library.running import Finished, going_on, perform, resume, run, specify
 from dsbench.measure.events import Moment, Observer, Silent, TimeLeft
 from dsbench.measure.interrupts import Stop
+from dsbench.measure.joining import Joining
 from dsbench.measure.journal import RunError
-from dsbench.measure.nodes.remote import Joining
 from dsbench.spec import RunSpec, SpecError, Target
 
 __all__ = [

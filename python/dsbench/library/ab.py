@@ -22,7 +22,7 @@ from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
 from dsbench.measure.placing import TRY, fix_placement
 from dsbench.read.choice import OF, Choice, Figure, list_stages, refuse_missing
-from dsbench.read.evaluation import evaluate
+from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.verdict import RunVerdict, judge_run
 from dsbench.servers.folder import Folder
 from dsbench.several.files import as_json, make_files
@@ -91,7 +91,9 @@ def versus(
             block = Block(order, tuple(one.archive for one in made), tuple(one.figure.value for one in made),
                           tuple(one.verdict for one in made))  # fmt: skip
             last = made[-1].figure
-            found = replace(found, blocks=(*found.blocks, block), unit=last.unit, of_stage=last.of_stage)
+            evaluated = {**found.evaluations, **{one.archive: one.evaluation for one in made}}
+            found = replace(found, blocks=(*found.blocks, block), unit=last.unit, of_stage=last.of_stage,
+                            evaluations=evaluated)  # fmt: skip
             store(found, out)
             rates = "  ".join(f"{letter} {one:,.1f}" for letter, one in zip(block.order, block.rates, strict=True))
             change = np.exp(found.log_ratio(block))
@@ -105,6 +107,7 @@ class _Made:
     """One run."""
 
     archive: Path
+    evaluation: Evaluation
     figure: Figure
     verdict: RunVerdict
 
@@ -159,7 +162,9 @@ def _resumed(asked: Versus, out: Path) -> Versus:
     try:
         data = json.loads(path.read_text("utf-8"))
         before, seed = data["asked"], int(data["seed"])
-        blocks = tuple(_read_block(out, one) for one in data["blocks"])
+        opened = [[Archive.open(_archive(out, str(name))) for name in one["archives"]] for one in data["blocks"]]
+        evaluations = {one.path: evaluate(one) for some in opened for one in some}
+        blocks = tuple(_read_block(one, some, evaluations) for one, some in zip(data["blocks"], opened, strict=True))
         if any(one.order not in ORDERS or len(one.rates) != len(one.archives) or len(one.rates) != len(one.order)
                for one in blocks):  # fmt: skip
             raise ValueError("a block is not whole")
@@ -175,14 +180,13 @@ def _resumed(asked: Versus, out: Path) -> Versus:
     if apart:
         problem = f"{path} compares something else: {', '.join(apart)}"
         raise SpecError("--resume", problem, "give the options of its beginning, or another --out")
-    return replace(asked, seed=seed, blocks=blocks)
+    return replace(asked, seed=seed, blocks=blocks, evaluations=evaluations)
 
 
-def _read_block(out: Path, said: Any) -> Block:
+def _read_block(said: Any, archives: list[Archive], evaluations: Mapping[Path, Evaluation]) -> Block:
     """One that ab.json tells of; what is to be said of its runs stands in their archives."""
-    archives = [Archive.open(_archive(out, str(name))) for name in said["archives"]]
     rates = tuple(float(rate) for rate in said.get("values", said.get("rates_tps")))
-    verdicts = tuple(judge_run(evaluate(one), one.run) for one in archives)
+    verdicts = tuple(judge_run(evaluations[one.path], one.run) for one in archives)
     return Block(str(said["order"]), tuple(one.path for one in archives), rates, verdicts)
 
 
@@ -257,7 +261,7 @@ def _run(
         stage = f" in stage {choice.stage}" * bool(choice.stage)
         words = f"{outcome.archive.name} has no {choice.how.name}{stage} to compare: it is 0 or unknown"
         raise RunError(words, choice.remedy or "compare something else: --of")
-    return _Made(outcome.archive, found, judge_run(evaluation, archive.run))
+    return _Made(outcome.archive, evaluation, found, judge_run(evaluation, archive.run))
 
 
 def store(found: Versus, out: Path) -> None:
@@ -286,4 +290,5 @@ def write(found: Versus, out: Path) -> list[Path]:
     drawn = draw_versus(courses, found.difference, found.choice.how)
     title = f"{found.names[1]} against {found.names[0]}"
     own = make_files(STEM, found.text(), found.document(), title, list(found.tell(drawn)), {STEM: drawn})
-    return write_files(out, lambda: own | shown.files(read(found.archives), found.answer()))
+    beside = read(found.archives, known=found.evaluations)
+    return write_files(out, lambda: own | shown.files(beside, found.answer()))

@@ -215,7 +215,10 @@ def _serve(asked: Mapping[str, Any], observer: Observer, stop: Stop) -> dict[str
         return {"stages": try_target(spec)}
     nodes = asked["nodes"]
     with nullcontext() if nodes is None else joined(spec, nodes, asked["address"]) as joining:
-        outcome = perform(spec, Path(asked["out"]), observer, stop, joining).outcome
+        finished = perform(spec, Path(asked["out"]), observer, stop, joining, report=False)
+    outcome = finished.outcome
+    if finished.problem and outcome.error is None:
+        raise ArchiveError(finished.problem, "free space, and go on")
     return {
         "archive": str(outcome.archive), "status": outcome.status, "void_scales": outcome.void_scales,
         "error": None if outcome.error is None else _described(outcome.error), "aborted": outcome.aborted,

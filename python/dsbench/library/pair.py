@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite, log
 from pathlib import Path
@@ -17,7 +17,7 @@ from dsbench.measure.journal import RunError
 from dsbench.read.blocks import Answer, Column, Diagram, Sentence, Table, Terms
 from dsbench.read.blocks import Block as Show
 from dsbench.read.choice import Choice, make_choice
-from dsbench.read.evaluation import evaluate
+from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.text import render_text
 from dsbench.read.verdict import RunVerdict, Tally
 from dsbench.several.causes import read_times, say_change
@@ -65,6 +65,8 @@ class Versus:
     unit: str = "tps"
     of_stage: str = ""
     """What rates are of, in a run of several stages."""
+    evaluations: Mapping[Path, Evaluation] = field(default_factory=dict, compare=False, repr=False)
+    """Of those archives that were evaluated already, by path."""
 
     def log_ratio(self, block: Block) -> float:
         return of_block(self.choice.how.as_ratios(np.array(block.rates)), block.order)
@@ -169,7 +171,8 @@ class Versus:
         if self.ratio.verdict not in _TURNED:
             return ""
         try:
-            sides = {letter: [evaluate(one) for one in some] for letter, some in self._open().items()}
+            sides = {letter: [self.evaluations.get(one.path) or evaluate(one) for one in some]
+                     for letter, some in self._open().items()}  # fmt: skip
         except ArchiveError:  # As above.
             return ""
         every = [one for side in sides.values() for one in side]

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbench.archive import ArchiveError, claimed
+from dsbench.archive import ArchiveError, Writer, claimed
 from dsbench.library.archive import Archive
 from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop, listening
+from dsbench.measure.joining import Joining
 from dsbench.measure.journal import RunError
-from dsbench.measure.nodes.remote import Joining
 from dsbench.measure.run import Outcome, execute
 from dsbench.measure.run import resume as go_on
 from dsbench.redaction import HIDDEN
@@ -29,8 +29,11 @@ class Finished:
     """A run that is over, with its report."""
 
     outcome: Outcome
-    shown: Shown
-    """Its results for people and programs; its ``problem`` says why the report is not whole."""
+    shown: Shown | None
+    """Its results for people and programs; its ``problem`` says why the report is not whole. ``None`` where no report
+    was wanted."""
+    problem: str = ""
+    """Why the archive, or its report, is not whole; empty when it is."""
 
 
 def specify(
@@ -53,14 +56,15 @@ def specify(
 def run(
     spec: RunSpec | Target | str | None = None, *,
     out: str | Path = "archives", observer: Observer | None = None, stop: Stop | None = None,
-    joining: Joining | None = None, **options: Any,
+    joining: Joining | None = None, report: bool = True, **options: Any,
 ) -> Archive:
     """Makes a run and gives its archive, which is sealed in the folder ``out``.
 
     ``spec`` is a specification, or else the target of ``specify``, which takes the ``options``. ``observer`` hears
     how the run goes on. ``stop`` ends it early from any thread; then the archive has the status "cut-short". Without
     a ``stop``, Ctrl-C and SIGTERM end the run if it is in the main thread, and ``RunError`` is raised. ``joining``
-    says how remote nodes come in.
+    says how remote nodes come in. Without a ``report`` the archive has no page, no diagrams and no results.txt:
+    ``dsbench plot`` writes them.
 
     Raises ``SpecError`` for what cannot be asked, and ``RunError`` when the run failed: its ``archive`` is the path
     of what it left, readable and sealed, and ``None`` where nothing was begun. A scale whose check failed raises
@@ -71,7 +75,7 @@ def run(
     elif options:
         remedy = "change the specification: spec.model_copy(update={…}), or name the options to specify()"
         raise SpecError(", ".join(options), "a specification is whole", remedy)
-    return _archive(perform(spec, Path(out), observer or Silent(), stop, joining), stop)
+    return _archive(perform(spec, Path(out), observer or Silent(), stop, joining, report=report), stop)
 
 
 def resume(
@@ -93,27 +97,33 @@ def _archive(finished: Finished, stop: Stop | None) -> Archive:
     wanted = outcome.status == "cut-short" and stop is not None and stop.signal is None
     if outcome.error is not None and not wanted:
         raise outcome.error
-    if finished.shown.problem:
-        raise ArchiveError(finished.shown.problem, f"free space, then dsbench plot --fresh {outcome.archive}")
+    if finished.problem:
+        raise ArchiveError(finished.problem, f"free space, then dsbench plot --fresh {outcome.archive}")
     return Archive.open(outcome.archive)
 
 
 def perform(
-    spec: RunSpec, out: Path, observer: Observer, stop: Stop | None = None, joining: Joining | None = None
+    spec: RunSpec, out: Path, observer: Observer, stop: Stop | None = None, joining: Joining | None = None,
+    *, report: bool = True,
 ) -> Finished:
-    """Makes a run and seals its archive, however it ends. Raises ``RunError`` where nothing was begun."""
-    _load_report()
+    """Makes a run and seals its archive, however it ends. Raises ``RunError`` where nothing was begun.
+
+    Without a ``report`` nothing is evaluated and nothing drawn.
+    """
+    if report:
+        _load_report()
     # Until the archive is sealed: a signal that comes then finds a run that is over, and lets it be written.
     with listening(stop) as stop, ExitStack() as held:
-        return _finished(execute(spec, out, _Writing(observer, held), joining, stop))
+        return _finished(execute(spec, out, _Writing(observer, report, held), joining, stop), report)
 
 
 def going_on(
     path: Path, target: str | None, observer: Observer, stop: Stop | None = None, joining: Joining | None = None,
-    *, trust: bool = False,
+    *, trust: bool = False, report: bool = True,
 ) -> Finished:
     """Goes on with the run of the archive at ``path``, or with its sealing where nothing else is left, and seals it."""
-    _load_report()
+    if report:
+        _load_report()
     with listening(stop) as stop, claimed(path):  # Before anything is read that another one may be writing.
         if not trust:
             described = Archive.open(path).run.spec.described()
@@ -127,7 +137,7 @@ def going_on(
             kept = {name: value for name, value in asked.target.settings.items() if HIDDEN not in value}
             again = Target(**{**asked.target.model_dump(), "settings": kept, "url": target})
             refuse_unused(again, asked.workload)
-        return _finished(go_on(path, again, _Writing(observer), joining, stop))
+        return _finished(go_on(path, again, _Writing(observer, report), joining, stop), report)
 
 
 def _load_report() -> None:
@@ -142,26 +152,33 @@ def _load_report() -> None:
     render.keep_script()
 
 
-def _finished(outcome: Outcome) -> Finished:
-    from dsbench.read import finish  # Late: it loads half of what reads, which a run that fails to begin needs none of.
-
+def _finished(outcome: Outcome, report: bool) -> Finished:
     if (error := outcome.error) is not None:
         error.archive = outcome.archive
         described = Archive.open(outcome.archive).run.spec.described()
         trust = " --trust" if "--resume ARCHIVE" in error.remedy and risks(described) else ""
         remedy = error.remedy.replace("--resume ARCHIVE", f"--resume ARCHIVE{trust}")
         error.remedy = remedy.replace("ARCHIVE", str(outcome.archive))
-    return Finished(outcome, finish.write(outcome.archive))
+    if report:
+        from dsbench.read import finish  # Late: a run without a report, and one that fails to begin, need none of it.
+
+        shown = finish.write(outcome.archive)
+        return Finished(outcome, shown, shown.problem)
+    try:
+        Writer(outcome.archive).seal()
+    except ArchiveError as error:
+        return Finished(outcome, None, str(error))
+    return Finished(outcome, None)
 
 
 class _Writing:
     """An observer that also writes the tables as scales are done, so that they are readable while others run.
 
-    A new archive is claimed until ``held`` is closed.
+    Without a ``report`` it writes none. A new archive is claimed until ``held`` is closed.
     """
 
-    def __init__(self, observer: Observer, held: ExitStack | None = None) -> None:
-        self._observer, self._held = observer, held
+    def __init__(self, observer: Observer, report: bool, held: ExitStack | None = None) -> None:
+        self._observer, self._report, self._held = observer, report, held
         self.moment, self.message = observer.moment, observer.message
 
     def archive(self, path: Path) -> None:
@@ -171,9 +188,10 @@ class _Writing:
         self._observer.archive(path)
 
     def scale_done(self, path: Path) -> None:
-        from dsbench.read import finish  # Late: as above.
+        if self._report:
+            from dsbench.read import finish  # Late: as above.
 
-        finish.write_tables(path)
+            finish.write_tables(path)
         self._observer.scale_done(path)
 
 

@@ -26,8 +26,7 @@ from dsbench.redaction import redact
 from dsbench.servers.storage import volumes
 from dsbench.spec import OPTIONS, Limits, Merged, RunSpec
 from dsbench.spec import Target as TargetSpec
-from dsbench.spec.objective import SEARCH_DURATIONS
-from dsbench.spec.run import TRIALS
+from dsbench.spec.objective import SEARCH_DURATIONS, TRIALS
 from dsbench.spec.storage import Storage
 
 try:

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
-import pyarrow.compute as pc
-
-from dsbench.archive import Archive
 from dsbench.measure.cycle import Setting, run_cycle
 from dsbench.measure.loaders.results import Part, merge_whole
 from dsbench.measure.plan import Planned
-from dsbench.read.rows import RunRows
-from dsbench.read.subjects.load import Load, read_loads, search_of
-from dsbench.spec.objective import ROUNDS
-from dsbench.spec.run import GRADES, TRIALS
+from dsbench.spec.objective import GRADES, ROUNDS, TRIALS
 from dsbench.stats.capacity import SHORT, next_step
+from dsbench.stats.search import Load, plan_search, search
 
 _BEGIN: Final = 0.6
 """The first rate, relatively to that of the closed loop."""
@@ -37,14 +32,13 @@ def search_capacity(
 ) -> Iterator[Planned]:
     """``cycles`` with the rates and durations of a search, and then those at the rate that was found.
 
-    The cycles so far are read from the archive, so that a run which is resumed goes on where it was. ``count`` hears
-    what a closed loop left in the database, by which the first rate is chosen and which no archive has.
+    ``count`` hears what a closed loop left in the database, by which the first rate is chosen and which no archive has.
     """
     spec, journal = setting.spec, setting.journal
     wanted = [(one.allowed, one.limit_ns / 1e9) for one in spec.objectives]
-    search = search_of(spec)
+    keeps_to = plan_search(spec.duration, spec.ramp_up, spec.precision, spec.most_cycles)
     planned, start = iter(cycles), 0.0
-    load = _read(setting, scale)
+    load = _judge(setting, scale)
     while True:
         steps = [[one.steps[at] for one in load.tried] for at in range(len(wanted))] if load else [[] for _ in wanted]
         if load is None:
@@ -53,11 +47,11 @@ def search_capacity(
             words = f"{start:,.0f} tps without a pause between transactions: the search begins below"
             journal.say(f"scale {scale}: {words}")
             start *= _BEGIN
-        step = next_step(steps, wanted, search, start)
+        step = next_step(steps, wanted, keeps_to, start)
         if step is None:
             break
         yield replace(next(planned), rate=_round(step.rate), duration=round(step.seconds, 3))
-        load = _read(setting, scale)
+        load = _judge(setting, scale)
         _say_spoilt(setting, scale, load)
     if load is None or load.capacity is None:
         words = f"scale {scale}: {load.words if load else 'no cycle was finished'}"
@@ -78,7 +72,7 @@ def _repeat(setting: Setting, scale: int, planned: Iterator[Planned], rate: floa
     for _ in range(ROUNDS):
         for _ in range(spec.cycles):
             yield replace(next(planned), rate=rate, duration=spec.duration)
-        load = _read(setting, scale)
+        load = _judge(setting, scale)
         if load is None:
             return
         setting.journal.say(f"scale {scale}: {load.words}, with {spec.cycles} more cycles at {rate:,.6g}/s")
@@ -98,9 +92,8 @@ def _round(rate: float) -> float:
     return float(f"{rate:.4g}")
 
 
-def _read(setting: Setting, scale: int) -> Load | None:
-    rows, spec = RunRows.of(Archive.open(setting.journal.writer.path)), setting.spec
-    return read_loads(rows.tables, spec.objectives, spec.duration).get(scale)
+def _judge(setting: Setting, scale: int) -> Load | None:
+    return search(setting.history.of(scale), setting.spec.objectives, setting.spec.duration)
 
 
 def grade_load(
@@ -108,9 +101,9 @@ def grade_load(
 ) -> Iterator[Planned]:
     """``cycles`` at the levels of a graduated load, after three closed loops that tell the capacity.
 
-    It is the mean of the last two of them, as in SPECpower_ssj2008. A resumed run has it in its archive.
+    It is the mean of the last two of them, as in SPECpower_ssj2008.
     """
-    full = next((row["rate_per_s"] for row in _read_grades(setting, scale) if row["level"] == GRADES[0]), 0.0)
+    full = next((one.rate_per_s for one in setting.history.of(scale) if one.level == GRADES[0]), None)
     if not full:
         spec = setting.spec
         rates = [_run_closed(setting, scale, cycles[0], count, spec.duration) for _ in range(TRIALS)]
@@ -122,19 +115,11 @@ def grade_load(
 
 def _grade(setting: Setting, scale: int, planned: Iterator[Planned], full: float) -> Iterator[Planned]:
     """Those levels that the archive does not have yet, the highest first."""
-    done = Counter(row["level"] for row in _read_grades(setting, scale))
+    done = Counter(one.level for one in setting.history.of(scale))
     for level in GRADES:
         rate = _round(full * level / 100) or _IDLE
         for _ in range(setting.spec.cycles - done[level]):
             yield replace(next(planned), rate=rate, duration=setting.spec.duration, level=level)
-
-
-def _read_grades(setting: Setting, scale: int) -> list[dict[str, Any]]:
-    """The groups of finished cycles with a level."""
-    archive = Archive.open(setting.journal.writer.path)
-    finished = set(archive.table("cycles").filter(pc.field("scale") == scale)["cycle"].to_pylist())
-    rows = archive.table("groups").filter((pc.field("scale") == scale) & pc.field("level").is_valid()).to_pylist()
-    return list({row["cycle"]: row for row in rows if row["cycle"] in finished}.values())
 
 
 def _run_closed(

@@ -17,6 +17,7 @@ from dsbench.archive import LOCAL
 from dsbench.archive.columns import COUNTERS
 from dsbench.format import say_time
 from dsbench.measure.events import Cpus, Moment, Observer, Seconds, count_threads
+from dsbench.measure.history import History
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import (
@@ -38,10 +39,11 @@ from dsbench.measure.monitors.counted import StatementCounts
 from dsbench.measure.monitors.host import Host, Lasting, describe_changes, read_host
 from dsbench.measure.opening import WRONG, during, explain_cycle, is_lost, is_session_lost, name_loss
 from dsbench.measure.plan import Planned, several_loads
-from dsbench.measure.rows import DETAILS, Names, group_rows, longest_ns, write_cycle, write_use
+from dsbench.measure.rows import DETAILS, Names, figures, group_rows, longest_ns, write_cycle, write_use
 from dsbench.measure.surroundings import Probes, Snapshots, sample_sessions, with_nodes
 from dsbench.measure.twice import Twice
 from dsbench.spec import RunSpec
+from dsbench.stats.cycles import CycleFigures
 from dsbench.stats.machine import Used
 
 ABORTED = "client-aborted"
@@ -85,6 +87,7 @@ class Setting:
     snapshots: Snapshots
     twice: Twice
     probes: Probes
+    history: History
     perf: tuple[str, ...] = ()
     """What perf is to watch in a cycle more."""
     restart: Callable[[], Restarted] | None = None
@@ -216,7 +219,7 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = 
         raise
     threads = load.threads if cycle.threads is None else cycle.threads
     key = {"scale": scale, "stage": cycle.stage.name, "cycle": number, "threads": threads}
-    _write(setting, key, measured, cycle.level)
+    setting.history.add(_write(setting, key, measured, cycle.level))
     _warn_of_late_start(setting, wanted, load, parts)
     _warn_of_standstill(setting, wanted, load, parts)
     _warn_of_aborted_clients(setting, wanted, measured)
@@ -411,7 +414,7 @@ def _explain_part(setting: Setting, part: Part) -> str:
     return words if part.node == LOCAL else f"node {part.node}: {words}"
 
 
-def _write(setting: Setting, key: dict[str, Any], measured: _Measured, level: int | None) -> None:
+def _write(setting: Setting, key: dict[str, Any], measured: _Measured, level: int | None) -> CycleFigures:
     """Everything of one cycle, or nothing: what an earlier attempt at it or a failing one left is taken away."""
     parts, samples = measured.parts, measured.samples
     writer, name = setting.journal.writer, f"scale-{key['scale']:05d}_cycle-{key['cycle']:05d}"
@@ -420,6 +423,7 @@ def _write(setting: Setting, key: dict[str, Any], measured: _Measured, level: in
         by_node = {LOCAL: samples}
     used = {part.node: part.found.machine for part in parts if part.found and not part.why} | {LOCAL: measured.machine}
     results = [({**key, "node": part.node}, part.found.result) for part in parts if part.found and not part.why]
+    names = Names(setting.bench.kinds, measured.load.groups, setting.bench.statements)
     writer.forget(DETAILS, name)
     try:
         for node, rows in by_node.items():
@@ -435,7 +439,7 @@ def _write(setting: Setting, key: dict[str, Any], measured: _Measured, level: in
         rows = group_rows(measured.load, measured.whole)
         still_ns = max((part.found.course.still_ns for part in parts if part.found and not part.why), default=0)
         writer.rows("groups", name, [{**key, **row, "level": level, "still_ns": still_ns} for row in rows])
-        write_cycle(writer, name, Names(setting.bench.kinds, measured.load.groups, setting.bench.statements), results)
+        write_cycle(writer, name, names, results)
     except BaseException:
         if not writer.has("cycles", name):
             writer.forget(DETAILS, name)
@@ -443,6 +447,7 @@ def _write(setting: Setting, key: dict[str, Any], measured: _Measured, level: in
     for part in parts:
         if part.why:
             setting.journal.say(f"scale {key['scale']}, cycle {key['cycle']}: without node {part.node}: {part.why}")
+    return figures(key, measured.load, names, measured.whole, level, still_ns)
 
 
 def _node_row(part: Part) -> dict[str, object]:

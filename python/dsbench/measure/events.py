@@ -16,8 +16,7 @@ from pydantic import BeforeValidator, Field
 from dsbench import workloads
 from dsbench.format import say_time
 from dsbench.spec import Merged, RunSpec, dsi_seconds
-from dsbench.spec.objective import SEARCH_DURATIONS
-from dsbench.spec.run import GRADES
+from dsbench.spec.objective import GRADES, SEARCH_DURATIONS
 
 
 def _finite(value: Any) -> Any:

@@ -11,9 +11,9 @@ import psutil
 
 from dsbench import servers
 from dsbench.archive import ArchiveError, OutError
+from dsbench.measure.joining import ClusterError
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import HALF_OPEN, TAKEN, Bench, CoreError, Target
-from dsbench.measure.nodes import ClusterError
 from dsbench.servers.errors import IS_FULL
 from dsbench.servers.storage import volumes
 from dsbench.spec import Limits, RunSpec

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ import pyarrow as pa
 from dsbench.archive import TABLES, Writer
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure.loaders import TRACE_WORDS, CycleLoad, CycleResult, Group, StatementName, UInts
+from dsbench.stats.cycles import CycleFigures, Outcomes
+from dsbench.stats.histogram import histogram
 from dsbench.stats.machine import Used
 
 Key = Mapping[str, Any]
@@ -83,6 +85,30 @@ def group_rows(load: CycleLoad, result: CycleResult) -> list[dict[str, Any]]:
         }
         for number, group in enumerate(load.groups)
     ]
+
+
+def figures(
+    key: Key, load: CycleLoad, names: Names, result: CycleResult, level: float | None, still_ns: int
+) -> CycleFigures:
+    """The few numbers of a cycle that ``archive.cycles`` reads from its rows; ``key`` names no node."""
+    counters = _of_first_kind(names, result).sum(axis=0)
+    kinds = {
+        name: Outcomes(*(int(counters[number, COUNTERS.index(counted.name)]) for counted in fields(Outcomes)))
+        for number, name in enumerate(names.kinds)
+        if any(names.runs(group, number) for group in range(len(names.groups)))
+    }
+    times: dict[str, list[UInts]] = defaultdict(list)
+    for _, kind, measure, buckets in result.histograms:
+        if measure == "response" and len(buckets):
+            times[names.kinds[kind]].append(buckets)
+            times[""].append(buckets)
+    response = {kind: histogram(*np.concatenate(parts).astype(np.int64).T) for kind, parts in times.items()}
+    shares = (group.until_count or 0 for group in load.groups if group.until_of == "share")
+    return CycleFigures(
+        key["scale"], key["stage"], key["threads"], key["cycle"], longest_ns(load, result), load.ramp_up_ns, kinds,
+        response, next((group.rate_per_s for group in load.groups if group.rate_per_s), None), level, still_ns,
+        max(shares, default=0),
+    )  # fmt: skip
 
 
 def write_use(writer: Writer, part: str, key: Key, used: Used) -> None:

@@ -23,7 +23,9 @@ from dsbench.measure import calibration, keeping, place, stack, surroundings
 from dsbench.measure.ahead import refuse_full
 from dsbench.measure.cycle import ABORTED, Restarted, Setting
 from dsbench.measure.events import Moment, Observer
+from dsbench.measure.history import History
 from dsbench.measure.interrupts import Stop, listening
+from dsbench.measure.joining import Joining, choose_loader
 from dsbench.measure.journal import Journal, RunError, now
 from dsbench.measure.kernel import possible_kinds
 from dsbench.measure.loaders import Bench, CoreError, Stopped, Target, now_ns
@@ -33,7 +35,6 @@ from dsbench.measure.monitors import Known, Monitor, Sizes, Statistics, monitors
 from dsbench.measure.monitors.counted import StatementCounts
 from dsbench.measure.monitors.energy import Meter, Rapl, is_installed
 from dsbench.measure.monitors.host import Lasting
-from dsbench.measure.nodes.remote import Joining, choose_loader
 from dsbench.measure.opening import during, explain_errors, open_target
 from dsbench.measure.place import owner_alive
 from dsbench.measure.plan import Planned, can_go_on, planned
@@ -88,7 +89,7 @@ def execute(
             journal.say(f"the server has {words}")
         if bench.compares and lacks_engine():
             journal.say("; ".join(LACKING))
-        return _Run(spec, base, journal, stop, load).make({})
+        return _Run(spec, base, journal, stop, load, History()).make()
 
 
 def try_target(spec: RunSpec) -> tuple[str, ...]:
@@ -124,7 +125,6 @@ def resume(
     elif any(HIDDEN in text for text in (spec.target.url, *spec.target.settings.values())):
         remedy = "name TARGET again: dsbench run TARGET --resume ARCHIVE"
         raise RunError("an archive keeps no password", remedy, usage=True)
-    done = count_finished(path)
     with listening(stop) as stop, open_target(spec, observer.message) as (database, server):
         keeping.claim_target(spec, database)  # Its scale stays that of the beginning.
         base = keeping.choose_base(spec, database, server, begun.name)
@@ -132,7 +132,7 @@ def resume(
         load = choose_loader(spec, joining or Joining())
         journal = Journal.go_on(Writer(path), observer)
         observer.archive(path)
-        return _Run(spec, base, journal, stop, load).make(done)
+        return _Run(spec, base, journal, stop, load, History.read(path)).make()
 
 
 _DIRECTORIES: Final = frozenset({"postgres", "mysql"})
@@ -142,7 +142,9 @@ _DIRECTORIES: Final = frozenset({"postgres", "mysql"})
 class _Run:
     """A run under way: the state that its scales share."""
 
-    def __init__(self, spec: RunSpec, base: keeping.Base, journal: Journal, stop: Stop, load: Loader) -> None:
+    def __init__(
+        self, spec: RunSpec, base: keeping.Base, journal: Journal, stop: Stop, load: Loader, history: History
+    ) -> None:
         self.spec = spec
         self.base = base
         self.target = base.target
@@ -158,9 +160,10 @@ class _Run:
         self.perf: tuple[str, ...] = ()
         self.meter = Meter(spec.power) if spec.power else None
         self.lasting = Lasting()
+        self.history = history
 
-    def make(self, done: dict[int, int]) -> Outcome:
-        """All scales, without the ``done`` first cycles of each."""
+    def make(self) -> Outcome:
+        """All scales, without the cycles that are done."""
         status, error = "failed", None  # Also for an exception that is not expected.
         try:
             with explain_errors("run"):
@@ -175,8 +178,8 @@ class _Run:
                     if not self.spec.nodes and self.spec.client == OWN:
                         self._measure_ceiling()
                 for number, scale in enumerate(self.spec.scales, start=1):
-                    if not self._is_finished(scale, done.get(scale, 0)):
-                        self._run_scale(number, scale, done.get(scale, 0))
+                    if not self._is_finished(scale):
+                        self._run_scale(number, scale)
                         self.journal.observer.scale_done(self.journal.writer.path)
                 self._run_further_scales()
                 refuse_barren(self.journal)
@@ -211,18 +214,17 @@ class _Run:
         begun = [one.scale for one in self.journal.record.segments if one.scale not in spec.scales]
         waiting = list(dict.fromkeys(begun))
         for number in itertools.count(len(spec.scales) + 1):
-            scale = waiting.pop(0) if waiting else choose_scale(spec, path)
+            scale = waiting.pop(0) if waiting else choose_scale(spec, self.history, self.void)
             if scale is None or (scale in self.void):
                 return
-            done = count_finished(path).get(scale, 0)
-            if not self._is_finished(scale, done):
-                self._run_scale(number, scale, done)
+            if not self._is_finished(scale):
+                self._run_scale(number, scale)
                 self.journal.observer.scale_done(path)
 
-    def _run_scale(self, number: int, scale: int, done: int) -> None:
-        spec, journal = self.spec, self.journal
+    def _run_scale(self, number: int, scale: int) -> None:
+        spec, journal, done = self.spec, self.journal, self.history.last(scale)
         bench = _open_bench(spec, self.target, scale)
-        known = Enough.read(spec, journal.writer.path, scale)
+        known = Enough(spec, scale, self.history)
         cycles = known.select_needed(planned(bench.stages, spec, done))
         last, of = cycles[-1].number if cycles else 0, max(len(spec.scales), number)
         moment = Moment(scale, number, of, "create", cycles=last)
@@ -238,7 +240,7 @@ class _Run:
         )  # fmt: skip
         setting = Setting(
             spec, self.target, journal, bench, self.load, self.monitors, self.known, self.stop, moment, snapshots,
-            Twice(journal, dialect, self.target, self._url()), self.probes, self.perf,
+            Twice(journal, dialect, self.target, self._url()), self.probes, self.history, self.perf,
             self._restart if self.server is not None else None, self.lasting,
         )
         running = Scale(setting, scale, cycles, self.base, known)
@@ -262,15 +264,15 @@ class _Run:
         self.journal.segment(scale, last.number + 1)
         return last, None
 
-    def _is_finished(self, scale: int, done: int) -> bool:
-        """Whether nothing of ``scale`` is left to do when so many cycles of it are there."""
+    def _is_finished(self, scale: int) -> bool:
+        """Whether nothing of ``scale`` is left to do."""
         stages = _open_bench(self.spec, self.target, scale).stages
         if not can_go_on(stages):
             return scale in _find_dropped(self.journal.writer.path)
         checks = any(stage.work == "check" for stage in stages)
         handed = self.journal.record.kept is not None or not self.base.stays(scale)
-        known = Enough.read(self.spec, self.journal.writer.path, scale)
-        left = known.select_needed(planned(stages, self.spec, done))
+        known = Enough(self.spec, scale, self.history)
+        left = known.select_needed(planned(stages, self.spec, self.history.last(scale)))
         # Where a peak is searched, its end shows in the check only.
         left = () if self.spec.peak and scale in self.journal.record.checks else left
         return not left and handed and (scale in self.journal.record.checks or not checks)
@@ -433,16 +435,6 @@ def _read_specification(path: Path) -> RunSpec:
         raise RunError(f"the run of {path} is still going on", "wait until it has ended", usage=True)
     # Where the password stood in the authority it may come from the environment; in the query it cannot.
     return data.asked(url=data.spec.target.url.replace(":***@", "@"))
-
-
-def count_finished(path: Path) -> dict[int, int]:
-    """Scale to the number of its last finished cycle; through all threads and stages they are numbered on."""
-    table = Archive.open(path).table("cycles")
-    last: dict[int, int] = {}
-    for scale, cycle in zip(table["scale"].to_pylist(), table["cycle"].to_pylist(), strict=True):
-        if scale is not None and cycle is not None:
-            last[scale] = max(last.get(scale, 0), cycle)
-    return last
 
 
 def _find_dropped(path: Path) -> set[int]:

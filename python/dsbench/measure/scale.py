@@ -152,7 +152,6 @@ class Scale:
             parts = run_cycle(self._refresh(trials.set_up(cycle), cycle), self._scale, cycle)
             last, ran = cycle.number, cycle
             self._counts.add((self._scale, last), parts)
-            self._known.add(cycle, parts)
             if self._known.reached(cycle):
                 setting.journal.say(f"scale {self._scale}: {self._known.describe(cycle)}")
         if cycles:

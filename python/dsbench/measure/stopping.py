@@ -11,23 +11,20 @@ When the user wants a run to end, ``interrupts`` says so.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import ceil
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from dsbench.archive import Archive
 from dsbench.measure.cycle import Setting, run_cycle
 from dsbench.measure.events import count_threads
+from dsbench.measure.history import History
 from dsbench.measure.loaders import Bench, CoreError
 from dsbench.measure.loaders.results import Part, merge_whole
 from dsbench.measure.plan import Planned
-from dsbench.read.evaluation import evaluate
 from dsbench.spec import RunSpec
 from dsbench.stats.index import between, share
 from dsbench.stats.peak import next_number
@@ -36,8 +33,6 @@ from dsbench.stats.values import Floats
 
 Count = Callable[[Sequence[Part]], None]
 """Hears what a trial left in the database, which no archive has and the check has to know."""
-_Series = tuple[str, int | None]
-"""Stage, threads of each node."""
 
 
 def wanted_precision(spec: RunSpec, scale: int) -> float | None:
@@ -49,30 +44,13 @@ def wanted_precision(spec: RunSpec, scale: int) -> float | None:
 
 
 class Enough:
-    """The cycles of one scale so far."""
+    """Whether the cycles of one scale so far tell its rates."""
 
-    def __init__(self, spec: RunSpec, scale: int) -> None:
+    def __init__(self, spec: RunSpec, scale: int, history: History) -> None:
         self._spec = spec
+        self._scale = scale
+        self._history = history
         self._wanted = wanted_precision(spec, scale)
-        self._committed: dict[_Series, list[int]] = defaultdict(list)
-
-    @classmethod
-    def read(cls, spec: RunSpec, archive: Path, scale: int) -> Enough:
-        """With the cycles that the archive of a run already has."""
-        known = cls(spec, scale)
-        if known._wanted is None:
-            return known
-        totals: dict[tuple[str, int, int], int] = defaultdict(int)
-        for row in Archive.open(archive).table("cycles").to_pylist():
-            if row["scale"] == scale:
-                totals[row["stage"], row["threads"], row["cycle"]] += row["committed"]
-        for stage, threads, cycle in sorted(totals, key=lambda key: key[2]):
-            known._committed[stage, threads].append(totals[stage, threads, cycle])
-        return known
-
-    def add(self, cycle: Planned, parts: Sequence[Part]) -> None:
-        """The parts of a cycle that has ended."""
-        self._committed[cycle.stage.name, cycle.threads].append(merge_whole(parts).total("committed"))
 
     def select_needed(self, cycles: Sequence[Planned]) -> tuple[Planned, ...]:
         """Those of ``cycles`` that are still needed."""
@@ -92,41 +70,23 @@ class Enough:
         return known + (f"; its share of the index is ±{self._wanted:.1%}" if of_index else "")
 
     def _rates(self, cycle: Planned) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-        committed = self._committed.get((cycle.stage.name, cycle.threads), [])
-        return np.array(committed, dtype=float) / self._spec.duration
+        series = self._history.of(self._scale, cycle.stage.name, cycle.threads)
+        return np.array([one.committed for one in series], dtype=float) / self._spec.duration
 
 
 def choose_cycles(setting: Setting, scale: int, cycles: Sequence[Planned]) -> Iterator[Planned]:
-    """``cycles`` as they are, or, where a peak is searched, as many of them as that takes, with its numbers of threads.
-
-    The rates so far are read from the archive, so that a run which is resumed goes on where it was.
-    """
+    """``cycles`` as they are, or, where a peak is searched, as many as that takes, with its numbers of threads."""
     if not setting.spec.peak or not cycles or not cycles[0].stage.repeated:
         yield from cycles
         return
     for cycle in cycles:
-        threads = next_number(setting.spec.thread_numbers, _read_rates(setting, scale), setting.spec.cycles)
+        rates: dict[int, list[float]] = {}
+        for one in setting.history.of(scale):
+            rates.setdefault(one.threads, []).append(one.rate_tps)
+        threads = next_number(setting.spec.thread_numbers, rates, setting.spec.cycles)
         if threads is None:
             return
         yield replace(cycle, threads=threads)
-
-
-def _read_rates(setting: Setting, scale: int) -> dict[int, list[float]]:
-    """By number of threads, the rates of its cycles so far."""
-    archive = Archive.open(setting.journal.writer.path)
-    duration_ns: dict[int, int] = {}
-    for row in archive.table("groups").to_pylist():
-        if row["scale"] == scale:
-            duration_ns[row["cycle"]] = max(row["duration_ns"] or 1, duration_ns.get(row["cycle"], 1))
-    committed: dict[tuple[int, int], int] = {}
-    for row in archive.table("cycles").to_pylist():
-        if row["scale"] == scale:
-            key = (row["cycle"], row["threads"])
-            committed[key] = committed.get(key, 0) + row["committed"]
-    rates: dict[int, list[float]] = {}
-    for (cycle, threads), count in sorted(committed.items()):
-        rates.setdefault(threads, []).append(count / duration_ns[cycle] * 1e9)
-    return rates
 
 
 _SECOND, _COUNT = 1, 3
@@ -160,10 +120,8 @@ class Trials:
 
     def _read(self, cycle: Planned) -> dict[str, float]:
         """What the cycles have that a run which goes on finds of this series; empty where it finds none."""
-        rows = Archive.open(self._setting.journal.writer.path).table("groups").to_pylist()
-        here = (self._scale, cycle.stage.name, cycle.threads)
-        found = [row for row in rows if (row["scale"], row["stage"], row["threads"]) == here]
-        return {"ramp_up": found[0]["ramp_up_ns"] / 1e9, "duration": found[0]["duration_ns"] / 1e9} if found else {}
+        found = self._setting.history.of(self._scale, cycle.stage.name, cycle.threads)
+        return {"ramp_up": found[0].ramp_up_ns / 1e9, "duration": found[0].duration_ns / 1e9} if found else {}
 
     def _try(self, cycle: Planned) -> dict[str, float]:
         """What the course of a cycle on trial shows."""
@@ -242,7 +200,7 @@ def size_cycles(setting: Setting, least: int, cycles: Sequence[Planned], count: 
     fastest number of threads, and is the same for all of them. A run that is resumed goes on with its number.
     """
     stage, scale = cycles[0].stage, setting.bench.scale
-    known = _read_number(setting, scale)
+    known = max((one.share for one in setting.history.of(scale)), default=0)
     if not known:
 
         def took(transactions: int, threads: int) -> int:
@@ -279,15 +237,11 @@ def set_number(setting: Setting, scale: int, transactions: int) -> Setting:
     return replace(setting, spec=spec.model_copy(update={"workload_settings": settings}), bench=bench)
 
 
-def _read_number(setting: Setting, scale: int) -> int:
-    rows = Archive.open(setting.journal.writer.path).table("groups").to_pylist()
-    counts = (row["until_count"] for row in rows if row["scale"] == scale and row["until_of"] == "share")
-    return max(counts, default=0)
+def choose_scale(spec: RunSpec, history: History, void: Collection[int]) -> int | None:
+    """The scale to be run next, by the rates so far; ``None`` where the cut-off is known, or there is none.
 
-
-def choose_scale(spec: RunSpec, archive: Path) -> int | None:
-    """The scale to be run next, by what ``archive`` holds; ``None`` where the cut-off is known, or there is none."""
-    known = evaluate(Archive.open(archive))
-    rates = {x: float(np.median(rates)) for x, rates in known.cycle_rates.items() if x not in known.void_scales}
-    scale = between(rates, spec.scales)
-    return None if scale in known.cycle_rates else scale
+    Those of the ``void`` scales count for nothing.
+    """
+    found = history.final_rates(spec.peak)
+    scale = between({x: float(np.median(rates)) for x, rates in found.items() if x not in void}, spec.scales)
+    return None if scale in found else scale

@@ -19,10 +19,10 @@ from dsbench.read.glance import Best, Limit, best, limit
 from dsbench.read.naming import by_client, conduct, counted, limited, pacing, server, streams, warnings
 from dsbench.read.series import phrases
 from dsbench.read.subjects.legs import LegResult, highest_leg, shortest_leg
-from dsbench.read.subjects.load import REMEDY
 from dsbench.read.verdict import RunVerdict, Soundness, judge_cycles, judge_run
 from dsbench.stats.histogram import quantile_interval
 from dsbench.stats.precision import FEWEST, median_interval
+from dsbench.stats.search import REMEDY
 from dsbench.stats.values import Interval, ScaleResult
 
 _SAME: Final = 1.25

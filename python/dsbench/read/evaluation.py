@@ -16,7 +16,6 @@ from dsbench.read.subjects.energy import Energy, Grade
 from dsbench.read.subjects.interference import Beside
 from dsbench.read.subjects.kinds import Counted
 from dsbench.read.subjects.legs import LegResult
-from dsbench.read.subjects.load import Load
 from dsbench.read.subjects.nodes import NodeShare
 from dsbench.read.subjects.price import Worth
 from dsbench.read.subjects.probes import Probed
@@ -33,6 +32,7 @@ from dsbench.stats.kinds import KindResult, StatementResult
 from dsbench.stats.ledger import Ledger
 from dsbench.stats.machine import CycleUse
 from dsbench.stats.queries import Decision
+from dsbench.stats.search import Load
 from dsbench.stats.tpcc import Nopm, Window
 from dsbench.stats.values import (
     Collision,

@@ -120,7 +120,7 @@ def plot(path: Path, out: Path | None, *, fresh: bool, form: Form | None = None)
     ``fresh`` writes report and zip, too, where the program that should have was killed or met a full disk.
     """
     there(path)
-    fresh = fresh or form is not None
+    fresh = fresh or form is not None or (out is None and path.is_dir() and _lacks_report(path))
     folder = out or path
     if path.is_file() and out is None:
         remedy = "name a folder with --out, or the unpacked archive"
@@ -133,7 +133,7 @@ def plot(path: Path, out: Path | None, *, fresh: bool, form: Form | None = None)
         if out is not None:
             _copy_specs(archive, out)
         return render.replot(folder)
-    if out is None and form is None and archive.run.status != "running" and not archive.sealed:
+    if out is None and form is None and archive.run.status != "running" and not _is_whole(archive):
         with claimed(path):
             sealed = _sealed(path)
         return [*sealed, *(render.replot(path) if _edited(path) else [])]
@@ -197,6 +197,15 @@ def _sealed(path: Path) -> list[Path]:
     if problem := write(path).problem:
         raise ArchiveError(problem, f"free space, then dsbench plot --fresh {path}")
     return [path / name for name in Archive(path).names()] + [path.with_name(path.name + ".zip")]
+
+
+def _is_whole(archive: Archive) -> bool:
+    """Whether a finished run has its report; ``--report none`` writes none."""
+    return archive.sealed and "report.html" in archive.names()
+
+
+def _lacks_report(folder: Path) -> bool:
+    return _holds_run(folder) and not _edited(folder)
 
 
 def _edited(path: Path) -> bool:

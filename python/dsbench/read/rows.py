@@ -31,7 +31,7 @@ from dsbench.read.groups import (
     with_threads,
 )
 from dsbench.read.measured import Measured, measured
-from dsbench.spec.run import GRADES
+from dsbench.spec.objective import GRADES
 
 Tables = Mapping[str, pa.Table]
 

@@ -241,17 +241,21 @@ class Comparison:
         yield from say_apart(self._runs, self.differences, self.load)
 
 
-def read(paths: Sequence[Path], reference: str = "", price: str = "") -> Comparison:
+def read(
+    paths: Sequence[Path], reference: str = "", price: str = "", known: Mapping[Path, Evaluation] | None = None
+) -> Comparison:
     """Reads archives, folders or zips; raises ``ArchiveError``. Scales whose check failed are left out.
 
     Runs of the same settings and label become one side, unless all of them are: then each is one. The sides are in the
     order of ``paths``, but for the ``reference``, which comes first: one of the paths, or the name or label of a run.
     The numbers of threads of a single archive are its sides. ``price`` is that of machines whose runs were not told it.
+    Archives in ``known`` are not evaluated again.
     """
     if len(paths) == 1:
         return _by_threads(Archive.open(paths[0], price), reference)
     archives = _referred([Archive.open(path, price) for path in paths], reference)
-    return _compare([archive.run for archive in archives], [evaluate(archive) for archive in archives])
+    evaluations = [(known or {}).get(archive.path) or evaluate(archive) for archive in archives]
+    return _compare([archive.run for archive in archives], evaluations)
 
 
 def _by_threads(archive: Archive, reference: str) -> Comparison:

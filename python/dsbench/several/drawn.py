@@ -22,9 +22,9 @@ from dsbench.read.draw.vega import Chart, Spec, channel
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import counted
 from dsbench.read.subject import Measure
-from dsbench.read.subjects.load import Load
 from dsbench.several import drawn_stages
 from dsbench.several.compare import Comparison, Section, basis
+from dsbench.stats.search import Load
 from dsbench.stats.values import Interval
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from dsbench.read.blocks import FASTER, SLOWER, Answer, Column, Ratio, Table
 from dsbench.read.naming import listed
-from dsbench.read.subjects.load import say_ends, say_rate
 from dsbench.several.compare import Comparison, Section, basis
 from dsbench.stats.precision import FEWEST
+from dsbench.stats.search import say_ends, say_rate
 from dsbench.stats.values import Interval
 
 _MOST_WITH_INTERVALS: Final = 3

@@ -19,6 +19,12 @@ SEARCH_DURATIONS: Final = 30
 ROUNDS: Final = 2
 """How often the cycles after a search are made at most: once more, lower, where most of the first ones miss."""
 
+GRADES = (100, 90, 80, 70, 60, 50, 40, 30, 20, 10, 0)
+"""Levels of a graduated load, in per cent of the capacity, in their order: those of SPECpower_ssj2008."""
+
+TRIALS = 3
+"""Closed loops before a graduated load, of which the first is left out."""
+
 
 @dataclass(frozen=True)
 class Objective:

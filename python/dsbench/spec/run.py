@@ -14,7 +14,7 @@ from dsbench.spec import checks
 from dsbench.spec.checks import PEAK_THREADS, PROBES
 from dsbench.spec.clients import DRIVERS, OWN, PEERS
 from dsbench.spec.legs import Leg, legs
-from dsbench.spec.objective import ROUNDS, Objective, objectives
+from dsbench.spec.objective import GRADES, ROUNDS, Objective, objectives
 from dsbench.spec.target import Frozen, Target
 from dsbench.spec.words import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About, per_cent, seconds
 
@@ -31,11 +31,6 @@ DSI_SCALES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 LEVELS = (0.5, 0.68, 0.87, 0.95, 0.99, 0.997)
 """Confidence levels of the paper, section 3.4, as quantiles 0-1."""
 
-GRADES = (100, 90, 80, 70, 60, 50, 40, 30, 20, 10, 0)
-"""Levels of a graduated load, in per cent of the capacity, in their order: those of SPECpower_ssj2008."""
-
-TRIALS = 3
-"""Closed loops before a graduated load, of which the first is left out."""
 
 _TURN_S = (0.25, 1.0)
 _TURN_SHARE = 1 / 16

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from dsbench.archive import TABLES, Archive
 from dsbench.commons.audit.rows import CYCLE, LATE_NS, MOST, Rows, where
-from dsbench.spec.run import GRADES
+from dsbench.spec.objective import GRADES
 
 _MOST_ROWS: Final = 200_000
 """Of a table of an entry: rules look at each of them, some microseconds long."""

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from pydantic import AfterValidator, AwareDatetime, BaseModel, Field, ValidationError
 
-from dsbench.measure.nodes import ClusterError
+from dsbench.measure.joining import ClusterError
 
 PORT: Final = 8786
 VALID: Final = timedelta(days=3)

@@ -51,7 +51,8 @@ from distributed.comm import connect, registry, tcp
 from distributed.security import Security
 from distributed.utils import LoopRunner, sync
 
-from dsbench.measure.nodes import ClusterError, plain
+from dsbench.measure.joining import ClusterError
+from dsbench.measure.nodes import plain
 from dsbench.measure.nodes.bundle import AGAIN, SUFFIX, Bundle, Invitation, bracketed, invite, listening
 from dsbench.measure.nodes.bundle import invitation as read_invitation
 from dsbench.servers.process import raise_file_limit

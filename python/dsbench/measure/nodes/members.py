@@ -22,7 +22,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from dsbench import release
 from dsbench.archive import LOCAL
-from dsbench.measure.nodes import ClusterError, plain
+from dsbench.measure.joining import ClusterError
+from dsbench.measure.nodes import plain
 from dsbench.measure.nodes.bundle import Invitation
 from dsbench.measure.nodes.dask_setup import Client, Existing, LoopRunner, SparingLog, own_scheduler, sync
 from dsbench.measure.nodes.node import here

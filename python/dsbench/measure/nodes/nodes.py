@@ -15,12 +15,13 @@ from pydantic import Field, TypeAdapter
 from pydantic_core import from_json
 
 from dsbench.archive.record import Machine
+from dsbench.measure.joining import ClusterError
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import CycleLoad, Second, Watch, now_ns
 from dsbench.measure.loaders.loader import Progress, Wanted
 from dsbench.measure.loaders.results import MISSED, NodeResult, Part
 from dsbench.measure.monitors import RUN
-from dsbench.measure.nodes import ClusterError, plain
+from dsbench.measure.nodes import plain
 from dsbench.measure.nodes.bundle import Invitation
 from dsbench.measure.nodes.contradictions import refuse_contradictions
 from dsbench.measure.nodes.dask_setup import Existing

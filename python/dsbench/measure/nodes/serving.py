@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import asyncssh
 
-from dsbench.measure.nodes import ClusterError
+from dsbench.measure.joining import ClusterError
 from dsbench.measure.nodes.bundle import AGAIN, Bundle, Invitation, own_address
 from dsbench.measure.nodes.dask_setup import QuietWorker, SparingLog, connect, security_of
 from dsbench.measure.nodes.node import Node, here

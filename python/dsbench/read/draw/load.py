@@ -12,7 +12,7 @@ from dsbench.read.draw.theme import GREY, HUES, Row, assembled, log_domain, log_
 from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
-from dsbench.read.subjects.load import QUANTILES, Load
+from dsbench.stats.search import QUANTILES, Load
 
 _NAMES = {f"p{100 * q:g}": at for at, q in enumerate(QUANTILES)}
 _LINE = 92

@@ -12,7 +12,7 @@ from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.series import each_series
 from dsbench.read.subject import Measure, Subject, Values
 from dsbench.read.subjects.cost import MEASURES as COSTS
-from dsbench.spec.run import GRADES
+from dsbench.spec.objective import GRADES
 from dsbench.stats.resources import ENERGY, ENERGY_OF_CPUS
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from dsbench.read.naming import listed
 from dsbench.read.series import phrases
 from dsbench.read.subject import Subject
 from dsbench.read.subjects.kinds import kind_doubts, special_doubts
-from dsbench.read.subjects.load import capacity_doubts
 from dsbench.stats.both_counts import BothCounts
 from dsbench.stats.doubts import doubts
 from dsbench.stats.equations import cycle_rate_tps
@@ -31,6 +30,7 @@ from dsbench.stats.ledger import Ledger
 from dsbench.stats.machine import CycleUse
 from dsbench.stats.precision import half_width
 from dsbench.stats.resources import CLIENT_CPU
+from dsbench.stats.search import capacity_doubts
 from dsbench.stats.steady import Drift, Scatter, drift, over_cycles, scatter, stalls
 from dsbench.stats.tpcc import window_doubts
 from dsbench.stats.values import Doubt, Floats, Frequency, Resource

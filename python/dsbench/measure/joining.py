@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsbench.measure.loaders.loader import Loader, Local
-from dsbench.measure.nodes import ClusterError
-from dsbench.problem import how_to_install
+from dsbench.problem import Problem, how_to_install
 from dsbench.spec import RunSpec
 
 if TYPE_CHECKING:
     from dsbench.measure.nodes.bundle import Invitation
+
+
+class ClusterError(Problem):
+    """Why nodes cannot work together."""
 
 
 @dataclass(frozen=True)

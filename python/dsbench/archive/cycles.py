@@ -1,0 +1,66 @@
+"""The cycles of an archive as few numbers each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dsbench.stats.cycles import CycleFigures, Outcomes
+from dsbench.stats.histogram import Histogram, histogram
+
+_Cycle = tuple[int, int]
+"""Scale and number."""
+_COUNTED: Final = ("committed", "rolled_back", "failed", "retries", "missed")
+
+
+def read_cycles(tables: Mapping[str, pa.Table]) -> list[CycleFigures]:
+    """The finished cycles of an archive by scale and number, from its tables ``cycles``, ``groups`` and ``buckets``."""
+    groups: dict[_Cycle, list[dict[str, Any]]] = defaultdict(list)
+    for row in tables["groups"].to_pylist():
+        groups[row["scale"], row["cycle"]].append(row)
+    kinds, times = _count(tables["cycles"]), _read_times(tables["buckets"])
+    return [_figures(groups[key], kinds[key], times.get(key, {})) for key in sorted(groups) if key in kinds]
+
+
+def _figures(
+    groups: Sequence[Mapping[str, Any]], kinds: Mapping[str, Outcomes], times: Mapping[str, Histogram]
+) -> CycleFigures:
+    first = groups[0]
+    return CycleFigures(
+        first["scale"], first["stage"], first["threads"], first["cycle"],
+        duration_ns=max(row["duration_ns"] or 0 for row in groups),
+        ramp_up_ns=first["ramp_up_ns"] or 0,
+        kinds=kinds,
+        response=times,
+        rate_per_s=next((row["rate_per_s"] for row in groups if row["rate_per_s"]), None),
+        level=first["level"],
+        still_ns=first["still_ns"] or 0,
+        share=max((row["until_count"] or 0 for row in groups if row["until_of"] == "share"), default=0),
+    )  # fmt: skip
+
+
+def _count(cycles: pa.Table) -> dict[_Cycle, dict[str, Outcomes]]:
+    sums = cycles.group_by(["scale", "cycle", "kind"]).aggregate([(name, "sum") for name in _COUNTED])
+    found: dict[_Cycle, dict[str, Outcomes]] = defaultdict(dict)
+    for row in sums.to_pylist():
+        found[row["scale"], row["cycle"]][row["kind"]] = Outcomes(*(row[f"{name}_sum"] or 0 for name in _COUNTED))
+    return dict(found)
+
+
+def _read_times(buckets: pa.Table) -> dict[_Cycle, dict[str, Histogram]]:
+    rows = buckets.filter(pc.field("measure") == "response")
+    rows = rows.group_by(["scale", "cycle", "kind", "low_ns", "high_ns"]).aggregate([("count", "sum")])
+    parts: dict[tuple[int, int, str], list[tuple[int, int, int]]] = defaultdict(list)
+    for row in rows.to_pylist():
+        for kind in (row["kind"], ""):
+            parts[row["scale"], row["cycle"], kind].append((row["low_ns"], row["high_ns"], row["count_sum"]))
+    found: dict[_Cycle, dict[str, Histogram]] = defaultdict(dict)
+    for (scale, cycle, kind), of in parts.items():
+        low, high, count = (np.array(column, dtype=np.int64) for column in zip(*of, strict=True))
+        found[scale, cycle][kind] = histogram(low, high, count)
+    return dict(found)

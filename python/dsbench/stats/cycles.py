@@ -1,0 +1,60 @@
+"""What a cycle came to: few numbers, by which a run decides what to do next, and a search is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dsbench.spec.objective import GRADES
+from dsbench.stats.histogram import Histogram
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Transactions of one kind in one cycle, of all clients together."""
+
+    committed: int
+    rolled_back: int
+    failed: int
+    """Attempts, those that were made again included."""
+    retries: int
+    missed: int
+    """Starts that were due and never made."""
+
+
+@dataclass(frozen=True)
+class CycleFigures:
+    """What one cycle came to, of all nodes together."""
+
+    scale: int
+    stage: str
+    threads: int
+    """Of each node."""
+    cycle: int
+    duration_ns: int
+    """Of the group that takes longest: demanded, or measured where a count ends it."""
+    ramp_up_ns: int
+    kinds: Mapping[str, Outcomes]
+    response: Mapping[str, Histogram]
+    """Kind to its response times, under the empty name those of all kinds; empty in the closed loop."""
+    rate_per_s: float | None
+    """Demanded starts per second; ``None`` in the closed loop."""
+    level: float | None
+    """Of a graduated load, per cent of the capacity."""
+    still_ns: int
+    """How long what made the load stood still."""
+    share: int
+    """Transactions of which the clients had even shares; 0 where they had none."""
+
+    @property
+    def committed(self) -> int:
+        return sum(one.committed for one in self.kinds.values())
+
+    @property
+    def rate_tps(self) -> float:
+        return self.committed / max(self.duration_ns, 1) * 1e9
+
+    @property
+    def searched(self) -> bool:
+        """Whether the cycle was a step of a search for a rate, and not a level below what the search found."""
+        return bool(self.rate_per_s) and (self.level is None or self.level >= GRADES[0])
