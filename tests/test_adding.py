@@ -38,9 +38,9 @@ def package(tmp_path: Path) -> Path:
 
 
 def blocks(title: str) -> list[str]:
-    """The code of a section of the page: definition, use, test."""
+    """The code of a section of the page, in its order: definition, use, test."""
     section = (ROOT / "docs/adding.md").read_text().partition(f"## {title}\n")[2].partition("\n## ")[0]
-    return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    return re.findall(r"```(?:python|rust)\n(.*?)```", section, re.DOTALL)
 
 
 def python(package: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -52,7 +52,9 @@ def python(package: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def assert_passed(package: Path, asked: list[str], names: tuple[str, ...]) -> None:
     """The tests ``asked`` for hold on the copy, those called ``names`` among them."""
-    done = python(package, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--rootdir", str(ROOT), *asked)
+    done = python(
+        package, "-m", "pytest", "-v", "-o", "addopts=", "-p", "no:cacheprovider", "--rootdir", str(ROOT), *asked
+    )
     assert done.returncode == 0, done.stdout
     for name in names:
         assert f"::{name} PASSED" in done.stdout, done.stdout
@@ -101,6 +103,32 @@ def test_an_option_more_takes_three_files(package: Path) -> None:
     helped = python(package, "-m", "dsbench", "run", "--help").stdout
     assert "--rest <seconds>" in helped
     assert "Seconds of rest before each cycle [0]." in " ".join(helped.split())
+
+
+def test_an_option_of_the_load_takes_two_files(package: Path, tmp_path: Path) -> None:
+    field, asked, use, test = blocks("Adding an option of the load")
+    add_field(package / "spec/run.py", field)
+    names = tuple(name.replace("[rest", "[reopen") for name in MADE_FROM_THE_FIELD)
+    assert_passed(package, [str(ROOT / "tests/test_options.py"), "-k", "reopen or every_field"], names)
+
+    core = tmp_path / "core"
+    shutil.copytree(ROOT / "crates/core", core / "crates/core")
+    shutil.copy(ROOT / "Cargo.lock", core)
+    whole = (ROOT / "Cargo.toml").read_text()
+    (core / "Cargo.toml").write_text(re.sub(r"members = \[.*\]", 'members = ["crates/core"]', whole))
+    file = core / "crates/core/src/load/fill.rs"
+    head, options, rest = file.read_text().partition("pub struct Options {\n")
+    fields, end, rest = rest.partition("}\n")
+    text = re.sub(r"/// [^\n]+\nconst PATIENCE: .*\n", "", f"{head}{options}{fields}{asked}{end}{rest}")
+    text, uses = re.subn(r" *patience: PATIENCE,\n", use, text)
+    assert uses == 1
+    file.write_text(f"{text.removesuffix('}' + chr(10))}\n{test}}}\n")
+
+    own = {"CARGO_TARGET_DIR": str(core / "target"), "RUSTFLAGS": "-D warnings", "CARGO_PROFILE_DEV_DEBUG": "0"}
+    command = ["cargo", "test", "--offline", "--package", "dsbench-core", "--lib", "fill::"]
+    done = subprocess.run(command, cwd=core, env={**os.environ, **own}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "a_lost_connection_is_tried_as_long_as_the_run_says ... ok" in done.stdout
 
 
 def test_a_column_more_takes_two_files(package: Path) -> None:

@@ -20,7 +20,7 @@ def _memory(monkeypatch: pytest.MonkeyPatch) -> None:
 def bytes_of(asked: spec.RunSpec) -> float:
     """Of the database after l.i0 with its indexes."""
     entry = workloads.find(asked.workload)
-    return asked.scales[0] * entry.loaded_rows * asked.clients * sum(entry.row_bytes) / 2
+    return asked.scales[0] * entry.data.loaded_rows * asked.clients * sum(entry.data.row_bytes) / 2
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import dsbench
-from dsbench import workloads
+from dsbench import _core, workloads
 from dsbench.archive import RunRecord
 from dsbench.spec import RunSpec, examples
 from fixtures.program import Program
@@ -61,6 +61,11 @@ def test_kinds_say_what_they_do_to_the_rows_that_they_count() -> None:
     assert [kind.rows for kind in workloads.find("tpcb").kinds] == [""]
 
 
+@pytest.mark.parametrize("name", [*workloads.names()])
+def test_python_has_the_records_of_the_core_and_nothing_else(name: str) -> None:
+    assert json.loads(json.dumps(asdict(workloads.find(name)))) == json.loads(_core.workload_entry(name, {}))
+
+
 def test_an_unknown_workload_says_nothing_and_settings_that_are_refused_change_nothing() -> None:
     assert workloads.find("tpcz") == workloads.Entry("tpcz", "tpcz")
     assert workloads.find("tpcc", {"mix": "1"}) == workloads.find("tpcc")
@@ -83,7 +88,7 @@ def test_an_archive_is_judged_by_what_the_workload_said_when_it_was_run() -> Non
 def test_a_workload_describes_itself(name: str, called: Program) -> None:
     done = called("workloads", name)
     entry = workloads.find(name)
-    told = [entry.label, entry.about, entry.unit.name, entry.headline.label, entry.disclaimer]
+    told = [entry.label, entry.about, entry.unit.name, entry.headline.label, entry.meaning.disclaimer]
     told += [f"kind {kind.name}" for kind in entry.kinds]
     told += [f"--set {setting.name}=VALUE: {setting.takes} [{setting.default}]" for setting in entry.settings]
     assert [words for words in told if words not in done.stdout] == []

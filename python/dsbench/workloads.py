@@ -104,6 +104,62 @@ class Remote:
 
 
 @dataclass(frozen=True)
+class Meaning:
+    """What the figures of a workload stand for."""
+
+    specification: str = ""
+    """The specification whose rules a run is held against: ``TPC-B``; empty without one."""
+    disclaimer: str = ""
+    """What its figures are not; empty where that needs no saying."""
+    analysis: str = ""
+    """The analysis of this workload alone (``stats.special``); empty without one."""
+    parts: tuple[tuple[str, int], ...] = ()
+    """Workloads that are parts of its transaction, with how often each is; empty where it is not taken apart."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """The tables of a workload."""
+
+    row_bytes: tuple[int, int] = (0, 0)
+    """Bytes of a row with its keys on average, on the product that needs least and on the one that needs most; zeros
+    where that is not known."""
+    row_data: str = ""
+    """Bytes of user data that its rows have, in words; empty where that is not said."""
+    loaded_rows: int = 0
+    """Rows that each client adds to the database in stages of load, for each unit of scale; 0 where none stay."""
+    history: str = ""
+    """How the table is organised to which every transaction adds a row, in words; empty without one."""
+    hot_row: bool = False
+    """Whether every transaction changes the one row of its unit of scale, so that writers collide there."""
+    indexed: bool = False
+    """Whether its unit of scale is as small as the ladder of profile ``dsi`` wants it."""
+    reads: str = ""
+    """The workload whose tables it reads and leaves as they were made; empty without one."""
+    fills_by_procedure: bool = False
+    existing: bool = False
+    """Whether its load may run on tables that somebody else made."""
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What a run of a workload does of which nobody says otherwise."""
+
+    call: str = "statements"
+    """``procedure``, where the engine has them, or ``statements``."""
+    retries: bool = False
+    """Whether ``--retry`` is the default."""
+    isolation: str = ""
+    """Of ``--isolation``; empty for that of most."""
+    quick_scales: tuple[int, ...] = (1, 2, 5)
+    """The ladder of a run of which neither size nor time is said."""
+    course: str = ""
+    """What a run does in place of cycles of a demanded time; empty where it does those."""
+    terminals_per_unit: int | None = None
+    """Terminals for each unit of scale; ``None`` without keying and thinking times."""
+
+
+@dataclass(frozen=True)
 class Entry:
     """A workload. The defaults are those of one that says nothing, such as one that only a newer dsbench knows."""
 
@@ -112,50 +168,15 @@ class Entry:
     """What its figures are called: ``TPC-B-like``."""
     about: str = ""
     """What it is, in one sentence."""
-    specification: str = ""
-    """The specification whose rules a run is held against: ``TPC-B``; empty without one."""
-    disclaimer: str = ""
-    """What its figures are not; empty where that needs no saying."""
-    parts: tuple[tuple[str, int], ...] = ()
-    """Workloads that are parts of its transaction, with how often each is; empty where it is not taken apart."""
-    reads: str = ""
-    """The workload whose tables it reads and leaves as they were made; empty without one."""
-    analysis: str = ""
-    """The analysis of this workload alone (``analysis.special``); empty without one."""
-    call: str = "statements"
-    """The default: ``procedure``, where the engine has them, or ``statements``."""
-    retries: bool = False
-    """Whether ``--retry`` is the default."""
-    isolation: str = ""
-    """The default of ``--isolation``; empty for that of most."""
-    fills_by_procedure: bool = False
-    existing: bool = False
-    """Whether its load may run on tables that somebody else made."""
-    hot_row: bool = False
-    """Whether every transaction changes the one row of its unit of scale, so that writers collide there."""
-    indexed: bool = False
-    """Whether its unit of scale is as small as the ladder of profile ``dsi`` wants it."""
-    row_bytes: tuple[int, int] = (0, 0)
-    """Bytes of a row with its keys on average, on the product that needs least and on the one that needs most; zeros
-    where that is not known."""
-    loaded_rows: int = 0
-    """Rows that each client adds to the database in stages of load, for each unit of scale; 0 where none stay."""
-    row_data: str = ""
-    """Bytes of user data that its rows have, in words; empty where that is not said."""
-    history: str = ""
-    """How the table is organised to which every transaction adds a row, in words; empty without one."""
-    quick_scales: tuple[int, ...] = (1, 2, 5)
-    """The ladder of a run of which neither size nor time is said."""
-    course: str = ""
-    """What a run does in place of cycles of a demanded time; empty where it does those."""
-    terminals_per_unit: int | None = None
-    """Default of the terminals for each unit of scale; ``None`` without keying and thinking times."""
     unit: Unit = Unit()
+    headline: Headline = Headline()
+    meaning: Meaning = Meaning()
+    data: Data = Data()
+    defaults: Defaults = Defaults()
     kinds: tuple[Kind, ...] = ()
     """Under the settings that were asked for."""
     settings: tuple[Setting, ...] = ()
     rules: tuple[Rule, ...] = ()
-    headline: Headline = Headline()
     remote: Remote | None = None
 
 
@@ -207,6 +228,6 @@ def brief(text: str, longest: int = 0) -> str:
 @cache
 def _find(name: str, settings: tuple[tuple[str, str], ...]) -> Entry:
     try:
-        return _ENTRY.validate_python(_core.workload_entry(name, dict(settings)))
+        return _ENTRY.validate_json(_core.workload_entry(name, dict(settings)))
     except _core.CoreError:
         return _find(name, ()) if settings else Entry(name, name)

@@ -10,7 +10,7 @@ import pytest
 import dsbench
 from dsbench.measure import stopping
 from dsbench.measure.history import History
-from dsbench.measure.loaders import Stage
+from dsbench.measure.loaders import Bench, Target
 from dsbench.measure.plan import Planned, planned
 from dsbench.measure.stopping import Enough, wanted_precision
 from dsbench.read.naming import conduct
@@ -21,7 +21,7 @@ from dsbench.stats.index import share
 from dsbench.stats.precision import enough
 from fixtures.archives import MS, cycle_row, run_json, write
 
-LOAD = Stage("load", "load", repeated=True, cleaned=True)
+LOAD = Bench(Target("mock:"), "tpcb", 1, None).load("")
 
 
 def test_cycles_go_on_until_the_rate_is_known_or_the_most_are_made(tmp_path: Path) -> None:

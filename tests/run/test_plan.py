@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import json
+import pickle
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from dsbench import _core
-from dsbench.measure.loaders import Bench, CoreError, Stage, Target
+from dsbench.archive.conditions import State
+from dsbench.measure.loaders import Bench, CoreError, Target
 from dsbench.measure.plan import can_go_on, planned
 from dsbench.spec import RunSpec
 
-
-def load(name: str, *, repeated: bool = False) -> Stage:
-    return Stage(name, "load", repeated=repeated, cleaned=repeated, clients=(None,))
-
-
-BUILD, CHECK, DROP = Stage("build", "build"), Stage("check", "check"), Stage("drop", "drop")
-LADDER = (BUILD, load("load", repeated=True), CHECK, DROP)
-CHAIN = (BUILD, load("l.i0"), Stage("l.x", "work", parts=2), load("qr100"), CHECK, DROP)
+LADDER = Bench(Target("mock:"), "tpcb", 1, None).stages
+CHAIN = Bench(Target("mock:"), "rehearsal", 1, None).stages
 
 
 def test_a_workload_of_the_papers_has_the_ladder() -> None:
     bench = Bench(Target("mock:"), "tpcb", 1, None, {})
-    assert [(stage.name, stage.work) for stage in bench.stages] == [
+    assert bench.stages == LADDER
+    assert [(stage.name, stage.work) for stage in LADDER] == [
         ("build", "build"), ("load", "load"), ("check", "check"), ("drop", "drop")
     ]  # fmt: skip
-    assert bench.load("") == load("load", repeated=True)
+    load = bench.load("")
+    assert (load.name, load.repeated, load.cleaned, load.clients, load.timed) == ("load", True, True, [None], True)
+    assert (load.uncleaned().cleaned, load.uncleaned().repeated, load.cleaned) == (False, True, True)
     with pytest.raises(CoreError, match="no load stage 'qr100'"):
         bench.load("qr100")
 
@@ -40,7 +40,7 @@ def test_a_repeated_stage_has_its_cycles_at_each_number_of_threads() -> None:
 
 def test_a_chain_of_stages_begins_anew_and_numbers_its_cycles_on() -> None:
     spec = RunSpec(cycles=3)
-    assert [(c.number, c.stage.name, c.threads) for c in planned(CHAIN, spec)] == [(1, "l.i0", None), (2, "qr100", None)]
+    assert [(c.number, c.stage.name, c.threads) for c in planned(CHAIN, spec)] == [(1, "load", None), (2, "query", None)]
     assert [c.number for c in planned(CHAIN, spec, done=1)] == [2, 3]
     assert (can_go_on(LADDER), can_go_on(CHAIN)) == (True, False)
 
@@ -62,12 +62,36 @@ def test_a_filled_in_plan_has_the_words_of_the_archive_and_goes_back_as_it_came(
     ]  # fmt: skip
     assert mixed.groups[1].rows_per_s == 1000
     assert (mixed.threads, mixed.duration_ns) == (4, 1_500_000_000)
-    assert json.loads(_core.divide(mixed.plan, 1)[0][0])["load"] == json.loads(mixed.plan)["load"]
+    (whole,), other = mixed.divide(1), pickle.loads(pickle.dumps(mixed))
+    assert whole.__getnewargs__() == other.__getnewargs__() == mixed.__getnewargs__()
 
 
-def test_a_plan_that_is_none_is_refused_in_words() -> None:
+def test_a_load_that_is_none_is_refused_in_words() -> None:
+    with pytest.raises(_core.CoreError, match="load of another process: missing field `groups`"):
+        _core.CycleLoad(b"{}")
     bench = Bench(Target("mock:"), "select", 1, None)
-    with pytest.raises(_core.CoreError, match="plan of a load: missing field `load`"):
-        bench._core.cycle("{}", 1, None)
     with pytest.raises(CoreError, match="unknown variant `chaos`, expected one of `read-committed`"):
         bench.fill(RunSpec().model_copy(update={"isolation": "chaos"}))
+    with pytest.raises(_core.CoreError, match=r"options of a load: AttributeError: .* has no attribute 'threads'"):
+        bench._core.fill("load", SimpleNamespace(), 0, 1, None, False)
+
+
+def test_what_the_core_asks_of_a_specification_is_in_the_table_of_options_or_made_of_it() -> None:
+    spec, asked = RunSpec(load="0s:10, 5s:10..20, 9s:end"), list[str]()
+
+    class Asked:
+        def __getattr__(self, name: str) -> Any:
+            asked.append(name)
+            return getattr(spec, name)
+
+    bench = Bench(Target("mock:"), "select", 1, None)
+    (group,) = bench._core.fill("load", Asked(), 0, 1, None, False).groups
+    assert (group.threads, group.pacing, group.rate_per_s) == (spec.threads, "poisson", pytest.approx(110 / 9))
+    made = {"legs": ("load",), "tries": ("retry", "max_tries")}
+    options = [option for name in asked for option in made.get(name, (name,))]
+    assert set(options) <= RunSpec.model_fields.keys()
+    assert len(asked) == len(set(asked)) > 12
+
+
+def test_the_states_of_a_condition_are_those_of_the_core() -> None:
+    assert list(State) == _core.STATES

@@ -7,16 +7,19 @@ use std::sync::Arc;
 
 use dsbench_core::engine::{Engine, Prepare};
 use dsbench_core::error::Error;
+use dsbench_core::fill::{self, Turn};
 use dsbench_core::threads::{LoadPlan, GIVE_UP_S};
 use dsbench_core::workload::{Answer, ClientId, Expected, Part, Population, Progress, StatementName, Workload};
 use dsbench_workloads::{default_call, find, open, refuse, Call, Options, Settings};
 use pyo3::prelude::*;
 
+use crate::asked;
 use crate::cycle::Cycle;
 use crate::driver::Driver;
 use crate::error::raise;
+use crate::load::CycleLoad;
 use crate::prepared::Prepared;
-use crate::stage;
+use crate::stage::{groups_of, Stage};
 use crate::target::Target;
 use crate::task::{Job, Task};
 
@@ -194,14 +197,27 @@ impl Bench {
         py.detach(|| self.workload.export(&folder)).map_err(raise)
     }
 
-    /// What happens at a scale, one thing after another, as JSON: see `stage.rs`.
-    fn stages(&self) -> PyResult<String> {
-        stage::stages(self.workload.as_ref())
+    /// What happens at a scale, one thing after another.
+    fn stages(&self) -> Vec<Stage> {
+        self.workload.stages().iter().map(Stage::from).collect()
     }
 
-    /// The plan of the load stage `name`, filled in with `options`: JSON both, see `fill.rs` of the core.
-    fn fill(&self, name: &str, options: &str) -> PyResult<String> {
-        stage::fill(self.workload.as_ref(), name, options)
+    /// The load of the stage `name` by the options of `spec`, on node number `node` of `nodes`; `terminals` are those of
+    /// all of them. `by_time`: every group ends after the duration, whatever the workload says.
+    fn fill(
+        &self,
+        name: &str,
+        spec: &Bound<'_, PyAny>,
+        node: u64,
+        nodes: u64,
+        terminals: Option<u64>,
+        by_time: bool,
+    ) -> PyResult<CycleLoad> {
+        let options: fill::Options = asked::read(spec)?;
+        let stages = self.workload.stages();
+        let plans = stages.iter().find(|stage| stage.name == name).map_or(&[][..], groups_of);
+        let turn = Turn { node, nodes, terminals, by_time };
+        options.fill(&turn, name, plans, self.workload.kinds().len()).map(CycleLoad).map_err(raise)
     }
 
     /// Starts the statements of the stage `name`, on `parts` connections at once.
@@ -216,11 +232,11 @@ impl Bench {
         Task::spawn(&self.engine, Arc::default(), jobs.collect())
     }
 
-    /// Starts a cycle by the filled-in `plan`: its clients connect and then wait for `Cycle.start`. `open` opens sessions
-    /// of another client.
-    #[pyo3(signature = (plan, seed, trace, open=None))]
-    fn cycle(&self, plan: &str, seed: u64, trace: Option<PathBuf>, open: Option<Py<PyAny>>) -> PyResult<Cycle> {
-        let load = stage::load(plan)?;
+    /// Starts a cycle of this load: its clients connect and then wait for `Cycle.start`. `open` opens sessions of another
+    /// client.
+    #[pyo3(signature = (load, seed, trace, open=None))]
+    fn cycle(&self, load: &CycleLoad, seed: u64, trace: Option<PathBuf>, open: Option<Py<PyAny>>) -> PyResult<Cycle> {
+        let load = load.0.clone();
         let own = Arc::clone(&self.engine);
         let plan = LoadPlan {
             engine: match open {

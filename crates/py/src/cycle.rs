@@ -71,7 +71,7 @@ impl Cycle {
         py.detach(|| self.with(|cycle| cycle.abandon(reason)))
     }
 
-    /// Waits for the end and gives everything: see generator/cycle.py, which names it.
+    /// Waits for the end and gives everything: see loaders/results.py, which names it.
     fn join<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let cycle = lock(&self.cycle).take();
         let cycle = cycle.ok_or_else(|| raise(Error::new(ErrorKind::Setup, "cycle was joined")))?;

@@ -2,6 +2,7 @@
 //! interpreter's lock around everything that waits; there is no other logic here.
 
 mod admin;
+mod asked;
 mod bench;
 mod calibrate;
 mod claim;
@@ -14,12 +15,14 @@ mod error;
 mod forgetful;
 mod hearing;
 mod ledger;
+mod load;
 mod prepared;
 mod stage;
 mod target;
 mod task;
 
 use dsbench_core::clock::Monotonic;
+use dsbench_core::workload::State;
 use pyo3::prelude::*;
 
 /// Nanoseconds of the clock that cycles start by (CLOCK_MONOTONIC where there is one).
@@ -43,10 +46,14 @@ fn schemes() -> Vec<&'static str> {
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("UNCOUNTED", dsbench_core::workload::UNCOUNTED)?;
+    module.add("STATES", State::ALL.map(State::name))?;
     module.add("UNKNOWN_END", (dsbench_workloads::UNKNOWN_END, dsbench_workloads::REPEAT))?;
     module.add("CoreError", module.py().get_type::<error::CoreError>())?;
     module.add_class::<target::Target>()?;
     module.add_class::<bench::Bench>()?;
+    module.add_class::<stage::Stage>()?;
+    module.add_class::<load::CycleLoad>()?;
+    module.add_class::<load::Group>()?;
     module.add_class::<prepared::Prepared>()?;
     module.add_class::<task::Task>()?;
     module.add_class::<cycle::Cycle>()?;
@@ -64,7 +71,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
     module.add_function(wrap_pyfunction!(driver::by_format, module)?)?;
     module.add_function(wrap_pyfunction!(bench::draws, module)?)?;
-    module.add_function(wrap_pyfunction!(stage::divide, module)?)?;
     module.add_function(wrap_pyfunction!(cycle::buckets, module)?)?;
     Ok(())
 }

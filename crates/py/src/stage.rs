@@ -1,31 +1,43 @@
-//! The stages of a workload and the filled-in plan of each, as JSON.
+//! The stages of a workload, as Python has them.
 
-use dsbench_core::error::Error;
-use dsbench_core::fill::{Load, Options};
-use dsbench_core::stage::{GroupPlan, Stage, Until, Whose, Work};
-use dsbench_core::workload::Workload;
+use dsbench_core::stage::{self, GroupPlan, Until, Whose, Work};
 use pyo3::prelude::*;
-use serde::{Deserialize, Serialize};
 
-use crate::error::raise;
-
-/// What Python reads of a stage: `Stage` in measure/loaders/stages.py.
-#[derive(Serialize)]
-struct Record<'a> {
-    name: &'a str,
+/// A stretch of a run on one database.
+#[pyclass(frozen, eq, hash, get_all, module = "dsbench._core")]
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Stage {
+    name: String,
+    /// build, load, work, check or drop.
     work: &'static str,
+    /// Connections of a work stage.
     parts: u32,
+    /// Whether the load is repeated: as many cycles, at as many numbers of threads, as the run asks for.
     repeated: bool,
+    /// Whether the database is cleaned before each cycle.
     cleaned: bool,
+    /// Of each group, on all nodes together; `None`: as many as the run has threads, on each node.
     clients: Vec<Option<u64>>,
+    /// Whether every group ends by time.
     timed: bool,
+    /// Of a cycle that takes a fixed number of them, an even share by each client.
     transactions: Option<u64>,
+    /// How many the workload itself asks for; 0 where it leaves them to the run.
     cycles: u64,
+    /// Before the first of each so many cycles the server is restarted, and its files leave the page cache.
     cold_each: u64,
 }
 
-impl<'a> Record<'a> {
-    fn new(stage: &'a Stage) -> Self {
+#[pymethods]
+impl Stage {
+    /// The same, whose database is left as it is.
+    fn uncleaned(&self) -> Self {
+        Self { cleaned: false, ..self.clone() }
+    }
+}
+
+impl From<&stage::Stage> for Stage {
+    fn from(stage: &stage::Stage) -> Self {
         let (work, parts, repeated, cleaned) = match &stage.work {
             Work::Build => ("build", 0, false, false),
             Work::Load { repeated, cleaned, .. } => ("load", 0, *repeated, *cleaned),
@@ -44,7 +56,7 @@ impl<'a> Record<'a> {
             _ => None,
         };
         Self {
-            name: &stage.name,
+            name: stage.name.clone(),
             work,
             parts,
             repeated,
@@ -58,56 +70,10 @@ impl<'a> Record<'a> {
     }
 }
 
-fn groups_of(stage: &Stage) -> &[GroupPlan] {
+/// The groups that make the load of a stage; none of another one.
+pub fn groups_of(stage: &stage::Stage) -> &[GroupPlan] {
     match &stage.work {
         Work::Load { groups, .. } | Work::Cold { groups, .. } => groups,
         _ => &[],
     }
-}
-
-/// A filled-in plan that comes back.
-#[derive(Serialize, Deserialize)]
-struct Plan {
-    load: Load,
-}
-
-/// The stages of a workload.
-pub fn stages(workload: &dyn Workload) -> PyResult<String> {
-    let stages = workload.stages();
-    write(&stages.iter().map(Record::new).collect::<Vec<_>>())
-}
-
-/// The plan of the load stage `name`, filled in with `options`.
-pub fn fill(workload: &dyn Workload, name: &str, options: &str) -> PyResult<String> {
-    let options: Options = read(options)?;
-    let stages = workload.stages();
-    let found = stages.iter().find(|stage| stage.name == name).map_or(&[][..], groups_of);
-    write(&options.fill(name, found, workload.kinds().len()).map_err(raise)?)
-}
-
-/// The load of a filled-in plan.
-pub fn load(plan: &str) -> PyResult<Load> {
-    Ok(read::<Plan>(plan)?.load)
-}
-
-/// A filled-in plan divided among processes, see `Load::divide`: (plan, threads) of each.
-#[pyfunction]
-pub fn divide(plan: &str, cpus: usize) -> PyResult<Vec<(String, usize)>> {
-    let plan_of = |load: Load| {
-        let threads = load.threads();
-        Ok((write(&Plan { load })?, threads))
-    };
-    load(plan)?.divide(cpus).into_iter().map(plan_of).collect()
-}
-
-fn read<'a, T: Deserialize<'a>>(text: &'a str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(not_understood)
-}
-
-fn write(value: &impl Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(not_understood)
-}
-
-fn not_understood(error: serde_json::Error) -> PyErr {
-    raise(Error::configuration(format!("plan of a load: {error}")))
 }

@@ -5,7 +5,9 @@ use dsbench_core::clock::Nanos;
 use dsbench_core::engine::Dialect;
 use dsbench_core::error::{Error, Result};
 use dsbench_core::workload::{KindId, Pace, Workload};
+use serde::Serialize;
 
+pub use crate::kind::{names_of, Changed, Kind, Queued};
 use crate::settings::{Setting, Settings, Values};
 use crate::{Call, Options};
 
@@ -18,15 +20,15 @@ pub type Open = fn(&Options) -> Result<Box<dyn Workload>>;
 pub type NamesOf = fn(&Settings) -> Result<Vec<&'static str>>;
 
 /// What a workload says of itself under settings that decide it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct Said {
-    /// In place of [`Entry::label`].
+    /// What its figures are called: "TPC-B-like".
     pub label: &'static str,
-    /// In place of [`Entry::about`].
+    /// What it is, in one sentence.
     pub about: &'static str,
-    /// In place of [`Entry::unit`].
+    /// What a scale of 1 is.
     pub unit: Unit,
-    /// In place of [`Entry::headline`].
+    /// The figure by which runs are told apart.
     pub headline: Headline,
 }
 
@@ -35,44 +37,18 @@ pub struct Said {
 pub struct Entry {
     /// Its name, as `--workload` takes it.
     pub name: &'static str,
-    /// What its figures are called: "TPC-B-like".
-    pub label: &'static str,
-    /// What it is, in one sentence.
-    pub about: &'static str,
-    /// The specification whose rules a run is held against, as texts name it: "TPC-B"; empty without one.
-    pub specification: &'static str,
-    /// What its figures are not; empty where that needs no saying.
-    pub disclaimer: &'static str,
-    /// What a scale of 1 is.
-    pub unit: Unit,
-    /// Bytes that a row takes on average once it has its keys, on the product that needs least and on the one that
-    /// needs most; zeros where nobody has measured it.
-    pub row_bytes: (u32, u32),
-    /// The setting that says how many rows each client adds to the database in stages of load, for each unit of scale;
-    /// empty where none stay.
-    pub loaded_rows: &'static str,
-    /// Bytes of user data that its rows have, in words; empty where that is not said.
-    pub row_data: &'static str,
-    /// How the table is organised to which every transaction adds a row, in words; empty without one.
-    pub history: &'static str,
-    /// The ladder of a run of which neither size nor time is said.
-    pub quick_scales: &'static [u32],
-    /// What a run does in place of cycles of a demanded time; empty where it does those.
-    pub course: &'static str,
+    /// What it is.
+    pub said: Said,
+    /// The same under settings that decide it, where they do.
+    pub said_under: Option<fn(&Settings) -> Result<Said>>,
+    /// The rules that a run is held against.
+    pub meaning: Meaning,
+    /// Its tables and rows.
+    pub data: Data,
+    /// What a run does of which nobody says otherwise.
+    pub defaults: Defaults,
     /// Opens it, once the settings are checked.
     pub open: Open,
-    /// How transactions are sent when nobody says otherwise: procedures only where the engine has them.
-    pub call: Call,
-    /// Whether a transaction that a collision ended is run again when nobody says otherwise.
-    pub retries: bool,
-    /// The level of isolation when nobody says otherwise, as `--isolation` takes it; empty for that of most.
-    pub isolation: &'static str,
-    /// Whether a stored procedure can write its rows.
-    pub fills_by_procedure: bool,
-    /// Whether its load may run on tables that somebody else made.
-    pub existing: bool,
-    /// People at terminals for each unit of scale when nobody says how many; `None` without people.
-    pub terminals_per_unit: Option<u32>,
     /// Its settings.
     pub settings: &'static [Setting],
     /// What goes together with other options only.
@@ -81,28 +57,72 @@ pub struct Entry {
     pub kinds: &'static [Kind],
     /// The names of its kinds under settings that decide which there are, where they do; of these nothing is asked.
     pub names_of: Option<NamesOf>,
-    /// What settings decide of label, unit and headline, where they do.
-    pub said: Option<fn(&Settings) -> Result<Said>>,
-    /// The figure by which runs are told apart.
-    pub headline: Headline,
     /// Transactions that reach another unit of scale, where there should be a certain share of them.
     pub remote: Option<Remote>,
+}
+
+/// What the figures of a workload stand for.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Meaning {
+    /// The specification whose rules a run is held against, as texts name it: "TPC-B"; empty without one.
+    pub specification: &'static str,
+    /// What its figures are not; empty where that needs no saying.
+    pub disclaimer: &'static str,
+    /// The analysis of this workload alone, by its word (python/dsbench/stats/special.py); empty without one.
+    pub analysis: &'static str,
+    /// What a transaction consists of: workloads that are such a part, with how often it has them. Their rates bound its
+    /// own from above. Empty where it is not taken apart.
+    pub parts: &'static [(&'static str, u32)],
+}
+
+/// The tables of a workload.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Data {
+    /// Bytes that a row takes on average once it has its keys, on the product that needs least and on the one that
+    /// needs most; zeros where nobody has measured it.
+    pub row_bytes: (u32, u32),
+    /// Bytes of user data that its rows have, in words; empty where that is not said.
+    pub row_data: &'static str,
+    /// The setting that says how many rows each client adds to the database in stages of load, for each unit of scale;
+    /// empty where none stay.
+    #[serde(skip)]
+    pub loading: &'static str,
+    /// What that setting says; 0 in the registry.
+    pub loaded_rows: u64,
+    /// How the table is organised to which every transaction adds a row, in words; empty without one.
+    pub history: &'static str,
     /// Whether every transaction changes the one row of its unit of scale, so that writers collide there.
     pub hot_row: bool,
     /// Whether its unit of scale is as small as the ladder of the index wants it.
     pub indexed: bool,
-    /// What a transaction consists of: workloads that are such a part, with how often it has them. Their rates bound its
-    /// own from above. Empty where it is not taken apart.
-    pub parts: &'static [(&'static str, u32)],
     /// The workload on whose tables it reads and which it leaves as they were made, so that a database that it kept can be
     /// that workload's next; empty without one.
     pub reads: &'static str,
-    /// The analysis of this workload alone, by its word (python/dsbench/stats/special.py); empty without one.
-    pub analysis: &'static str,
+    /// Whether a stored procedure can write its rows.
+    pub fills_by_procedure: bool,
+    /// Whether its load may run on tables that somebody else made.
+    pub existing: bool,
+}
+
+/// What a run of a workload does when nobody says otherwise.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Defaults {
+    /// How transactions are sent: procedures only where the engine has them.
+    pub call: Call,
+    /// Whether a transaction that a collision ended is run again.
+    pub retries: bool,
+    /// The level of isolation, as `--isolation` takes it; empty for that of most.
+    pub isolation: &'static str,
+    /// The ladder of a run of which neither size nor time is said.
+    pub quick_scales: &'static [u32],
+    /// What a run does in place of cycles of a demanded time; empty where it does those.
+    pub course: &'static str,
+    /// People at terminals for each unit of scale; `None` without people.
+    pub terminals_per_unit: Option<u32>,
 }
 
 /// The unit of scale.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct Unit {
     /// "branch"
     pub name: &'static str,
@@ -110,45 +130,8 @@ pub struct Unit {
     pub about: &'static str,
 }
 
-/// A kind of transactions. Start from [`Kind::named`].
-#[derive(Debug, Clone, Copy)]
-pub struct Kind {
-    /// Its name in tables.
-    pub name: &'static str,
-    /// Share (0-1) that it must have in the mix.
-    pub least_share: Option<f64>,
-    /// Seconds that 90% of its response times must not exceed.
-    pub limit_s: Option<f64>,
-    /// Seconds to key its inputs in, and the mean of those to think after it.
-    pub keying_and_think_s: Option<(u32, u32)>,
-    /// When its terminal only queues it.
-    pub queued: Option<Queued>,
-    /// What it does to the rows that it counts; `None` where it counts none, or does several things to them.
-    pub rows: Option<Changed>,
-}
-
-/// What a kind does to each row that it counts: its operations are these rows, not its transactions.
-#[derive(Debug, Clone, Copy)]
-pub enum Changed {
-    /// Brings it, with so many bytes of user data on average; 0 where they are not known.
-    Inserted(f64),
-    /// Takes it away.
-    Deleted,
-}
-
-/// A kind that a terminal does not wait for where a setting says so.
-#[derive(Debug, Clone, Copy)]
-pub struct Queued {
-    /// Name of the setting.
-    pub setting: &'static str,
-    /// Its value.
-    pub value: &'static str,
-    /// The limit then, from queueing to the end, in seconds.
-    pub limit_s: f64,
-}
-
 /// A value of a setting that means something together with another option of the run only.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct Rule {
     /// Name of the setting.
     pub setting: &'static str,
@@ -163,7 +146,7 @@ pub struct Rule {
 }
 
 /// The figure by which runs are told apart.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct Headline {
     /// "tps"
     pub label: &'static str,
@@ -179,7 +162,7 @@ pub struct Headline {
 pub const TPS: Headline = Headline { label: "tps", kind: None, per_s: 1, about: "committed transactions per second" };
 
 /// Transactions that reach another unit of scale.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct Remote {
     /// The clients' sum that counts them: the archive's column `remote`.
     pub sum: &'static str,
@@ -187,85 +170,85 @@ pub struct Remote {
     pub what: &'static str,
     /// The share (0-1) of all that the inputs give them.
     pub share: f64,
-    /// The least and the most that a valid run shows.
-    pub window: (f64, f64),
+    /// The least share that a valid run shows.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
     /// The setting and its value with which there are such transactions; `None`: always.
+    #[serde(skip)]
     pub when: Option<(&'static str, &'static str)>,
 }
 
-impl Kind {
-    /// A kind of which nothing is asked.
-    pub const fn named(name: &'static str) -> Self {
-        Self { name, least_share: None, limit_s: None, keying_and_think_s: None, queued: None, rows: None }
-    }
-
-    /// The same, of one that does this to each of its rows.
-    pub const fn of_rows(name: &'static str, rows: Changed) -> Self {
-        Self { rows: Some(rows), ..Self::named(name) }
+impl Said {
+    /// One whose figure is transactions per second.
+    pub const fn tps(label: &'static str, about: &'static str, unit: Unit) -> Self {
+        Self { label, about, unit, headline: TPS }
     }
 }
 
-/// The names of `kinds`, for [`Workload::kinds`].
-pub const fn names_of<const N: usize>(kinds: &[Kind; N]) -> [&'static str; N] {
-    let mut names = [""; N];
-    let mut at = 0;
-    while at < N {
-        names[at] = kinds[at].name;
-        at += 1;
-    }
-    names
+impl Meaning {
+    /// Figures that stand for themselves.
+    pub const NONE: Self = Self { specification: "", disclaimer: "", analysis: "", parts: &[] };
+}
+
+impl Data {
+    /// Tables of which nothing is said.
+    pub const PLAIN: Self = Self {
+        row_bytes: (0, 0),
+        row_data: "",
+        loading: "",
+        loaded_rows: 0,
+        history: "",
+        hot_row: false,
+        indexed: false,
+        reads: "",
+        fills_by_procedure: false,
+        existing: false,
+    };
+}
+
+impl Defaults {
+    /// Those of a workload that names none.
+    pub const PLAIN: Self = Self {
+        call: Call::Statements,
+        retries: false,
+        isolation: "",
+        quick_scales: &[1, 2, 5],
+        course: "",
+        terminals_per_unit: None,
+    };
 }
 
 impl Entry {
-    /// A workload with nothing special: sent by statements, counted in tps.
-    pub const fn plain(name: &'static str, about: &'static str, open: Open, kinds: &'static [Kind]) -> Self {
+    /// A workload with nothing special: sent by statements.
+    pub const fn plain(name: &'static str, said: Said, open: Open, kinds: &'static [Kind]) -> Self {
         Self {
             name,
-            label: name,
-            about,
-            specification: "",
-            disclaimer: "",
-            unit: Unit { name: "unit", about: "" },
-            row_bytes: (0, 0),
-            loaded_rows: "",
-            row_data: "",
-            history: "",
-            quick_scales: &[1, 2, 5],
-            course: "",
+            said,
+            said_under: None,
+            meaning: Meaning::NONE,
+            data: Data::PLAIN,
+            defaults: Defaults::PLAIN,
             open,
-            call: Call::Statements,
-            retries: false,
-            isolation: "",
-            fills_by_procedure: false,
-            existing: false,
-            terminals_per_unit: None,
             settings: &[],
             rules: &[],
             kinds,
             names_of: None,
-            said: None,
-            headline: TPS,
             remote: None,
-            hot_row: false,
-            indexed: false,
-            parts: &[],
-            reads: "",
-            analysis: "",
         }
     }
 
     /// How transactions are sent on a database of `dialect` when nobody says otherwise.
     pub fn default_call(&self, dialect: &Dialect) -> Call {
         match dialect.procedures {
-            true => self.call,
+            true => self.defaults.call,
             false => Call::Statements,
         }
     }
 
     /// Label, sentence, unit and headline under these settings.
     pub fn said(&self, settings: &Settings) -> Result<Said> {
-        let Self { label, about, unit, headline, .. } = *self;
-        self.said.map_or(Ok(Said { label, about, unit, headline }), |said| said(settings))
+        self.said_under.map_or(Ok(self.said), |said| said(settings))
     }
 
     /// Refuses, with errors of kind `Configuration`, settings that it does not declare and values out of range.
@@ -338,8 +321,9 @@ mod tests {
     fn every_entry_fits_together() {
         for entry in REGISTRY {
             let name = entry.name;
-            assert!(!entry.label.is_empty() && entry.about.ends_with('.') && !entry.kinds.is_empty(), "{name}");
-            assert!(!entry.unit.name.is_empty() && !entry.unit.about.is_empty(), "{name}: what a scale of 1 is");
+            let Said { label, about, unit, headline } = entry.said;
+            assert!(!label.is_empty() && about.ends_with('.') && !entry.kinds.is_empty(), "{name}");
+            assert!(!unit.name.is_empty() && !unit.about.is_empty(), "{name}: what a scale of 1 is");
             for setting in entry.settings {
                 assert!(setting.check(setting.default, entry.kinds).is_ok(), "{name}: default of {}", setting.name);
                 assert!(!setting.help.is_empty(), "{name}: {}", setting.name);
@@ -351,14 +335,14 @@ mod tests {
             let queued = entry.kinds.iter().filter_map(|kind| kind.queued);
             assert!(queued.into_iter().all(|queued| takes(queued.setting, queued.value)), "{name}");
             assert!(entry.rules.iter().all(|rule| takes(rule.setting, rule.value)), "{name}");
-            let known = |part: &str| REGISTRY.iter().any(|other| other.name == part && other.parts.is_empty());
-            assert!(entry.parts.iter().all(|(part, times)| known(part) && *times > 0), "{name}");
+            let known = |part: &str| REGISTRY.iter().any(|other| other.name == part && other.meaning.parts.is_empty());
+            assert!(entry.meaning.parts.iter().all(|(part, times)| known(part) && *times > 0), "{name}");
             let when = entry.remote.and_then(|remote| remote.when);
             assert!(when.is_none_or(|(setting, value)| takes(setting, value)), "{name}");
-            let counted = entry.headline.kind;
+            let counted = headline.kind;
             assert!(counted.is_none_or(|of| entry.kinds.iter().any(|kind| kind.name == of)), "{name}");
             let paced = entry.kinds.iter().filter(|kind| kind.keying_and_think_s.is_some()).count();
-            assert!(paced == if entry.terminals_per_unit.is_some() { entry.kinds.len() } else { 0 }, "{name}");
+            assert!(paced == if entry.defaults.terminals_per_unit.is_some() { entry.kinds.len() } else { 0 }, "{name}");
         }
     }
 

@@ -7,6 +7,7 @@
 use dsbench_core::engine::Dialect;
 use dsbench_core::error::{Error, Result};
 use dsbench_core::workload::Workload;
+use serde::Serialize;
 
 /// The SQL of each dialect, in files beside the module that names them; the mock is sent SQLite's.
 macro_rules! sql_files {
@@ -25,9 +26,11 @@ pub use steps::{REPEAT, UNKNOWN_END};
 
 pub mod catalogue;
 pub mod ch;
+pub mod description;
 pub mod entry;
 pub mod file;
 pub mod insert;
+pub mod kind;
 pub mod loaded;
 pub mod rehearsal;
 pub mod script;
@@ -40,7 +43,8 @@ pub mod tpcc;
 pub mod tpch;
 
 /// How a transaction reaches the database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Call {
     /// One call of a stored procedure: one round trip.
     Procedure,
@@ -108,7 +112,7 @@ pub fn open(name: &str, options: &Options) -> Result<Box<dyn Workload>> {
 /// Errors of kind `Configuration`: a population by procedure (`by_procedure`) where engine or workload have none,
 /// people at terminals (`paced`) where the workload says nothing about their pace.
 pub fn refuse(name: &str, workload: &dyn Workload, dialect: &Dialect, by_procedure: bool, paced: bool) -> Result<()> {
-    let without = match find(name)?.fills_by_procedure {
+    let without = match find(name)?.data.fills_by_procedure {
         false => Some(format!("the workload {name} has no procedure for it")),
         true if !dialect.procedures => Some(format!("{} has no stored procedures", dialect.name)),
         true => None,

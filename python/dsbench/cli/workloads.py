@@ -55,16 +55,16 @@ def _file(path: Path | None) -> Iterator[str]:
 
 
 def _lines(entry: Entry) -> Iterator[str]:
-    notes = [entry.label, entry.disclaimer]
+    notes = [entry.label, entry.meaning.disclaimer]
     yield f"{entry.name} ({', '.join(note for note in notes if note)})"
     yield f"  {entry.about}"
     yield f"  scale: 1 is one {entry.unit.name}, {entry.unit.about}"
     yield f"  figure: {entry.headline.label}, {entry.headline.about}"
-    call = "procedure where the engine has them" if entry.call == "procedure" else entry.call
-    retry = "--retry" if entry.retries else "--no-retry"
+    call = "procedure where the engine has them" if entry.defaults.call == "procedure" else entry.defaults.call
+    retry = "--retry" if entry.defaults.retries else "--no-retry"
     yield f"  by default: {retry}, --call {call}"
-    if entry.terminals_per_unit is not None:
-        yield f"  --pace terminals: {entry.terminals_per_unit} for each {entry.unit.name}"
+    if entry.defaults.terminals_per_unit is not None:
+        yield f"  --pace terminals: {entry.defaults.terminals_per_unit} for each {entry.unit.name}"
     yield from (f"  kind {kind.name}{_rules(kind)}" for kind in entry.kinds)
     for setting in entry.settings:
         yield f"  --set {setting.name}=VALUE: {setting.takes} [{setting.default}]; {setting.help}"

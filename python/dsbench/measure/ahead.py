@@ -323,24 +323,24 @@ def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead
             load_s = _with_search(spec, load_s, cycle_s + _BETWEEN_S)
         stages.append(StageAhead(stage.name, stage.work, len(own), tuple(threads), cycle_s))
     entry = workloads.find(spec.workload, spec.workload_settings)
-    least, most = entry.row_bytes
-    rows = bench.rows + entry.loaded_rows * scale * spec.clients
+    least, most = entry.data.row_bytes
+    rows = bench.rows + entry.data.loaded_rows * scale * spec.clients
     size = (rows * least, rows * most) if least and not spec.existing else None
     there = bench.rows * before // scale if before and not bench.lacks(before) else 0
     written = 0 if spec.reuse else bench.rows
-    changed = 0 if entry.reads else there
+    changed = 0 if entry.data.reads else there
     populate = _times(
         (written - there, _ROWS_PER_S), (written, _KEYS_PER_S), (changed, _RESET_PER_S)
     )
     cleaned = sum(cycle.stage.cleaned for cycle in cycles)
-    if entry.reads:
+    if entry.data.reads:
         cleaned = min(cleaned, 1)
     clean = _clean_s(spec, size, cleaned) if target.dialect.name == "postgres" and not spec.existing else (0.0, 0.0)
     checks = sum(stage.work == "check" for stage in bench.stages)
     check = _times((checks * rows, _CHECKED_PER_S)) if target.dialect.keeps_data else (0.0, 0.0)
     loads = sum(stage.work == "load" for stage in bench.stages)
     analysed = _statistics_s(size, 2 * loads) if _is_analysed(spec, target) else (0.0, 0.0)
-    loaded = bool(entry.loaded_rows)
+    loaded = bool(entry.data.loaded_rows)
     space, lacking = bench.check_bytes, bench.compares and lacks_engine()
     return ScaleAhead(
         scale, rows, size, tuple(stages), load_s, populate, check, clean, loaded, analysed, space, lacking

@@ -197,7 +197,7 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = 
     with setting.during("cycle", number):
         setting.target.hold()
     # What only reads leaves nothing to clean; to do so again would change what caches hold.
-    reads_only = bool(workloads.find(setting.spec.workload, setting.spec.workload_settings).reads)
+    reads_only = bool(workloads.find(setting.spec.workload, setting.spec.workload_settings).data.reads)
     if cycle.stage.cleaned and not (reads_only and setting.bench.cleaned):
         _clean(setting, scale, cycle, recorded)
     if recorded and not cycle.stage.cold_each:  # What a server counts begins anew with it.

@@ -242,7 +242,7 @@ class TimeLeft:
         """They take time in proportion to the scale."""
         self._around_s = 0.3
         """Of a cycle beside its demanded duration: its cleaning, its connections."""
-        self._ends_by_itself = bool(workloads.find(spec.workload, spec.workload_settings).course)
+        self._ends_by_itself = bool(workloads.find(spec.workload, spec.workload_settings).defaults.course)
 
     def seconds(self, moment: Moment) -> float:
         """Seconds left; 0 while it cannot be told, and where cycles take as long as they take."""
@@ -277,7 +277,7 @@ def in_brief(asked: Merged) -> list[str]:
     threads = f"{', '.join(map(str, several))} thread" + "s" * (several != (1,))
     of = f" (profile {spec.profile})" if spec.profile else ""
     scales = "scales " if len(spec.scales) > 1 else "scale "
-    course = workloads.find(spec.workload, spec.workload_settings).course
+    course = workloads.find(spec.workload, spec.workload_settings).defaults.course
     if spec.graduated:
         cycles = f"{cycles} at each of {len(GRADES)} levels from 100% to idle"
     if spec.objective:

@@ -82,7 +82,7 @@ class Kept:
 
     def as_left_to(self, wanted: Kept) -> Kept:
         """What it is for the workload of ``wanted``, whose tables its own workload has only read; else itself."""
-        if self.workload == wanted.workload or workloads.find(self.workload).reads != wanted.workload:
+        if self.workload == wanted.workload or workloads.find(self.workload).data.reads != wanted.workload:
             return self
         kinds = len(workloads.find(wanted.workload, wanted.settings).kinds)
         none = (0,) * kinds

@@ -79,7 +79,7 @@ def _try(setting: Setting, scale: int, cycle: Planned, count: Callable[[Sequence
     spec = setting.spec
     short = {"duration": turn_s(spec.duration), "ramp_up": TURN_RAMP_UP_S, "trace": False}
     threads = max(spec.thread_numbers) if cycle.threads is not None else None
-    turn = replace(cycle, number=0, threads=threads, stage=replace(cycle.stage, cleaned=False), duration=None)
+    turn = replace(cycle, number=0, threads=threads, stage=cycle.stage.uncleaned(), duration=None)
     rates: dict[str, list[float]] = {FREE: [], FOLLOW: []}
     for placement in chain.from_iterable(islice(cycle_through(_BLOCKS), _PAIRS // 2)):
         there = replace(setting, monitors=(), spec=spec.model_copy(update={**short, "placement": placement}))

@@ -22,7 +22,7 @@ def pacing(run: RunRecord) -> str:
     """When the clients start their transactions: ``closed loop``, or what sets the starts; with the ramp-up."""
     spec = run.spec
     if spec.pace == "terminals":
-        each = f"{run.workload.terminals_per_unit or 0} paced terminals per scale"
+        each = f"{run.workload.defaults.terminals_per_unit or 0} paced terminals per scale"
         how = f"{spec.terminals:,} paced terminals" if spec.terminals else each
     elif spec.objective:
         how = "open loop, a search of the rate"

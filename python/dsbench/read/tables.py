@@ -229,4 +229,4 @@ def _preamble(evaluation: Evaluation, run: RunRecord) -> list[str]:
 
 def _workload(entry: Entry) -> str:
     """Its name, and what the figures are not: ``tpcb (TPC-B-like, no result in the sense of the TPC)``."""
-    return f"{entry.name} ({entry.label}, {entry.disclaimer})" if entry.disclaimer else entry.name
+    return f"{entry.name} ({entry.label}, {entry.meaning.disclaimer})" if entry.meaning.disclaimer else entry.name

@@ -152,7 +152,7 @@ def _unusual(run: RunRecord) -> dict[str, str]:
 
 def _bounds(run: RunRecord, whole: Measured, found: Sequence[tuple[RunRecord, Measured]]) -> Iterator[Bound]:
     offered: list[dict[str, Measured]] = []
-    for name, _ in run.workload.parts:
+    for name, _ in run.workload.meaning.parts:
         fits = [
             one for other, one in found
             if (one.workload, one.system, one.scale) == (name, whole.system, whole.scale) and _alike(run, other)
@@ -160,7 +160,7 @@ def _bounds(run: RunRecord, whole: Measured, found: Sequence[tuple[RunRecord, Me
         offered.append({one.logging: one for one in fits})
     if not offered:
         return
-    times = [times for _, times in run.workload.parts]
+    times = [times for _, times in run.workload.meaning.parts]
     for chosen in product(*(fits.values() for fits in offered)):
         if len({one.logging for one in chosen}) == 1:
             yield Bound(whole, tuple(zip(chosen, times, strict=True)))

@@ -38,7 +38,7 @@ def described(runs: Sequence[RunRecord]) -> list[dict[str, str]]:
 
 def _of_run(run: RunRecord) -> dict[str, str]:
     defaults = {name: option.default for name, option in OPTIONS.items() if option.default is not None}
-    asked = {**defaults, "retry": run.workload.retries, **run.spec.described()}
+    asked = {**defaults, "retry": run.workload.defaults.retries, **run.spec.described()}
     found = {"server": server(run), "dsbench": run.dsbench, **flat(asked, "spec.")}
     found |= {name: brief(value) for name, value in found.items() if name.startswith(OF_WORKLOAD)}
     for name in [name for name in found if name.startswith(OF_SERVER) and _at_default(run, name)]:

@@ -78,11 +78,11 @@ def defaults_of_the_workload(cls: type[RunSpec], values: object) -> object:
     if not isinstance(values, dict):
         return values
     entry = workloads.find(str(values.get("workload", cls.model_fields["workload"].default)))
-    isolation = {"isolation": entry.isolation} if entry.isolation else {}
+    isolation = {"isolation": entry.defaults.isolation} if entry.defaults.isolation else {}
     said = values.get("workload_settings")
     scales = {"scales": (said_scale(said if isinstance(said, dict) else {}),)} if values.get("existing") else {}
     tries = values.get("max_tries")
-    retries = entry.retries or (isinstance(tries, int) and tries > 1)
+    retries = entry.defaults.retries or (isinstance(tries, int) and tries > 1)
     duration = values.get("duration", cls.model_fields["duration"].default)
     asked = values.get("objective") or values.get("graduated")
     settles = {"ramp_up": 0.2 * duration} if asked and isinstance(duration, int | float) else {}
@@ -292,8 +292,8 @@ def changes_nothing(spec: RunSpec) -> RunSpec:
     entry = workloads.find(spec.workload)
     tables = {setting.name: setting.default for setting in entry.settings}.get("tables")
     on = spec.workload_settings.get("tables", tables)
-    if not entry.existing or on != tables:
-        own = on if entry.existing else spec.workload
+    if not entry.data.existing or on != tables:
+        own = on if entry.data.existing else spec.workload
         raise misfit("--existing", f"the workload {own} makes its own tables: name --script or --builtin alone")
     if spec.target.private is not None:
         raise misfit("--existing", f"{spec.target.url} has no tables but dsbench's: name a database that has some")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from dsbench.spec.words import seconds
 
@@ -76,11 +76,13 @@ class Leg:
         return f"{self.begin_s:.15g}s:{rate}" + (f"x{self.sessions}" if self.sessions else "")
 
     @property
-    def for_core(self) -> dict[str, Any]:
-        """In the words of ``Leg`` in the core's ``legs.rs``."""
-        duration_ns, period_ns = round(self.end_s * 1e9) - round(self.begin_s * 1e9), round(self.period_s * 1e9)
-        return {"duration_ns": duration_ns, "period_ns": period_ns, "first_per_s": self.first, "last_per_s": self.last,
-                "sessions": self.sessions}  # fmt: skip
+    def duration_ns(self) -> int:
+        """As the core takes it: the legs follow each other without a gap."""
+        return round(self.end_s * 1e9) - round(self.begin_s * 1e9)
+
+    @property
+    def period_ns(self) -> int:
+        return round(self.period_s * 1e9)
 
 
 def legs(text: str) -> tuple[Leg, ...]:

@@ -61,7 +61,7 @@ def profiled(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
     if profile == "quick":
         named |= threads_of(values.get("target"))
         if isinstance(workload, str) and workload in workloads.names():
-            named["scales"] = workloads.find(workload).quick_scales
+            named["scales"] = workloads.find(workload).defaults.quick_scales
         if values.get("peak") is True:
             del named["threads"]
     if values.get("existing"):
@@ -84,7 +84,7 @@ def sized(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
     settings = values.get("workload_settings")
     texts = {str(name): str(value) for name, value in settings.items()} if isinstance(settings, Mapping) else {}
     entry = workloads.find(str(workload), texts)
-    if not entry.loaded_rows:
+    if not entry.data.loaded_rows:
         problem = f"{profile} has no size for the workload {workload}"
         raise SpecError("--profile", problem, f"add --workload {default_workload()}, or take another profile")
     url = str(target.get("url", "") if isinstance(target, Mapping) else getattr(target, "url", target))
@@ -94,7 +94,7 @@ def sized(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
         raise SpecError("--profile", problem, "name --scales: a scale of 1 is some 18 MB of each client")
     if "scales" not in values:
         clients = _largest(values.get("threads", found["threads"])) * _largest(values.get("nodes", 0))
-        unit = entry.loaded_rows * clients * sum(entry.row_bytes) / 2
+        unit = entry.data.loaded_rows * clients * sum(entry.data.row_bytes) / 2
         memory = _memory(values.get("limits"))
         if not memory:
             raise SpecError("--profile", "this system does not tell how much memory it has", "name --scales")
@@ -110,7 +110,7 @@ def _largest(numbers: object) -> int:
 
 def default_workload() -> str:
     """The workload of a sized profile where none is named: the first that has a size."""
-    return next(name for name in workloads.names() if workloads.find(name).loaded_rows)
+    return next(name for name in workloads.names() if workloads.find(name).data.loaded_rows)
 
 
 def _memory(limits: object) -> int:

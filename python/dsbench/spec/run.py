@@ -38,10 +38,11 @@ _TURN_SHARE = 1 / 16
 TURN_RAMP_UP_S = 0.1
 """Of each turn: clients look for their server ten milliseconds after they began, and again."""
 
-_UNITS = " or ".join(dict.fromkeys(workloads.find(name).unit.name for name in workloads.names()))
-_LEVELS = ", ".join(f"{name}: {level}" for name in workloads.names() if (level := workloads.find(name).isolation))
-_SMALL = ", ".join(name for name in workloads.names() if workloads.find(name).quick_scales == (1,))
-_RETRYING = ", ".join(name for name in workloads.names() if workloads.find(name).retries) + ": yes, others: no"
+_ENTRIES = {name: workloads.find(name) for name in workloads.names()}
+_UNITS = " or ".join(dict.fromkeys(entry.unit.name for entry in _ENTRIES.values()))
+_LEVELS = ", ".join(f"{name}: {level}" for name, entry in _ENTRIES.items() if (level := entry.defaults.isolation))
+_SMALL = ", ".join(name for name, entry in _ENTRIES.items() if entry.defaults.quick_scales == (1,))
+_RETRYING = ", ".join(name for name, entry in _ENTRIES.items() if entry.defaults.retries) + ": yes, others: no"
 
 Seconds = Annotated[float, Field(gt=0, le=86_400 * 7, allow_inf_nan=False), BeforeValidator(seconds)]
 Threads = Annotated[int, Field(ge=1, le=100_000)]
@@ -498,7 +499,7 @@ class RunSpec(Frozen):
 
     def terminals_at(self, scale: int) -> int | None:
         """Terminals of all nodes together at ``scale``; ``None`` without keying and thinking times."""
-        per_unit = workloads.find(self.workload).terminals_per_unit
+        per_unit = workloads.find(self.workload).defaults.terminals_per_unit
         return terminals_of({"pace": self.pace, "terminals": self.terminals}, scale, per_unit)
 
     def described(self) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def short_cycles(run: RunFacts) -> Iterator[Doubt]:
         return
     if run.duration_s < SHORT_CYCLE_S or run.cycles < FEWEST_CYCLES:
         remedy = f"use {FEWEST_CYCLES} cycles or more of {SHORT_CYCLE_S:g} s or more"
-        if run.workload.indexed and not run.searched:
+        if run.workload.data.indexed and not run.searched:
             remedy += "; for an index that compares with those of others, --profile dsi"
         words = f"{_count(run.cycles, 'cycle')} of {run.duration_s:.3g} s: too short to compare with other runs"
         yield Doubt("short-cycles", words, remedy)
@@ -276,7 +276,7 @@ def remote_share(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     share = scale.remote / scale.kept
     chance = REMOTE_SIGMAS * sqrt(asked.share * (1 - asked.share) / scale.kept)
     if not asked.least <= share <= asked.most and abs(share - asked.share) > chance:
-        source, unit = run.workload.specification or run.workload.name, run.workload.unit.name
+        source, unit = run.workload.meaning.specification or run.workload.name, run.workload.unit.name
         remedy = f"do not call the figures {run.workload.label}; when one {unit} fails more than others "
         yield Doubt(
             "remote-share",
@@ -291,7 +291,7 @@ def few_transactions(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """Quantiles beyond which hardly a transaction lies. Of a workload that says itself how many there are, nobody can
     have more."""
     count = scale.histogram_count
-    if not count or known(0.99, count) or run.workload.course:
+    if not count or known(0.99, count) or run.workload.defaults.course:
         return
     unknown = [q for q in (0.5, 0.95, 0.99, 0.997) if not known(q, count)]
     yield Doubt(

@@ -81,7 +81,7 @@ def _split(study: Study, chain: list[Trial]) -> list[list[Trial]]:
     parts = [chain[:1]]
     for before, trial in pairwise(chain):
         last, this = (_workload(study, one) for one in (before, trial))
-        if last == this or workloads.find(last).reads == this:
+        if last == this or workloads.find(last).data.reads == this:
             parts[-1].append(trial)
         else:
             parts.append([trial])

@@ -9,10 +9,11 @@ use crate::error::{ErrorKind, Result};
 use crate::value::{Rows, Table, Type, Value};
 
 /// Transaction isolation level; an engine maps it to its own nearest level that is at least as strict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
     /// READ COMMITTED.
+    #[default]
     ReadCommitted,
     /// REPEATABLE READ; snapshot isolation where the engine is multi-version.
     RepeatableRead,

@@ -20,6 +20,17 @@ pub enum Counted {
     Rows,
 }
 
+impl Counted {
+    /// Its word in archives.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Transactions => "transactions",
+            Self::Attempts => "attempts",
+            Self::Rows => "rows",
+        }
+    }
+}
+
 /// Whose count or rate it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Whose {
@@ -31,6 +42,17 @@ pub enum Whose {
     /// group waiting. A run opens the workload
     /// with a larger setting `transactions` where that many take less time than its duration.
     Share,
+}
+
+impl Whose {
+    /// Its word in archives.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Each => "each",
+            Self::All => "all",
+            Self::Share => "share",
+        }
+    }
 }
 
 /// When a group ends.

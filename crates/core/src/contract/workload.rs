@@ -206,6 +206,9 @@ pub enum State {
 }
 
 impl State {
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::Holds, Self::Broken, Self::NotMade];
+
     /// As archives have it.
     pub fn name(self) -> &'static str {
         match self {

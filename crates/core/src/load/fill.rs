@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::generator::Conduct;
 use crate::legs::{mean_per_s, Leg};
 use crate::placement::Placement;
-use crate::stage::{Counted, GroupPlan, Pacing, Until, Whose};
+use crate::stage::{GroupPlan, Pacing, Until, Whose};
 use crate::threads::Group;
 use crate::workload::KindId;
 
@@ -19,17 +19,19 @@ use crate::workload::KindId;
 const PATIENCE: Nanos = 5_000_000_000;
 
 /// How starts of an open loop follow each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrival {
     /// At constant intervals.
     Constant,
     /// At random.
+    #[default]
     Poisson,
 }
 
-/// What a run asks of its load, by the names of its options; times in seconds.
-#[derive(Debug, Clone, Deserialize)]
+/// What a run asks of its load: each field is read from the attribute of its name of a specification
+/// (python/dsbench/spec/run.py). Times in seconds.
+#[derive(Debug, Clone, Default, Deserialize)]
 pub struct Options {
     /// Of each node.
     pub threads: usize,
@@ -42,10 +44,7 @@ pub struct Options {
     /// Of an open loop.
     pub arrival: Arrival,
     /// Of an open loop whose rate changes; empty: it does not.
-    #[serde(default)]
     pub legs: Vec<Leg>,
-    /// Of all nodes together, where people key in and think.
-    pub terminals: Option<u64>,
     /// Of each thread.
     pub connections: usize,
     /// Threads of the operating system; 0 for one per CPU.
@@ -64,10 +63,17 @@ pub struct Options {
     pub exit_on_abort: bool,
     /// Whether the times of statements are kept.
     pub per_statement: bool,
-    /// Number of this node.
+}
+
+/// Which part of the load is filled in.
+#[derive(Debug, Clone, Copy)]
+pub struct Turn {
+    /// Number of the node.
     pub node: u64,
     /// Nodes in all.
     pub nodes: u64,
+    /// Of all nodes together, where people key in and think.
+    pub terminals: Option<u64>,
     /// Every group ends after the duration, whatever the workload says.
     pub by_time: bool,
 }
@@ -77,6 +83,8 @@ pub struct Options {
 pub struct Load {
     /// Clients that do the same.
     pub groups: Vec<Group>,
+    /// What each of the groups has to do, with its clients on all nodes.
+    pub demands: Vec<Demand>,
     /// See [`LoadPlan`](crate::threads::LoadPlan), as all that follows.
     pub carriers: usize,
     /// On which CPUs clients run.
@@ -87,48 +95,17 @@ pub struct Load {
     pub statements: bool,
 }
 
-/// A group of a filled-in load in the words of the archive's table `groups`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct GroupRow {
-    /// Name within the stage.
-    pub name: String,
+/// What a group has to do, on all nodes together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Demand {
     /// Numbers of the kinds of transactions that its clients run.
     pub kinds: Vec<KindId>,
-    /// Of this node: none where the group has fewer clients than there are nodes.
-    pub threads: usize,
-    /// Of all nodes; with terminals, these.
-    pub clients: u64,
-    /// closed, constant, poisson, terminals or in-step.
-    pub pacing: &'static str,
-    /// Demanded starts per second of all clients together.
+    /// Starts per second; `None` where it has no rate.
     pub rate_per_s: Option<f64>,
-    /// Demanded rows per second of all clients together.
+    /// Rows per second, where each transaction has as many.
     pub rows_per_s: Option<f64>,
-    /// time, transactions, rows or group.
-    pub until: &'static str,
-    /// What is to be done, by all nodes together unless each client has a count of its own.
-    pub until_count: Option<u64>,
-    /// Whose count it is: each, all or share; the group that is followed; empty for a time.
-    pub until_of: String,
-    /// Demanded, where time is the end.
-    pub duration_ns: Option<Nanos>,
-}
-
-/// A load stage, filled in for one node.
-#[derive(Debug, Clone, Serialize)]
-pub struct Filled {
-    /// What the node runs.
-    pub load: Load,
-    /// Its groups in words.
-    pub groups: Vec<GroupRow>,
-    /// Threads of all groups.
-    pub threads: usize,
-    /// Of each thread.
-    pub connections: usize,
-    /// Before the clock starts.
-    pub ramp_up_ns: Nanos,
-    /// Demanded duration; `None` where a count decides.
-    pub duration_ns: Option<Nanos>,
+    /// When it ends; the count of a client where each has its own.
+    pub until: Until,
 }
 
 /// What falls to part `part` of `parts` where `total` things are divided among them.
@@ -145,36 +122,27 @@ impl Options {
     ///
     /// # Errors
     /// Of kind `Configuration` where there are fewer terminals than nodes, or a ramp-up before a load that ends by count.
-    pub fn fill(&self, stage: &str, plans: &[GroupPlan], kinds: usize) -> Result<Filled> {
-        let groups = plans.iter().map(|plan| self.group(plan)).collect::<Result<Vec<_>>>()?;
+    pub fn fill(&self, turn: &Turn, stage: &str, plans: &[GroupPlan], kinds: usize) -> Result<Load> {
+        let groups = plans.iter().map(|plan| self.group(turn, plan)).collect::<Result<Vec<_>>>()?;
         let ramp_up = nanos(self.ramp_up);
         if ramp_up > 0 && groups.iter().any(|group| matches!(group.until, Until::Count { .. })) {
             let words = "ends by count, and what a ramp-up does is not counted; leave it out";
             return Err(Error::configuration(format!("--ramp-up: the stage {stage} {words}")));
         }
-        let rows =
-            plans.iter().zip(&groups).map(|(plan, group)| self.row(plan, group, plans, kinds)).collect::<Vec<_>>();
-        let led = |row: &&GroupRow| row.until != "group";
-        let ends = rows.iter().filter(led).map(|row| row.duration_ns).collect::<Option<Vec<_>>>();
-        Ok(Filled {
-            threads: groups.iter().map(|group| group.threads).sum(),
-            connections: self.connections,
-            ramp_up_ns: ramp_up,
-            duration_ns: ends.and_then(|ends| ends.into_iter().max()),
-            groups: rows,
-            load: Load {
-                groups,
-                carriers: self.carriers,
-                placement: self.placement,
-                ramp_up,
-                statements: self.per_statement,
-            },
+        let demands = plans.iter().zip(&groups).map(|(plan, group)| self.demand(turn, plan, group, kinds)).collect();
+        Ok(Load {
+            groups,
+            demands,
+            carriers: self.carriers,
+            placement: self.placement,
+            ramp_up,
+            statements: self.per_statement,
         })
     }
 
-    fn pacing(&self, plan: &GroupPlan) -> Pacing {
+    fn pacing(&self, turn: &Turn, plan: &GroupPlan) -> Pacing {
         let rate = if self.legs.is_empty() { self.rate } else { Some(mean_per_s(&self.legs)) };
-        let of_run = || match (self.terminals, rate, self.arrival) {
+        let of_run = || match (turn.terminals, rate, self.arrival) {
             (Some(terminals), _, _) => Pacing::Terminals(terminals),
             (None, None, _) => Pacing::Closed,
             (None, Some(rate), Arrival::Constant) => Pacing::Constant(rate, Whose::All),
@@ -184,18 +152,19 @@ impl Options {
     }
 
     /// The end of the whole group, on all nodes.
-    fn until(&self, plan: &GroupPlan) -> Until {
-        let until = plan.until.filter(|_| !self.by_time);
+    fn until(&self, turn: &Turn, plan: &GroupPlan) -> Until {
+        let until = plan.until.filter(|_| !turn.by_time);
         until.unwrap_or_else(|| Until::Time(nanos(self.duration)))
     }
 
-    fn group(&self, plan: &GroupPlan) -> Result<Group> {
+    fn group(&self, turn: &Turn, plan: &GroupPlan) -> Result<Group> {
         let each = self.threads as u64;
-        let (pacing, mine, clients, threads) = match (self.pacing(plan), plan.clients) {
+        let Turn { node, nodes, .. } = *turn;
+        let (pacing, mine, clients, threads) = match (self.pacing(turn, plan), plan.clients) {
             (Pacing::Terminals(all), _) => {
-                let mine = share(all, self.node, self.nodes);
+                let mine = share(all, node, nodes);
                 if mine.is_empty() {
-                    let words = format!("--terminals {all}: fewer than the {} nodes that share them", self.nodes);
+                    let words = format!("--terminals {all}: fewer than the {nodes} nodes that share them");
                     return Err(Error::configuration(words));
                 }
                 let own = mine.end - mine.start;
@@ -203,11 +172,11 @@ impl Options {
                 (Pacing::Terminals(own), mine, all, each.min(own))
             }
             (pacing, Some(clients)) => {
-                let mine = share(clients, self.node, self.nodes);
+                let mine = share(clients, node, nodes);
                 let own = mine.end - mine.start;
                 (pacing, mine, clients, own)
             }
-            (pacing, None) => (pacing, self.node * each..(self.node + 1) * each, each * self.nodes, each),
+            (pacing, None) => (pacing, node * each..(node + 1) * each, each * nodes, each),
         };
         Ok(Group {
             name: plan.name.clone(),
@@ -226,56 +195,22 @@ impl Options {
             clients,
             pacing,
             legs: if plan.pacing.is_none() { self.legs.clone() } else { Vec::new() },
-            until: self.until(plan).of_clients(&mine, clients),
+            until: self.until(turn, plan).of_clients(&mine, clients),
         })
     }
 
-    fn row(&self, plan: &GroupPlan, group: &Group, plans: &[GroupPlan], kinds: usize) -> GroupRow {
-        let demanded = |rate: f64, of: Whose| Some(if of == Whose::Each { rate * group.clients as f64 } else { rate });
-        let (pacing, rate_per_s) = match group.pacing {
-            Pacing::Closed => ("closed", None),
-            Pacing::Constant(rate, of) => ("constant", demanded(rate, of)),
-            Pacing::Poisson(rate, of) => ("poisson", demanded(rate, of)),
-            Pacing::Terminals(_) => ("terminals", None),
-            Pacing::InStep(_) => ("in-step", None),
+    fn demand(&self, turn: &Turn, plan: &GroupPlan, group: &Group, kinds: usize) -> Demand {
+        let rate_per_s = match group.pacing {
+            Pacing::Constant(rate, of) | Pacing::Poisson(rate, of) => {
+                Some(if of == Whose::Each { rate * group.clients as f64 } else { rate })
+            }
+            Pacing::Closed | Pacing::Terminals(_) | Pacing::InStep(_) => None,
         };
-        let (until, until_count, until_of, duration_ns) = match self.until(plan) {
-            Until::Time(duration) => ("time", None, "", Some(duration)),
-            Until::Count { counted, count, of } => (counted.word(), Some(count), of.word(), None),
-            Until::Group(number) => ("group", None, plans.get(number).map_or("", |led| &led.name), None),
-        };
-        GroupRow {
-            name: group.name.clone(),
+        Demand {
             kinds: if plan.kinds.is_empty() { (0..kinds as KindId).collect() } else { plan.kinds.clone() },
-            threads: group.threads,
-            clients: group.clients,
-            pacing,
             rate_per_s,
             rows_per_s: rate_per_s.filter(|_| plan.rows > 0).map(|rate| rate * plan.rows as f64),
-            until,
-            until_count,
-            until_of: until_of.into(),
-            duration_ns,
-        }
-    }
-}
-
-impl Counted {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Transactions => "transactions",
-            Self::Attempts => "attempts",
-            Self::Rows => "rows",
-        }
-    }
-}
-
-impl Whose {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Each => "each",
-            Self::All => "all",
-            Self::Share => "share",
+            until: self.until(turn, plan),
         }
     }
 }
@@ -310,6 +245,21 @@ impl Load {
     pub fn threads(&self) -> usize {
         self.groups.iter().map(|group| group.threads).sum()
     }
+
+    /// Connections of each thread.
+    pub fn connections(&self) -> usize {
+        self.groups.iter().map(|group| group.conduct.connections).max().unwrap_or_default()
+    }
+
+    /// How long it is to last after the ramp-up; `None` where a count decides.
+    pub fn duration(&self) -> Option<Nanos> {
+        let end = |demand: &Demand| match demand.until {
+            Until::Time(duration) => Some(Some(duration)),
+            Until::Count { .. } => Some(None),
+            Until::Group(_) => None,
+        };
+        self.demands.iter().filter_map(end).collect::<Option<Vec<_>>>()?.into_iter().max()
+    }
 }
 
 #[cfg(test)]
@@ -317,35 +267,18 @@ mod tests {
     use std::slice;
 
     use super::*;
+    use crate::stage::Counted;
 
     const SECOND: Nanos = 1_000_000_000;
 
+    const ALONE: Turn = Turn { node: 0, nodes: 1, terminals: None, by_time: false };
+
     fn options() -> Options {
-        Options {
-            threads: 3,
-            duration: 2.5,
-            ramp_up: 0.0,
-            rate: None,
-            legs: Vec::new(),
-            arrival: Arrival::Poisson,
-            terminals: None,
-            connections: 1,
-            carriers: 0,
-            placement: Placement::Free,
-            isolation: Isolation::Serializable,
-            prepare: false,
-            tries: 1,
-            reconnect: false,
-            exit_on_abort: false,
-            per_statement: false,
-            node: 0,
-            nodes: 1,
-            by_time: false,
-        }
+        Options { threads: 3, duration: 2.5, connections: 1, tries: 1, ..Options::default() }
     }
 
-    fn fill(options: &Options, plans: &[GroupPlan]) -> Filled {
-        options.fill("load", plans, 2).unwrap()
+    fn fill(options: &Options, plans: &[GroupPlan]) -> Load {
+        options.fill(&ALONE, "load", plans, 2).unwrap()
     }
 
     fn counted(count: u64, of: Whose) -> Option<Until> {
@@ -372,20 +305,18 @@ mod tests {
     fn nodes_and_processes_share_clients_and_counts_without_a_gap() {
         for nodes in 1..8 {
             for (clients, work) in [(1, 1), (7, 1_000_000), (8, 7), (100, 999), (31, u64::MAX)] {
-                let shared = GroupPlan { clients: Some(clients), until: counted(work, Whose::All), ..GroupPlan::all() };
+                let until = counted(work, Whose::All);
+                let shared = GroupPlan { clients: Some(clients), until, ..GroupPlan::all() };
                 let plans = [shared, GroupPlan::all()];
-                let filled =
-                    (0..nodes).map(|node| fill(&Options { node, nodes, ..options() }, &plans)).collect::<Vec<_>>();
-                assert_shared(filled.iter().map(|one| &one.load.groups[0]), 0, clients, work);
+                let of_node = |node| options().fill(&Turn { node, nodes, ..ALONE }, "load", &plans, 2).unwrap();
+                let filled = (0..nodes).map(of_node).collect::<Vec<_>>();
+                assert_shared(filled.iter().map(|one| &one.groups[0]), 0, clients, work);
                 for (node, one) in filled.iter().enumerate() {
-                    assert_eq!(
-                        (one.groups[0].until_count, one.groups[0].clients),
-                        (Some(work), clients),
-                        "what is archived"
-                    );
+                    let whole = (Some(one.demands[0].until), one.groups[0].clients);
+                    assert_eq!(whole, (until, clients), "what is archived");
                     assert_eq!((one.groups[1].threads, one.groups[1].clients), (3, 3 * nodes));
-                    assert_eq!(one.load.groups[1].first_client, 3 * node as u64);
-                    let alone = Load { groups: vec![one.load.groups[0].clone()], ..one.load.clone() };
+                    assert_eq!(one.groups[1].first_client, 3 * node as u64);
+                    let alone = Load { groups: vec![one.groups[0].clone()], ..one.clone() };
                     let parts = alone.divide(4);
                     assert_eq!(parts.len(), alone.threads().clamp(1, 4));
                     let whole = &alone.groups[0];
@@ -393,7 +324,7 @@ mod tests {
                     assert_shared(parts, whole.first_client, whole.threads as u64, count(whole));
                 }
                 let last = filled.last().unwrap();
-                assert!(filled.iter().all(|one| one.threads <= last.threads), "an archive tells of the last node");
+                assert!(filled.iter().all(|one| one.threads() <= last.threads()), "an archive tells of the last node");
             }
         }
     }
@@ -402,53 +333,57 @@ mod tests {
     fn what_a_stage_leaves_open_comes_from_the_run() {
         let plans = [GroupPlan { rows: 5, ..GroupPlan::all() }];
         let paced = fill(&Options { rate: Some(40.0), arrival: Arrival::Constant, ..options() }, &plans);
-        let group = &paced.load.groups[0];
+        let group = &paced.groups[0];
         assert_eq!((group.pacing, group.until), (Pacing::Constant(40.0, Whose::All), Until::Time(5 * SECOND / 2)));
-        let row = &paced.groups[0];
-        assert_eq!((row.pacing, row.rate_per_s, row.rows_per_s), ("constant", Some(40.0), Some(200.0)));
-        assert_eq!((row.until, row.duration_ns, row.kinds.as_slice()), ("time", Some(5 * SECOND / 2), &[0, 1][..]));
+        let demand = Demand {
+            kinds: vec![0, 1],
+            rate_per_s: Some(40.0),
+            rows_per_s: Some(200.0),
+            until: Until::Time(5 * SECOND / 2),
+        };
+        assert_eq!(paced.demands[0], demand);
         let each = GroupPlan { pacing: Some(Pacing::Poisson(2.0, Whose::Each)), ..GroupPlan::all() };
-        assert_eq!(fill(&Options { nodes: 2, ..options() }, &[each]).groups[0].rate_per_s, Some(12.0));
+        let both = options().fill(&Turn { nodes: 2, ..ALONE }, "load", &[each], 2).unwrap();
+        assert_eq!(both.demands[0].rate_per_s, Some(12.0));
         let leg = Leg { duration_ns: SECOND, first_per_s: 10.0, last_per_s: 30.0, period_ns: 0, sessions: 0 };
         let swinging = Options { legs: vec![leg], ..options() };
         let own = GroupPlan { pacing: Some(Pacing::Closed), ..GroupPlan::all() };
         let filled = fill(&swinging, &[GroupPlan::all(), own]);
-        assert_eq!((filled.groups[0].pacing, filled.groups[0].rate_per_s), ("poisson", Some(20.0)));
-        assert_eq!((filled.load.groups[0].legs.len(), filled.load.groups[1].legs.len()), (1, 0));
+        assert_eq!(filled.groups[0].pacing, Pacing::Poisson(20.0, Whose::All));
+        assert_eq!((filled.demands[0].rate_per_s, filled.demands[1].rate_per_s), (Some(20.0), None));
+        assert_eq!((filled.groups[0].legs.len(), filled.groups[1].legs.len()), (1, 0));
         for (node, first) in [(0, 0), (1, 5)] {
-            let seated = Options { threads: 8, terminals: Some(10), node, nodes: 2, ..options() };
-            let group = &fill(&seated, &plans).load.groups[0];
+            let turn = Turn { terminals: Some(10), node, nodes: 2, ..ALONE };
+            let group = &Options { threads: 8, ..options() }.fill(&turn, "load", &plans, 2).unwrap().groups[0];
             assert_eq!((group.threads, group.first_client, group.clients), (5, first, 10));
             assert_eq!(group.pacing, Pacing::Terminals(5));
         }
-        let few = Options { terminals: Some(2), nodes: 3, ..options() };
-        assert!(few.fill("load", &plans, 1).unwrap_err().to_string().contains("fewer than the 3 nodes"));
+        let few = Turn { terminals: Some(2), nodes: 3, ..ALONE };
+        let refused = options().fill(&few, "load", &plans, 1).unwrap_err().to_string();
+        assert!(refused.contains("fewer than the 3 nodes"), "{refused}");
     }
 
     #[test]
     fn only_a_stage_that_ends_by_time_has_a_demanded_duration_and_may_have_a_ramp_up() {
         let all = GroupPlan::all();
         let by_count = GroupPlan { until: counted(5, Whose::Each), ..all.clone() };
-        assert_eq!(fill(&options(), &[all.clone(), by_count.clone()]).duration_ns, None);
+        assert_eq!(fill(&options(), &[all.clone(), by_count.clone()]).duration(), None);
         let ramp = Options { ramp_up: 1.0, ..options() };
-        let refused = ramp.fill("l.i0", &[all.clone(), by_count.clone()], 1).unwrap_err().to_string();
+        let refused = ramp.fill(&ALONE, "l.i0", &[all.clone(), by_count.clone()], 1).unwrap_err().to_string();
         assert!(refused.contains("--ramp-up: the stage l.i0 ends by count"), "{refused}");
-        let by_time = fill(&Options { by_time: true, ..ramp.clone() }, &[by_count]);
-        assert_eq!((by_time.duration_ns, by_time.ramp_up_ns), (Some(5 * SECOND / 2), SECOND));
+        let by_time = ramp.fill(&Turn { by_time: true, ..ALONE }, "load", &[by_count], 2).unwrap();
+        assert_eq!((by_time.duration(), by_time.ramp_up), (Some(5 * SECOND / 2), SECOND));
         let short = GroupPlan { until: Some(Until::Time(7)), ..all.clone() };
-        assert_eq!(fill(&ramp, &[all.clone(), short]).duration_ns, Some(5 * SECOND / 2));
+        assert_eq!(fill(&ramp, &[all.clone(), short]).duration(), Some(5 * SECOND / 2));
         let led = GroupPlan { name: "led".into(), until: Some(Until::Group(0)), ..all.clone() };
         let led = fill(&ramp, &[all, led]);
-        assert_eq!(
-            (led.duration_ns, led.groups[1].until, led.groups[1].until_of.as_str()),
-            (Some(5 * SECOND / 2), "group", "all")
-        );
+        assert_eq!((led.duration(), led.demands[1].until), (Some(5 * SECOND / 2), Until::Group(0)));
     }
 
     #[test]
     fn clients_that_belong_together_stay_in_one_process() {
         let all = GroupPlan::all();
-        let load = |plans: &[GroupPlan], carriers| fill(&Options { carriers, ..options() }, plans).load;
+        let load = |plans: &[GroupPlan], carriers| fill(&Options { carriers, ..options() }, plans);
         assert_eq!(load(slice::from_ref(&all), 0).divide(2).len(), 2);
         assert_eq!(load(slice::from_ref(&all), 9).divide(2).len(), 3);
         assert_eq!(load(&[all.clone(), all.clone()], 0).divide(2).len(), 1);

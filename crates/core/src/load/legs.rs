@@ -20,14 +20,16 @@ const ENDLESS: Nanos = NEVER / 2;
 /// Halvings of a leg that find a start within a nanosecond of an hour.
 const HALVINGS: u32 = 60;
 
-/// A stretch of the load.
+/// A stretch of the load: `Leg` in python/dsbench/spec/legs.py has these attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Leg {
     /// How long it lasts.
     pub duration_ns: Nanos,
     /// Starts per second of all clients together, at its beginning.
+    #[serde(rename = "first")]
     pub first_per_s: f64,
     /// At its end, to which the rate goes in a line; with a period the greatest.
+    #[serde(rename = "last")]
     pub last_per_s: f64,
     /// Of a sine that begins at `first_per_s`, its lowest; 0 for a line.
     pub period_ns: Nanos,

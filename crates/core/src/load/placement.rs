@@ -18,7 +18,9 @@ pub enum Placement {
     /// Where the operating system puts them.
     #[default]
     Free,
-    /// Each on the CPU of the server's process that works for it, where that is known.
+    /// Each on the CPU of the server's process that works for it, where that is known. A run that tries which placement
+    /// is faster chooses before its first cycle; a load outside of one follows.
+    #[serde(alias = "try")]
     Follow,
     /// Threads of the operating system stay on a CPU each, in turn.
     Pinned,

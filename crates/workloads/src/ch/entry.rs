@@ -1,6 +1,6 @@
 //! What is special about CH-benCHmark.
 
-use crate::entry::{Entry, Kind};
+use crate::entry::{Data, Defaults, Entry, Kind, Meaning, Said};
 use crate::settings::{Setting, Values};
 use crate::tpcc::{deck, entry as tpcc};
 
@@ -64,24 +64,24 @@ const SETTINGS: &[Setting] = &[
     },
 ];
 
+static SAID: Said = Said::tps(
+    "CH-benCHmark",
+    "Transactions and analysis on one database: those of TPC-C beside streams of 22 queries, and each alone.",
+    tpcc::ENTRY.said.unit,
+);
+
 /// Its entry in the registry.
 pub static ENTRY: Entry = Entry {
-    label: "CH-benCHmark",
-    disclaimer: "no result in the sense of the TPC",
+    meaning: Meaning { disclaimer: "no result in the sense of the TPC", ..Meaning::NONE },
     settings: SETTINGS,
-    quick_scales: &[1],
+    defaults: Defaults {
+        quick_scales: &[1],
+        call: tpcc::ENTRY.defaults.call,
+        retries: tpcc::ENTRY.defaults.retries,
+        isolation: tpcc::ENTRY.defaults.isolation,
+        ..Defaults::PLAIN
+    },
     kinds: KINDS,
-    unit: tpcc::ENTRY.unit,
-    row_bytes: tpcc::ENTRY.row_bytes,
-    history: tpcc::ENTRY.history,
-    call: tpcc::ENTRY.call,
-    retries: tpcc::ENTRY.retries,
-    isolation: tpcc::ENTRY.isolation,
-    headline: tpcc::ENTRY.headline,
-    ..Entry::plain(
-        "ch",
-        "Transactions and analysis on one database: those of TPC-C beside streams of 22 queries, and each alone.",
-        super::open,
-        KINDS,
-    )
+    data: Data { row_bytes: tpcc::ENTRY.data.row_bytes, history: tpcc::ENTRY.data.history, ..Data::PLAIN },
+    ..Entry::plain("ch", Said { headline: tpcc::ENTRY.said.headline, ..SAID }, super::open, KINDS)
 };

@@ -3,21 +3,23 @@
 use dsbench_core::error::Result;
 
 use super::described::Described;
-use crate::entry::{Entry, Headline, Kind, Said, Unit, TPS};
+use crate::entry::{Defaults, Entry, Headline, Kind, Said, Unit, TPS};
 use crate::script::kept;
 use crate::settings::{Setting, Settings, Values};
 
 /// Its entry in the registry. What the file says counts before it: see [`Entry::said`].
 pub static ENTRY: Entry = Entry {
-    label: "workload file",
-    unit: Unit { name: "unit", about: "as many rows as the file says" },
-    quick_scales: &[1],
+    defaults: Defaults { quick_scales: &[1], ..Defaults::PLAIN },
     settings: SETTINGS,
     names_of: Some(names_of),
-    said: Some(said),
+    said_under: Some(said),
     ..Entry::plain(
         "workload-file",
-        "Tables, rows, transactions and conditions out of a TOML file: --workload FILE.toml, or one that ships.",
+        Said::tps(
+            "workload file",
+            "Tables, rows, transactions and conditions out of a TOML file: --workload FILE.toml, or one that ships.",
+            Unit { name: "unit", about: "as many rows as the file says" },
+        ),
         super::open,
         &[Kind::named("add")],
     )
@@ -54,6 +56,6 @@ fn said(settings: &Settings) -> Result<Said> {
             None => kept(&format!("committed transactions in {} s", headline.per_s)),
         },
     });
-    let unit = Unit { name: ENTRY.unit.name, about: of(&described.unit, ENTRY.unit.about) };
-    Ok(Said { label: kept(&described.name), about: of(&described.about, ENTRY.about), unit, headline })
+    let unit = Unit { name: ENTRY.said.unit.name, about: of(&described.unit, ENTRY.said.unit.about) };
+    Ok(Said { label: kept(&described.name), about: of(&described.about, ENTRY.said.about), unit, headline })
 }

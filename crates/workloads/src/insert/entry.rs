@@ -1,6 +1,6 @@
 //! What is special about the Insert Benchmark.
 
-use crate::entry::{Changed, Entry, Kind, Unit};
+use crate::entry::{Changed, Data, Defaults, Entry, Kind, Said, Unit};
 use crate::settings::{Setting, Values};
 
 /// Bytes of a row's values: number and time of 8 bytes, four numbers of 4, 15 characters on average.
@@ -64,17 +64,21 @@ const SETTINGS: &[Setting] = &[
 
 /// Its entry in the registry.
 pub static ENTRY: Entry = Entry {
-    label: "Insert Benchmark",
-    unit: Unit { name: "load", about: "100,000 rows that each client inserts first; --set rows changes it" },
-    // InnoDB and PostgreSQL, of three million rows once they have their indexes.
-    row_bytes: (150, 210),
-    loaded_rows: "rows",
-    quick_scales: &[1],
-    retries: true,
+    data: Data {
+        // InnoDB and PostgreSQL, of three million rows once they have their indexes.
+        row_bytes: (150, 210),
+        loading: "rows",
+        ..Data::PLAIN
+    },
+    defaults: Defaults { quick_scales: &[1], retries: true, ..Defaults::PLAIN },
     settings: SETTINGS,
     ..Entry::plain(
         "insert",
-        "The Insert Benchmark: a load in key order, three indexes, inserts with deletes, then queries beside them.",
+        Said::tps(
+            "Insert Benchmark",
+            "The Insert Benchmark: a load in key order, three indexes, inserts with deletes, then queries beside them.",
+            Unit { name: "load", about: "100,000 rows that each client inserts first; --set rows changes it" },
+        ),
         super::open,
         KINDS,
     )

@@ -3,20 +3,21 @@
 use dsbench_core::error::Result;
 
 use super::{names, settings::Asked};
-use crate::entry::{Entry, Kind, Unit};
+use crate::entry::{Data, Entry, Kind, Said, Unit};
 use crate::settings::{Setting, Settings, Values};
 
 /// Its entry in the registry. Its kinds are the scripts: see [`Entry::names_of`].
 pub static ENTRY: Entry = Entry {
-    label: "SCRIPT",
-    unit: Unit { name: "branch", about: "a branch of pgbench: 10 tellers and 100,000 accounts" },
-    row_bytes: (110, 220),
-    existing: true,
+    data: Data { row_bytes: (110, 220), existing: true, ..Data::PLAIN },
     settings: SETTINGS,
     names_of: Some(names_of),
     ..Entry::plain(
         "scripted",
-        "Transactions in pgbench's script language, on pgbench's tables: its builtin scripts, or files.",
+        Said::tps(
+            "SCRIPT",
+            "Transactions in pgbench's script language, on pgbench's tables: its builtin scripts, or files.",
+            Unit { name: "branch", about: "a branch of pgbench: 10 tellers and 100,000 accounts" },
+        ),
         super::open,
         &[Kind::named("tpcb-like")],
     )

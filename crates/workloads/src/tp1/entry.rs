@@ -1,6 +1,6 @@
 //! What is special about TP1 and the transactions that it is made of.
 
-use crate::entry::{Entry, Kind, Remote, Unit};
+use crate::entry::{Data, Defaults, Entry, Kind, Meaning, Remote, Said, Unit};
 use crate::settings::{Setting, Values};
 use crate::tpcb::entry::{ROW_BYTES, ROW_DATA};
 use crate::Call;
@@ -51,19 +51,14 @@ const FILLFACTOR: Setting = Setting {
 
 /// The transaction.
 pub static TP1: Entry = Entry {
-    label: "TP1",
-    unit: UNIT,
-    row_bytes: ROW_BYTES,
-    row_data: ROW_DATA,
-    quick_scales: &[1],
-    call: Call::Procedure,
-    retries: true,
-    fills_by_procedure: true,
+    data: Data { row_bytes: ROW_BYTES, row_data: ROW_DATA, fills_by_procedure: true, ..Data::PLAIN },
+    defaults: Defaults { quick_scales: &[1], call: Call::Procedure, retries: true, ..Defaults::PLAIN },
     remote: Some(Remote {
         sum: "remote",
         what: "changed another branch's account",
         share: 0.15,
-        window: (0.14, 0.16),
+        least: 0.14,
+        most: 0.16,
         when: Some(("remote", "15")),
     }),
     settings: &[
@@ -87,10 +82,10 @@ pub static TP1: Entry = Entry {
         FILLFACTOR,
         TRANSACTIONS,
     ],
-    parts: &[("t2", 2), ("t1", 3)],
+    meaning: Meaning { parts: &[("t2", 2), ("t1", 3)], ..Meaning::NONE },
     ..Entry::plain(
         "tp1",
-        "TP1 (DebitCredit): the transaction of a bank, a fixed number of times, over streams.",
+        Said::tps("TP1", "TP1 (DebitCredit): the transaction of a bank, a fixed number of times, over streams.", UNIT),
         super::open_tp1,
         KINDS[0],
     )
@@ -98,13 +93,8 @@ pub static TP1: Entry = Entry {
 
 /// Three of its parts.
 pub static T1: Entry = Entry {
-    label: "T1",
-    unit: UNIT,
-    row_bytes: ROW_BYTES,
-    row_data: ROW_DATA,
-    quick_scales: &[1],
-    retries: true,
-    fills_by_procedure: true,
+    data: Data { row_bytes: ROW_BYTES, row_data: ROW_DATA, fills_by_procedure: true, ..Data::PLAIN },
+    defaults: Defaults { quick_scales: &[1], retries: true, ..Defaults::PLAIN },
     settings: &[
         Setting {
             name: "conflict",
@@ -116,18 +106,23 @@ pub static T1: Entry = Entry {
         FILLFACTOR,
         TRANSACTIONS,
     ],
-    ..Entry::plain("t1", "A part of TP1: each transaction amends one row, chosen by its key.", super::open_t1, KINDS[1])
+    ..Entry::plain(
+        "t1",
+        Said::tps("T1", "A part of TP1: each transaction amends one row, chosen by its key.", UNIT),
+        super::open_t1,
+        KINDS[1],
+    )
 };
 
 /// Two of its parts.
 pub static T2: Entry = Entry {
-    label: "T2",
-    unit: UNIT,
-    row_bytes: ROW_BYTES,
-    row_data: ROW_DATA,
-    quick_scales: &[1],
-    retries: true,
-    fills_by_procedure: true,
+    data: Data { row_bytes: ROW_BYTES, row_data: ROW_DATA, fills_by_procedure: true, ..Data::PLAIN },
+    defaults: Defaults { quick_scales: &[1], retries: true, ..Defaults::PLAIN },
     settings: &[HISTORY, BEFORE, SPACES, FILLFACTOR, TRANSACTIONS],
-    ..Entry::plain("t2", "A part of TP1: each transaction appends one row to the history.", super::open_t2, KINDS[2])
+    ..Entry::plain(
+        "t2",
+        Said::tps("T2", "A part of TP1: each transaction appends one row to the history.", UNIT),
+        super::open_t2,
+        KINDS[2],
+    )
 };

@@ -1,7 +1,7 @@
 //! What is special about TPC-B.
 
 use super::bank::SETTINGS;
-use crate::entry::{Entry, Kind, Remote, Unit};
+use crate::entry::{Data, Defaults, Entry, Kind, Meaning, Remote, Said, Unit};
 use crate::Call;
 
 /// The unit of scale of all that runs on the bank.
@@ -17,28 +17,33 @@ pub(super) const KINDS: &[Kind; 1] = &[Kind::named("tpcb")];
 
 /// Its entry in the registry.
 pub static ENTRY: Entry = Entry {
-    label: "TPC-B-like",
-    specification: "TPC-B",
-    disclaimer: "no result in the sense of the TPC",
-    unit: BRANCH,
-    row_bytes: ROW_BYTES,
-    row_data: ROW_DATA,
-    history: "without a key: rows are added as they come",
-    call: Call::Procedure,
-    fills_by_procedure: true,
+    meaning: Meaning { specification: "TPC-B", disclaimer: "no result in the sense of the TPC", ..Meaning::NONE },
+    data: Data {
+        row_bytes: ROW_BYTES,
+        row_data: ROW_DATA,
+        history: "without a key: rows are added as they come",
+        fills_by_procedure: true,
+        hot_row: true,
+        indexed: true,
+        ..Data::PLAIN
+    },
+    defaults: Defaults { call: Call::Procedure, ..Defaults::PLAIN },
     remote: Some(Remote {
         sum: "remote",
         what: "changed another branch's account",
         share: 0.15,
-        window: (0.14, 0.16),
+        least: 0.14,
+        most: 0.16,
         when: None,
     }),
-    hot_row: true,
     settings: SETTINGS,
-    indexed: true,
     ..Entry::plain(
         "tpcb",
-        "A bank: each transaction changes an account, a teller and a branch and writes a row of history.",
+        Said::tps(
+            "TPC-B-like",
+            "A bank: each transaction changes an account, a teller and a branch and writes a row of history.",
+            BRANCH,
+        ),
         super::open,
         KINDS,
     )

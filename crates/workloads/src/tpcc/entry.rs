@@ -1,6 +1,6 @@
 //! What is special about TPC-C, revision 5.11.
 
-use crate::entry::{Entry, Headline, Kind, Queued, Rule, Unit};
+use crate::entry::{Data, Defaults, Entry, Headline, Kind, Meaning, Queued, Rule, Said, Unit};
 use crate::settings::{Setting, Values};
 use crate::Call;
 
@@ -70,19 +70,27 @@ const SETTINGS: &[Setting] = &[
 
 /// Its entry in the registry.
 pub static ENTRY: Entry = Entry {
-    label: "TPC-C-like",
-    specification: "TPC-C",
-    disclaimer: "no result in the sense of the TPC",
-    unit: Unit { name: "warehouse", about: "10 districts, 30,000 customers and a stock of 100,000 items" },
-    // Measured at scale 1: SQLite 133, PostgreSQL 197, Firebird 200, MariaDB 260.
-    row_bytes: (130, 270),
-    history: "without a key: rows are added as they come",
-    call: Call::Procedure,
-    retries: true,
-    // Clause 3.4.1 demands more than read committed.
-    isolation: "repeatable-read",
-    // Clause 4.2.1.
-    terminals_per_unit: Some(10),
+    meaning: Meaning {
+        specification: "TPC-C",
+        disclaimer: "no result in the sense of the TPC",
+        analysis: "tpcc",
+        ..Meaning::NONE
+    },
+    data: Data {
+        // Measured at scale 1: SQLite 133, PostgreSQL 197, Firebird 200, MariaDB 260.
+        row_bytes: (130, 270),
+        history: "without a key: rows are added as they come",
+        ..Data::PLAIN
+    },
+    defaults: Defaults {
+        call: Call::Procedure,
+        retries: true,
+        // Clause 3.4.1 demands more than read committed.
+        isolation: "repeatable-read",
+        // Clause 4.2.1.
+        terminals_per_unit: Some(10),
+        ..Defaults::PLAIN
+    },
     settings: SETTINGS,
     rules: &[Rule {
         setting: "delivery",
@@ -91,16 +99,21 @@ pub static ENTRY: Entry = Entry {
         needs: "terminals",
         why: "delivery=deferred spares people at terminals a wait: use it with --pace terminals, or inline",
     }],
-    headline: Headline {
-        label: "NOPM",
-        kind: Some("new_order"),
-        per_s: 60,
-        about: "committed New-Orders per minute, no tpmC",
-    },
-    analysis: "tpcc",
     ..Entry::plain(
         "tpcc",
-        "A wholesale company: orders, payments, deliveries and questions about orders and stocks.",
+        Said {
+            headline: Headline {
+                label: "NOPM",
+                kind: Some("new_order"),
+                per_s: 60,
+                about: "committed New-Orders per minute, no tpmC",
+            },
+            ..Said::tps(
+                "TPC-C-like",
+                "A wholesale company: orders, payments, deliveries and questions about orders and stocks.",
+                Unit { name: "warehouse", about: "10 districts, 30,000 customers and a stock of 100,000 items" },
+            )
+        },
         super::open,
         KINDS,
     )

@@ -1,6 +1,6 @@
 //! What is special about TPC-H.
 
-use crate::entry::{Entry, Headline, Kind, Unit};
+use crate::entry::{Defaults, Entry, Headline, Kind, Meaning, Said, Unit};
 use crate::settings::{Setting, Values};
 
 /// The kinds: the queries by their numbers, then the two refresh functions.
@@ -81,20 +81,34 @@ const SETTINGS: &[Setting] = &[
 
 /// Its entry in the registry.
 pub static ENTRY: Entry = Entry {
-    label: "TPC-H-like",
-    specification: "TPC-H",
-    disclaimer: "no result in the sense of the TPC",
-    unit: Unit { name: "scale factor", about: "8.66 million rows, 1 GB as text; --set size=0.01 makes it a hundredth" },
-    quick_scales: &[1],
-    course: "power test and throughput test, each to its end",
-    retries: true,
-    // A query reads one state of the database, beside the refreshes, also where a statement alone does not.
-    isolation: "repeatable-read",
+    meaning: Meaning { specification: "TPC-H", disclaimer: "no result in the sense of the TPC", ..Meaning::NONE },
+    defaults: Defaults {
+        quick_scales: &[1],
+        course: "power test and throughput test, each to its end",
+        retries: true,
+        // A query reads one state of the database, beside the refreshes, also where a statement alone does not.
+        isolation: "repeatable-read",
+        ..Defaults::PLAIN
+    },
     settings: SETTINGS,
-    headline: Headline { label: "qph", kind: None, per_s: 3600, about: "queries and refreshes per hour, no QphH" },
     ..Entry::plain(
         "tpch",
-        "Decision support: 22 queries and two refreshes of a wholesale supplier, alone and as several streams.",
+        Said {
+            headline: Headline {
+                label: "qph",
+                kind: None,
+                per_s: 3600,
+                about: "queries and refreshes per hour, no QphH",
+            },
+            ..Said::tps(
+                "TPC-H-like",
+                "Decision support: 22 queries and two refreshes of a wholesale supplier, alone and as several streams.",
+                Unit {
+                    name: "scale factor",
+                    about: "8.66 million rows, 1 GB as text; --set size=0.01 makes it a hundredth",
+                },
+            )
+        },
         super::open,
         KINDS,
     )

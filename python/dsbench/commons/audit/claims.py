@@ -85,7 +85,7 @@ def tries(run: Rows) -> Iterator[str]:
     few = 0 < sent < _SENDS * ended
     if few and spec.reconnect:
         yield f"{sent:,} messages cannot have the logins of {ended:,} transactions, each of which had one"
-    several = find(spec.workload, spec.workload_settings).history  # A row of it beside the rows that are changed.
+    several = find(spec.workload, spec.workload_settings).data.history  # A row of it beside the rows that are changed.
     if few and run.run.call == "statements" and several:
         yield f"{sent:,} messages cannot have the statements of {ended:,} transactions"
 

@@ -148,7 +148,7 @@ def _rows_of_scale(run: Rows) -> Iterator[str]:
     """A scale of TPC-B has the rows of so many branches, or those that lack where it grew out of a smaller one."""
     spec = run.run.spec
     known = find(spec.workload, spec.workload_settings)
-    if "tpcb" not in (spec.workload, known.reads):
+    if "tpcb" not in (spec.workload, known.data.reads):
         return
     asked = spec.workload_settings.get("accounts", "")
     branch = _BRANCH + (int(asked) if asked.isdecimal() else _ACCOUNTS)
@@ -163,7 +163,7 @@ def _rows_of_scale(run: Rows) -> Iterator[str]:
 def _sizes(run: Rows, sizes: Mapping[int, int]) -> Iterator[str]:
     """A database is as large as its rows make it, and as the monitor saw it before the first cycle."""
     rows = {row["scale"]: row["rows"] for row in run.tables["phases"].to_pylist() if row["phase"] == "populate"}
-    least, most = find(run.run.spec.workload, run.run.spec.workload_settings).row_bytes
+    least, most = find(run.run.spec.workload, run.run.spec.workload_settings).data.row_bytes
     if any(switch.switch.startswith("rocksdb") for switch in run.run.durability):
         least = 0  # It compresses.
     seen = run.tables["monitors"].filter((pc.field("metric") == "database_size") & (pc.field("cycle") == 1))
@@ -184,8 +184,11 @@ def workload(run: Rows) -> Iterator[str]:
         return
     known = find(name, run.run.spec.workload_settings)
     said = run.run.workload
-    for what in ("label", "headline", "specification"):
-        if (mine := getattr(said, what)) != (its := getattr(known, what)):
+    for what, mine, its in (
+        ("label", said.label, known.label), ("headline", said.headline, known.headline),
+        ("specification", said.meaning.specification, known.meaning.specification),
+    ):  # fmt: skip
+        if mine != its:
             yield f"it calls the {what} of {name} {mine!r}, and it is {its!r}"
     if known.kinds and (strange := {str(kind) for kind in run.tables["cycles"]["kind"].unique().to_pylist()}
                         - {kind.name for kind in known.kinds}):  # fmt: skip

@@ -76,7 +76,7 @@ def terminals(run: Rows) -> Iterator[str]:
         return
     each_s = _HASTE * sum(ceiling_of(kinds, kind.name, 1, 1.0) for kind in kinds)
     for cycle, count in run.whole.items():
-        people = spec.terminals_at(cycle[0], run.run.workload.terminals_per_unit) or 0
+        people = spec.terminals_at(cycle[0], run.run.workload.defaults.terminals_per_unit) or 0
         due = people * each_s * (run.longest.get(cycle, 0) + run.ramps.get(cycle, 0)) / 1e9
         if count > due + _SIGMAS * due**0.5 + people + _SIGMAS:
             yield f"{where(cycle)}: {count:,} transactions ended, and {people} terminals enter {due:,.0f}"

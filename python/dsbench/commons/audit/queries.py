@@ -23,7 +23,7 @@ _ANSWERS: Final = re.compile(r"(\d+) of (\d+) are those of DuckDB")
 def queries(run: Rows) -> Iterator[str]:
     """Each test has its stages, its streams and its answers, and a stream asks one query after another."""
     spec = run.run.spec
-    if run.run.workload.specification != "TPC-H":
+    if run.run.workload.meaning.specification != "TPC-H":
         return
     settings = spec.workload_settings
     tests = ("power", "throughput") if settings.get("tests", "both") == "both" else ("power",)

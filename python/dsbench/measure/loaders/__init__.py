@@ -6,6 +6,7 @@ on a target, ``cycle`` a cycle under way on this machine, ``results`` what becam
 wants of the core.
 """
 
+from dsbench._core import CycleLoad, Group, Stage
 from dsbench.measure.loaders.bench import UNCOUNTED, Bench, Counted, PhaseResult, StatementName
 from dsbench.measure.loaders.checking import (
     FORGETFUL,
@@ -42,7 +43,6 @@ from dsbench.measure.loaders.results import (
     CycleResult,
     UInts,
 )
-from dsbench.measure.loaders.stages import CycleLoad, Group, Stage
 
 __all__ = [
     "BUCKET_WORDS", "FORGETFUL", "GRACE_S", "HALF_OPEN", "IN_DATABASE", "LEDGER_WRITER", "NOTES_BYTES", "NULL_SERVER",

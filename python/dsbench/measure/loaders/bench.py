@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dsbench import _core
+from dsbench._core import CycleLoad, Stage
 from dsbench.archive.conditions import Condition, State
 from dsbench.measure import drivers
 from dsbench.measure.loaders.answers import check_answers, lacks_engine, space_needed
@@ -19,7 +20,6 @@ from dsbench.measure.loaders.core import CoreError, Target, errors
 from dsbench.measure.loaders.cycle import POLL_S, Cycle, Source, Watch
 from dsbench.measure.loaders.peers import Peer, Pgbench, Sysbench
 from dsbench.measure.loaders.processes import Processes
-from dsbench.measure.loaders.stages import CycleLoad, Stage, read_load, read_stages, write_options
 from dsbench.spec import NotHere, RunSpec
 from dsbench.spec import Target as TargetSpec
 from dsbench.spec.clients import OWN, clients_of, find_client
@@ -105,9 +105,9 @@ class Bench:
         self.call = self._core.call()
         self.statements = tuple(StatementName(*raw) for raw in self._core.statements())
         """By number; empty where the workload times none."""
-        self.stages = read_stages(self._core.stages())
+        self.stages: Sequence[Stage] = self._core.stages()
         if existing:
-            self.stages = tuple(replace(stage, cleaned=False) for stage in self.stages if stage.work == "load")
+            self.stages = [stage.uncleaned() for stage in self.stages if stage.work == "load"]
 
     def refuse(self, spec: RunSpec) -> None:
         """``CoreError`` of kind "configuration" for what ``spec`` wants and engine or workload do not have."""
@@ -250,9 +250,9 @@ class Bench:
         ``by_time``: every group ends after the duration of ``spec``, whatever the workload says. ``CoreError`` of kind
         "configuration" where there are fewer terminals than nodes, or a ramp-up before a load that ends by count.
         """  # fmt: skip
-        name, options = self.load(stage).name, write_options(spec, self.scale, node, nodes, by_time)
+        name, terminals = self.load(stage).name, spec.terminals_at(self.scale)
         with errors():
-            return read_load(self._core.fill(name, options))
+            return self._core.fill(name, spec, node, nodes, terminals, by_time)
 
     def cycle(
         self,
@@ -272,7 +272,7 @@ class Bench:
         load = self.fill(spec, stage, node=node, nodes=nodes, by_time=by_time)
         with errors():
             if spec.client == OWN:
-                source: Source = self._core.cycle(load.plan, seed, trace)
+                source: Source = self._core.cycle(load, seed, trace)
             else:
                 source = self._by_another(spec, load, seed, trace)
         return Cycle(source, load, len(self.kinds), trace)
@@ -282,7 +282,7 @@ class Bench:
         if isinstance(client, PeerNamed):
             dialect = client.dialects[self._target.dialect.name]
             return _PROGRAMS[spec.client](spec, self._target.url, self.scale, dialect, self.call, load.threads, seed)
-        parts = _core.divide(load.plan, os.cpu_count() or 1)
+        parts = load.divide(os.cpu_count() or 1)
         return Processes({"url": self._target.url, **self._asked}, parts, spec.client, seed, trace)
 
 

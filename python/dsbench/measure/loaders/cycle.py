@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from dsbench._core import CycleLoad
 from dsbench.archive import LOCAL
 from dsbench.measure.loaders.core import CoreError, errors, now_ns
 from dsbench.measure.loaders.results import Course, CycleResult, NodeResult, Part, merge_results, read_result
-from dsbench.measure.loaders.stages import CycleLoad
 
 Second = tuple[int, int, int, int, int]
 """What all clients did in a second: (committed, failed, p50, p99 and longest residence time in ns)."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from dsbench._core import CycleLoad, Stage
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders.bench import Bench
 from dsbench.measure.loaders.cycle import Cycle, Second, Watch
 from dsbench.measure.loaders.results import NodeResult, Part
-from dsbench.measure.loaders.stages import CycleLoad, Stage
 from dsbench.spec import RunSpec
 
 Progress = Callable[[str, int, int], None]

@@ -33,18 +33,18 @@ class Processes:
     """A cycle in processes, with the methods of ``_core.Cycle``."""
 
     def __init__(
-        self, bench: Mapping[str, Any], parts: Sequence[tuple[str, int]], client: str, seed: int, trace: Path | None
+        self, bench: Mapping[str, Any], parts: Sequence[_core.CycleLoad], client: str, seed: int, trace: Path | None
     ) -> None:
-        """``bench``: url and the arguments of ``_core.Bench``; ``parts``: plan and threads of each process."""
+        """``bench``: url and the arguments of ``_core.Bench``; ``parts``: the load of each process."""
         self._trace = trace
-        self._threads = [threads for _plan, threads in parts]
+        self._threads = [part.threads for part in parts]
         self._workers: list[_Worker] = []
         self._started = False
         try:
-            for number, (plan, _threads) in enumerate(parts):
+            for number, part in enumerate(parts):
                 self._workers.append(_Worker())
                 own = _trace_of(trace, number) if trace is not None else None
-                self._workers[-1].send(("cycle", dict(bench), client, plan, seed, own))
+                self._workers[-1].send(("cycle", dict(bench), client, part, seed, own))
             self._answers(self._workers, [])
         except BaseException:
             self._kill()
@@ -200,7 +200,9 @@ class _Serving:
     def __init__(self) -> None:
         self._cycle: _core.Cycle | None = None
 
-    def cycle(self, bench: dict[str, Any], client: str, plan: str, seed: int, trace: Path | None) -> None:
+    def cycle(
+        self, bench: dict[str, Any], client: str, load: _core.CycleLoad, seed: int, trace: Path | None
+    ) -> None:
         """Opens the connections of a cycle."""
         url = bench.pop("url")
         try:
@@ -210,7 +212,7 @@ class _Serving:
         except DriverError as error:
             raise _core.CoreError("configuration", "", str(error)) from None
         target = _core.Target(url, False)
-        self._cycle = _core.Bench(target, **bench).cycle(plan, seed, trace, opener)
+        self._cycle = _core.Bench(target, **bench).cycle(load, seed, trace, opener)
 
     def answer(self, question: str, *values: Any) -> Any:
         if question == "cycle":

@@ -69,8 +69,8 @@ def _rows(run: RunRecord) -> Answer:
     question, source = "How large are the rows?", "the workload"
     entry = run.workload
     inserted = [f"{one.row_bytes:g} bytes of data in a row of {one.name}" for one in entry.kinds if one.row_bytes]
-    words = entry.row_data or workloads.find(entry.name).row_data or ", ".join(inserted)
-    least, most = entry.row_bytes
+    words = entry.data.row_data or workloads.find(entry.name).data.row_data or ", ".join(inserted)
+    least, most = entry.data.row_bytes
     stored = f"{least} to {most} bytes each on disk with keys, by product" if most else ""
     said = "; ".join(part for part in (words, stored) if part)
     return Answer(question, said, source, "told") if said else _unknown(question, source)
@@ -103,7 +103,7 @@ def _rated(run: RunRecord, evaluation: Evaluation) -> str:
     """What the database is made for and what was made, where a unit of scale is that of one transaction per second
     (point 2 of the list); the parts of such a workload ask for no size."""
     rates = {scale: rate for scale, (_, rate) in _best(evaluation).items() if rate > scale}
-    if run.workload.unit.name != _RATED or not run.workload.parts or not rates:
+    if run.workload.unit.name != _RATED or not run.workload.meaning.parts or not rates:
         return ""
     scale = max(rates)
     return f", at scale {scale:,} of the size for {scale:,} tps while {rates[scale]:,.0f} tps were made"
@@ -122,7 +122,7 @@ def _history(run: RunRecord) -> Answer:
         meaning = next((part for part in setting.help.split("; ") if part.startswith(f"{value}: ")), value)
         begun = f"; {given.get('before', '0')} rows for each unit of scale before the first transaction"
         return Answer(question, meaning + begun, "the workload's settings", "told")
-    words = run.workload.history
+    words = run.workload.data.history
     known = bool(run.workload.kinds)
     if not words and not known:
         return _unknown(question, "the workload")

@@ -35,7 +35,7 @@ def collision(
     """
     shares = {x: share for x, share in success.items() if x not in run.broken and load[x].present.all()}
     applies = (
-        run.workload.hot_row
+        run.workload.data.hot_row
         and makers.pacings == {"closed"}
         and run.in_force != "read-committed"
         and not run.dialect.single_writer

@@ -139,7 +139,7 @@ def nopm_of(
     """The headline by scale, where the workload has an analysis for it, and the clients did what it counts. ``read``
     gives the results of the kinds, which take long to compute."""
     spec, workload = run.spec, run.workload
-    special = ANALYSES.get(workload.analysis)
+    special = ANALYSES.get(workload.meaning.analysis)
     if special is None:
         return {}
     kinds = read()
@@ -149,7 +149,7 @@ def nopm_of(
             load[x].duration_s,
             x,
             workload,
-            terminals=spec.terminals_at(x, workload.terminals_per_unit),
+            terminals=spec.terminals_at(x, workload.defaults.terminals_per_unit),
             mix_met=not any(row.share_missed for row in kinds.get(x, ())),
         )
         for x, committed in _counted(workload.headline, cycles, load).items()
@@ -161,7 +161,7 @@ def headline_of(run: RunRecord, cycles: pa.Table, load: Mapping[int, Measured]) 
     """The workload's own figure by scale; empty where that is tps, or where the workload has an analysis for it, or the
     clients did nothing that it counts, as in a stage of queries alone."""
     headline = run.workload.headline
-    if headline.label == "tps" or run.workload.analysis in ANALYSES:
+    if headline.label == "tps" or run.workload.meaning.analysis in ANALYSES:
         return {}
     result = {}
     done = {(row["scale"], row["kind"]) for row in cycles.select(["scale", "kind"]).to_pylist()}
@@ -187,7 +187,7 @@ def _counted(headline: Headline, cycles: pa.Table, load: Mapping[int, Measured])
 
 def windows_of(run: RunRecord, sums: pa.Table, load: Mapping[int, Measured]) -> dict[int, tuple[Window, ...]]:
     """By scale, where the workload has an analysis of what its clients add up; else empty."""
-    special = ANALYSES.get(run.workload.analysis)
+    special = ANALYSES.get(run.workload.meaning.analysis)
     if special is None:
         return {}
     by_scale = counts_by(sums, "name", "value")
@@ -196,18 +196,18 @@ def windows_of(run: RunRecord, sums: pa.Table, load: Mapping[int, Measured]) -> 
 
 def special_doubts(run: RunRecord) -> list[Doubt]:
     """What the workload's own analysis thinks of its settings, and of the clients at each scale."""
-    special, spec = ANALYSES.get(run.workload.analysis), run.spec
+    special, spec = ANALYSES.get(run.workload.meaning.analysis), run.spec
     if special is None:
         return []
     threads = [n * max(1, spec.nodes) for n in spec.thread_numbers]
-    terminals = {x: spec.terminals_at(x, run.workload.terminals_per_unit) for x in spec.scales}
+    terminals = {x: spec.terminals_at(x, run.workload.defaults.terminals_per_unit) for x in spec.scales}
     clients = {x: threads if known is None else [known] for x, known in terminals.items()}
     return [*special.doubts(spec.workload_settings), *special.client_doubts(spec.workload_settings, clients)]
 
 
 def kind_doubts(workload: Entry, results: Mapping[int, tuple[KindResult, ...]]) -> list[Doubt]:
     """What the workload's rules ask of its kinds and did not get."""
-    rules = workload.specification or workload.name
+    rules = workload.meaning.specification or workload.name
     return [doubt for scale, rows in results.items() for row in rows for doubt in _of_row(rules, scale, row)]
 
 

@@ -25,7 +25,7 @@ _NO_RESULT: Final = (
 def _read_queries(evaluation: Evaluation) -> dict[int, Decision]:
     """By scale, of all stages together; empty for a workload that has no such stages."""
     whole = evaluation.rows.whole
-    if whole.run.workload.specification != "TPC-H":
+    if whole.run.workload.meaning.specification != "TPC-H":
         return {}
     size = float(whole.run.spec.workload_settings.get("size", "1"))
     rows = whole.tables["cycles"].to_pylist()
@@ -189,7 +189,7 @@ def _runs_tests(*tests: str) -> Callable[[RunSpec], bool]:
 
     def possible(spec: RunSpec) -> bool:
         asked = spec.workload_settings.get("tests", "both")
-        return find(spec.workload).specification == "TPC-H" and (not tests or asked in tests)
+        return find(spec.workload).meaning.specification == "TPC-H" and (not tests or asked in tests)
 
     return possible
 

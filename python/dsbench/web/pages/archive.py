@@ -67,9 +67,9 @@ async def _bounded(house: House, name: str, place: Any) -> None:
 def _bounds(house: House, name: str) -> list[Bound] | str:
     """Those of one archive, or why there are none; empty for a workload without parts."""
     entry = Archive.open(house.shelf.path(name)).run.workload
-    if not entry.parts:
+    if not entry.meaning.parts:
         return []
-    labels, mine = {workloads.find(part).label for part, _ in entry.parts}, house.shelf.book(name)
+    labels, mine = {workloads.find(part).label for part, _ in entry.meaning.parts}, house.shelf.book(name)
     same = [book.name for book in house.shelf.books()
             if book.workload in labels and (book.server, book.host) == (mine.server, mine.host)]  # fmt: skip
     found = read([house.shelf.path(one) for one in (name, *same[:_MOST_PARTS])])
