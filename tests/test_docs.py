@@ -77,3 +77,4 @@ def test_every_path_that_the_architecture_names_is_there() -> None:
     assert len(paths) > 25
     assert [name for name in paths if not (ROOT / name).exists()] == []
     assert len(text.splitlines()) <= 60
+    assert max(map(len, text.splitlines())) <= 120

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isfinite, nan
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.subject import Measure, Values
 from dsbench.read.subjects import measures
+from dsbench.read.subjects.load import LoadResult
 from dsbench.read.subjects.stages import StagesResult
 from dsbench.spec import SpecError
 from dsbench.stats.comparison import mean_lg
@@ -50,7 +51,10 @@ def choose(evaluation: Evaluation, stage: str = "", group: str = "") -> list[Eva
     found = [part for key, part in (evaluation.series or {evaluation.key: evaluation}).items() if key.stage == wanted]
     if not found:
         timed = [(key, one) for key, one in evaluation.of(StagesResult).stages.items() if key.stage == wanted]
-        found = [Evaluation.without_rows(key, {StagesResult: {"efficiency": one}}) for key, one in timed]
+        searched: dict[str, Any] = {"load": {}}
+        found = [
+            Evaluation.without_rows(key, {StagesResult: {"efficiency": one}, LoadResult: searched}) for key, one in timed
+        ]
     return [part.of_group(group) for part in found if group in part.groups] if group else found
 
 

@@ -218,7 +218,7 @@ def _history(runs: Sequence[_Run], smallest: float, choice: Choice) -> History:
     spec = records[-1].spec
     scales = ", ".join(map(str, spec.scales))
     name = f"{product(records[-1])} on {records[-1].host}, {records[-1].workload.label}, scale {scales}"
-    if not records[-1].workload.defaults.course:  # A workload with a course of its own has no threads that somebody chose.
+    if not records[-1].workload.defaults.course:  # With a course of its own nobody chose the threads.
         name += ", threads " + "highest of " * (len(spec.thread_numbers) > 1) + ", ".join(map(str, spec.thread_numbers))
     name += "".join(f", {key}={value}" for key, value in spec.workload_settings.items())
     name += f", {results[-1].stage}" if results[-1].stage else ""
