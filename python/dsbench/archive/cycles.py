@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dsbench.stats.cycles import CycleFigures, Outcomes
 from dsbench.stats.histogram import Histogram, histogram
 
 _Cycle = tuple[int, int]
 """Scale and number."""
-_COUNTED: Final = ("committed", "rolled_back", "failed", "retries", "missed")
+_COUNTED: Final = tuple(one.name for one in fields(Outcomes))
 
 
 def read_cycles(tables: Mapping[str, pa.Table]) -> list[CycleFigures]:
@@ -53,6 +53,8 @@ def _count(cycles: pa.Table) -> dict[_Cycle, dict[str, Outcomes]]:
 
 
 def _read_times(buckets: pa.Table) -> dict[_Cycle, dict[str, Histogram]]:
+    import pyarrow.compute as pc  # Late: a run that is not resumed needs none of it.
+
     rows = buckets.filter(pc.field("measure") == "response")
     rows = rows.group_by(["scale", "cycle", "kind", "low_ns", "high_ns"]).aggregate([("count", "sum")])
     parts: dict[tuple[int, int, str], list[tuple[int, int, int]]] = defaultdict(list)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dsbench.archive.errors import ArchiveError, told
@@ -190,6 +189,8 @@ def _written(chunk: Any, column: str) -> None:
 
 def _letters(chunk: Any) -> int:
     """Bytes of the texts of all rows."""
+    import pyarrow.compute as pc  # Late: a run reads none of its tables.
+
     lengths = pc.binary_length(chunk.dictionary)
     return int(pc.sum(pc.cast(lengths.take(chunk.indices), pa.int64())).as_py() or 0)
 
@@ -200,6 +201,8 @@ def _numeric(kind: pa.DataType) -> bool:
 
 def checked(name: str, rows: pa.Table) -> pa.Table:
     """``rows`` of the table ``name``, all of which a run can have; ``ArchiveError`` names the column of others."""
+    import pyarrow.compute as pc  # Late: as above.
+
     told = _told(name)
     for field in rows.schema:
         column: Any = rows[field.name]
@@ -216,4 +219,6 @@ def checked(name: str, rows: pa.Table) -> pa.Table:
 
 
 def _finite(column: Any) -> bool:
+    import pyarrow.compute as pc  # Late: as above.
+
     return bool(pc.all(pc.is_finite(column)).as_py() is not False)

@@ -182,7 +182,7 @@ class _Run:
                         self._run_scale(number, scale)
                         self.journal.observer.scale_done(self.journal.writer.path)
                 self._run_further_scales()
-                refuse_barren(self.journal)
+                refuse_barren(self.journal, self.history)
             status = "complete"
         except Stopped as stopped:
             status, error = "cut-short", RunError(str(stopped), "go on with: dsbench run --resume ARCHIVE")

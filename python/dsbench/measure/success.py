@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 
-import pyarrow.compute as pc
-
 from dsbench.archive import Archive
+from dsbench.measure.history import History
 from dsbench.measure.journal import Journal, RunError
-from dsbench.measure.loaders import IN_DATABASE
 from dsbench.redaction import redact_words
+from dsbench.stats.cycles import CycleFigures
 
 _LETTERS: Final = 160
 """Of a message of the database, which may have many."""
 
 
-def refuse_barren(journal: Journal) -> None:
+def refuse_barren(journal: Journal, history: History) -> None:
     """``RunError`` where no transaction of the run succeeded; says so of single scales, of several."""
     scales = list(dict.fromkeys(one.scale for one in journal.record.segments))
-    found = find_barren(Archive.open(journal.writer.path), scales)
+    barren = [scale for scale in scales if not any(one.held for one in history.of(scale))]
+    found = {scale: _say(journal, scale, history.of(scale)) for scale in barren}
     if len(found) < len(scales):
         for scale, words in found.items():
             journal.say(f"scale {scale}: {words}")
@@ -30,27 +30,18 @@ def refuse_barren(journal: Journal) -> None:
         raise RunError(next(iter(found.values())), remedy)
 
 
-def find_barren(archive: Archive, scales: Iterable[int]) -> dict[int, str]:
-    """Those of ``scales`` in which not one transaction is known to have succeeded, to what became of them."""
-    names = (*IN_DATABASE, "failed", "unknown")
-    sums = archive.table("cycles").group_by("scale").aggregate([(name, "sum") for name in names])
-    rows = {row["scale"]: row for row in sums.to_pylist()}
-    found = {}
-    for scale in scales:
-        row = rows.get(scale)
-        if row is None:
-            found[scale] = "no transaction succeeded: no cycle was finished on all nodes"
-        elif not any(row[f"{name}_sum"] for name in IN_DATABASE):
-            found[scale] = _say(archive, scale, row["failed_sum"], row["unknown_sum"])
-    return found
-
-
-def _say(archive: Archive, scale: int, failed: int, unknown: int) -> str:
+def _say(journal: Journal, scale: int, cycles: Sequence[CycleFigures]) -> str:
     """``no transaction succeeded: 310 attempts failed, 308 of them by statement P0001: no updates today``."""
+    if not cycles:
+        return "no transaction succeeded: no cycle was finished on all nodes"
+    kinds = [kind for one in cycles for kind in one.kinds.values()]
+    failed, unknown = sum(kind.failed for kind in kinds), sum(kind.unknown for kind in kinds)
     if not failed + unknown:
         return "no transaction succeeded: none had ended when its cycle did; --duration is too short for them"
     words = f"no transaction succeeded: {failed:,} attempt{'s' * (failed != 1)} failed"
-    errors = archive.table("errors")
+    import pyarrow.compute as pc  # Late: few runs come to this.
+
+    errors = Archive.open(journal.writer.path).table("errors")
     by_class = errors.filter(pc.field("scale") == scale).group_by(["error", "code"])
     rows = by_class.aggregate([("count", "sum"), ("example", "min")]).to_pylist()
     if rows:

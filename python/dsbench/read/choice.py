@@ -52,9 +52,8 @@ def choose(evaluation: Evaluation, stage: str = "", group: str = "") -> list[Eva
     if not found:
         timed = [(key, one) for key, one in evaluation.of(StagesResult).stages.items() if key.stage == wanted]
         searched: dict[str, Any] = {"load": {}}
-        found = [
-            Evaluation.without_rows(key, {StagesResult: {"efficiency": one}, LoadResult: searched}) for key, one in timed
-        ]
+        known = [(key, {StagesResult: {"efficiency": one}, LoadResult: searched}) for key, one in timed]
+        found = [Evaluation.without_rows(key, results) for key, results in known]
     return [part.of_group(group) for part in found if group in part.groups] if group else found
 
 

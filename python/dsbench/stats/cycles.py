@@ -20,6 +20,11 @@ class Outcomes:
     retries: int
     missed: int
     """Starts that were due and never made."""
+    early_commits: int = 0
+    late_commits: int = 0
+    """Commits before the measured time, and after it: the database holds them."""
+    unknown: int = 0
+    """Commits of which nobody knows whether the database holds them."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,11 @@ class CycleFigures:
     @property
     def committed(self) -> int:
         return sum(one.committed for one in self.kinds.values())
+
+    @property
+    def held(self) -> int:
+        """Transactions that the database holds, those before and after the measured time included."""
+        return sum(one.committed + one.early_commits + one.late_commits for one in self.kinds.values())
 
     @property
     def rate_tps(self) -> float:
