@@ -83,7 +83,7 @@ def test_an_archive_is_evaluated_once(made: list[RunSpec], called: Program, monk
 
     for module in (ab, pair, compare):
         monkeypatch.setattr(module, "evaluate", counted)
-    called("ab", "private:sqlite", "mock:", "--scales", "1", "--blocks", "2", "--out", "o", "--quiet")
+    called("ab", "private:sqlite", "mock:", "--scales", "1", "--out", "o", "--quiet")
     assert len(evaluated) == len(set(evaluated)) == len(made) > 0
 
 

@@ -39,8 +39,8 @@ def with_rates(*rates: float) -> Evaluation:
         for at, rate in enumerate(rates)
     ]  # fmt: skip
     shares = {row.scale: 1.0 for row in rows}
-    return evaluation.replace(
-        scales=tuple(rows), void_scales=frozenset(), success_share=shares, doubts=(), cycle_rates={},
+    return sample.replace(
+        evaluation, scales=tuple(rows), void_scales=frozenset(), success_share=shares, doubts=(), cycle_rates={},
         intervals={}, response={}, frequency={row.scale: evaluation.of(LatencyResult).frequency[1] for row in rows},
     )  # fmt: skip
 
@@ -109,8 +109,8 @@ def test_four_figures_are_those_of_the_tables() -> None:
 def test_new_orders_have_an_interval_as_rates_have(orders: list[int], shown: str, known: bool) -> None:
     """That of five cycles reaches beyond all of them; of fewer there is none."""
     evaluation = sample.evaluation()
-    part = evaluation.replace(
-        nopm={1: nopm(np.array(orders, float), 10.0, 1, find("tpcc"))},
+    part = sample.replace(
+        evaluation, nopm={1: nopm(np.array(orders, float), 10.0, 1, find("tpcc"))},
         cycle_rates={1: np.array(orders) / 10.0},
     )
     figure = tiles(part, sample.run())[0]

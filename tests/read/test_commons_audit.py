@@ -94,7 +94,7 @@ def test_a_difference_of_counters_may_go_back_and_a_counter_may_not(bases: dict[
     """InnoDB's hits are requests less reads, and a long query adds its requests late."""
     changed = copy.deepcopy(bases["pg"])
     last = max((row for row in changed.tables["monitors"] if row["metric"] == "blocks_hit"), key=lambda row: row["at_ns"])
-    last["value"] *= 0.5
+    last["value"] = 0.0
     path = tmp_path / "back.zip"
 
     def rules() -> set[str]:

@@ -120,7 +120,7 @@ def test_figures_of_a_search_are_those_of_its_capacity(tmp_path: Path) -> None:
 def test_a_cycle_in_which_dsbench_stood_still_is_left_out_and_that_is_told(tmp_path: Path) -> None:
     whole, spoilt = (evaluate(Archive.open(searched(tmp_path, name, {1: 1000}, still=still))) for name, still in (("A", 0), ("B", 4)))
     assert [one.holds for one in spoilt.of(LoadResult).load[1].tried].count("left out") == 1
-    assert spoilt.of(LoadResult).load[1].capacity != whole.load[1].capacity
+    assert spoilt.of(LoadResult).load[1].capacity != whole.of(LoadResult).load[1].capacity
     assert spoilt.of(LoadResult).load[1].rate == pytest.approx(1000, rel=0.015)
     said = [one.message for one in spoilt.of(WarningsResult).doubts if one.code == "capacity"]
     assert any("1 of the 11 cycles of the search are left out: dsbench stood still in them, for up to 1 s" in words for words in said), said

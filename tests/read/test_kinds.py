@@ -16,10 +16,11 @@ from dsbench.archive import Archive
 from dsbench.read import subjects, tables
 from dsbench.read.blocks import Table
 from dsbench.read.draw import render, specs
-from dsbench.read.evaluation import Change, Evaluation, Series, evaluate
+from dsbench.read.evaluation import Evaluation, Series, evaluate
 from dsbench.read.page import command_line, page
 from dsbench.read.subjects.errors import ErrorsResult
 from dsbench.read.subjects.kinds import KindsResult, describe_nopm
+from dsbench.read.subjects.statistics import Change
 from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.text import render_text
 from dsbench.spec import build
@@ -87,7 +88,7 @@ def test_the_kinds_are_counted_by_hand(tmp_path: Path) -> None:
     assert rows["payment"].share_met
     assert rows["stock_level"].service_ns[1.0] == 5 * MS
     assert rows[ALL].per_minute == 100.0
-    assert (found.of(KindsResult).nopm[5].label, found.nopm[5].median, found.nopm[5].per_warehouse) == ("NOPM, unpaced", 44.0, 8.8)
+    assert (found.of(KindsResult).nopm[5].label, found.of(KindsResult).nopm[5].median, found.of(KindsResult).nopm[5].per_warehouse) == ("NOPM, unpaced", 44.0, 8.8)
 
 
 def test_windows_are_judged_over_the_sums_of_all_cycles(tmp_path: Path) -> None:

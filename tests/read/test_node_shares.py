@@ -67,7 +67,7 @@ def found(tmp_path: Path) -> Evaluation:
 
 
 def test_each_node_has_its_own_figures(found: Evaluation) -> None:
-    a, b = found.of(NodesResult).nodes["a"][1], found.nodes["b"][1]
+    a, b = found.of(NodesResult).nodes["a"][1], found.of(NodesResult).nodes["b"][1]
     assert (a.rate_median_tps, b.rate_median_tps) == (60, 40)
     assert (a.p50_ns, b.p99_ns) == (MS, 4 * MS)
     assert (a.cpu_busy, b.cpu_busy) == (0.95, 0.05)
@@ -97,7 +97,7 @@ def test_bytes_of_a_machine_with_two_nodes_count_once(tmp_path: Path) -> None:
     found = evaluated(tmp_path, [course("a"), course("b")], network="client-1 4026531840", monitors=rows)
     costs = {r.name: r.per_transaction for r in found.of(CostResult).resources[1]}
     assert costs["network sent by the nodes"] == pytest.approx(60)
-    assert (found.of(NodesResult).nodes["a"][1].sent_bytes, found.nodes["b"][1].sent_bytes) == (50, 75), "half of them each"
+    assert (found.of(NodesResult).nodes["a"][1].sent_bytes, found.of(NodesResult).nodes["b"][1].sent_bytes) == (50, 75), "half of them each"
 
 
 def test_slow_nodes_are_named(found: Evaluation) -> None:

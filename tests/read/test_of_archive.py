@@ -103,7 +103,7 @@ def test_shares_and_errors(evaluation: Evaluation) -> None:
 def test_a_zip_gives_the_same_as_the_folder(evaluation: Evaluation, tmp_path: Path) -> None:
     sealed = evaluate(small.archive(tmp_path, sealed=True))
     assert sealed.name == "small"
-    assert (sealed.of(RateResult).scales, sealed.of(RateResult).index, sealed.of(WarningsResult).doubts) == (evaluation.scales, evaluation.index, evaluation.doubts)
+    assert (sealed.of(RateResult).scales, sealed.of(RateResult).index, sealed.of(WarningsResult).doubts) == (evaluation.of(RateResult).scales, evaluation.of(RateResult).index, evaluation.of(WarningsResult).doubts)
 
 
 def test_a_scale_cut_short_has_a_row_of_nan(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_kinds_add_up_and_an_idle_kind_does_not_touch_the_times(tmp_path: Path) 
     assert (row.transactions, row.rate_median_tps, row.effective_duration_s) == (8, 8, 0.45)
     assert found.of(KindsResult).kind_counts == {1: {"delivery": 0, "new_order": 6, "payment": 2}}
     # 6 values of 2 ms and 2 of 8 ms: rank 4 of 8 is 2 ms, rank ceil(0.87 * 8) = 7 is 8 ms.
-    assert (found.of(LatencyResult).frequency[1].quantiles_ns[0.5], found.frequency[1].quantiles_ns[0.87]) == (2 * MS, 8 * MS)
+    assert (found.of(LatencyResult).frequency[1].quantiles_ns[0.5], found.of(LatencyResult).frequency[1].quantiles_ns[0.87]) == (2 * MS, 8 * MS)
     assert found.of(ErrorsResult).remote_share == {}
 
 
@@ -169,7 +169,7 @@ def test_response_times_of_the_open_loop_stand_beside_the_residence_times(tmp_pa
     run = run_json({"scales": (1,), "cycles": 1, "duration": 1.0, "rate": 5.0})
     found = evaluate(write(tmp_path, run, {"cycles": [cycle_row(1, 1, [MS] * 3, missed=2)], "buckets": buckets}))
     assert found.of(LatencyResult).frequency[1].quantiles_ns[0.5] == MS
-    assert (found.of(LatencyResult).response[1].quantiles_ns[0.5], found.response[1].quantiles_ns[1.0]) == (5 * MS, 9 * MS)
+    assert (found.of(LatencyResult).response[1].quantiles_ns[0.5], found.of(LatencyResult).response[1].quantiles_ns[1.0]) == (5 * MS, 9 * MS)
     assert "missed-starts" in {doubt.code for doubt in found.of(WarningsResult).doubts}
 
 

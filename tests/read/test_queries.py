@@ -17,6 +17,7 @@ from dsbench.several.drawn_queries import side_by_side
 from dsbench.several.queries import document, read_queries, tell_queries
 from dsbench.stats.queries import QUERIES, REFRESHES, decide, power
 from fixtures import sample
+from fixtures.sample import handmade
 
 S = 1_000_000_000
 
@@ -154,7 +155,7 @@ def _side_by_side(*factors: float) -> Any:
         times = {kind: time * factor for kind, time in TIMES.items()}
         rows = [*alone("power1", times), *together("throughput1", 14), *alone("power2", times)]
         found = decide([*rows, *together("throughput2", 14)], 0.1)
-        sides.append(SimpleNamespace(evaluations=[SimpleNamespace(queries={1: found}, void_scales=frozenset())]))
+        sides.append(SimpleNamespace(evaluations=[handmade(queries={1: found}, void_scales=frozenset())]))
     return SimpleNamespace(sides=sides, stages=SimpleNamespace(bases=(0,) * len(factors)))
 
 

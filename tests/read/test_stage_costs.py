@@ -178,7 +178,7 @@ def test_the_page_has_them_with_the_failing_stage_marked(archive: Archive, evalu
 
 
 def test_the_json_has_them(archive: Archive) -> None:
-    document = finish.read(archive.path, "stage").document
+    document = finish.read(archive.path, "stages").document
     one = document["series"]["query"]["efficiency"]["1"]
     assert (one["values"]["qps"], one["values"]["rss"], one["sustained"]) == (200, None, False)
     assert one["background"][0]["share"] == 0.9

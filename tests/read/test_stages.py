@@ -90,9 +90,9 @@ def test_each_stage_is_a_series_whose_cycles_have_their_own_durations(found: Eva
     assert reading.of(RateResult).scales[0].rate_mean_tps == pytest.approx(100 / 6, rel=1e-14)
     assert reading.of(RateResult).scales[0].rate_multiplier == pytest.approx(0.1 / 6, rel=1e-14)
     assert writing.of(RateResult).cycle_rates[1].tolist() == [20], "30 transactions in 1.5 s, as long as the longer group took"
-    assert (reading.of(LatencyResult).frequency[1].quantiles_ns[1.0], writing.frequency[1].quantiles_ns[1.0]) == (MS, 5 * MS)
-    assert (reading.of(RateResult).scales[0].cleanup_s, writing.scales[0].cleanup_s, writing.scales[0].populate_s) == (1, 5, 1)
-    assert (reading.of(RateResult).connections, writing.connections) == (2, 6), "of all groups: 2 clients of 1 and 1 client of 4"
+    assert (reading.of(LatencyResult).frequency[1].quantiles_ns[1.0], writing.of(LatencyResult).frequency[1].quantiles_ns[1.0]) == (MS, 5 * MS)
+    assert (reading.of(RateResult).scales[0].cleanup_s, writing.of(RateResult).scales[0].cleanup_s, writing.of(RateResult).scales[0].populate_s) == (1, 5, 1)
+    assert (reading.of(RateResult).connections, writing.of(RateResult).connections) == (2, 6), "of all groups: 2 clients of 1 and 1 client of 4"
     assert found.key == WRITING, "the whole is that of the last"
 
 
@@ -105,7 +105,7 @@ def test_terminals_share_the_sessions_of_their_threads(tmp_path: Path) -> None:
 
 def test_counters_and_seconds_end_with_their_own_cycle(found: Evaluation) -> None:
     reading, writing = found.series.values()
-    (cost,), (other,) = reading.of(CostResult).resources[1], writing.resources[1]
+    (cost,), (other,) = reading.of(CostResult).resources[1], writing.of(CostResult).resources[1]
     # 3 s of CPU time over 100 transactions in 6 s.
     assert (cost.per_transaction, cost.per_second) == pytest.approx((30_000, 500_000))
     assert other.per_transaction == pytest.approx(100_000)
