@@ -21,7 +21,7 @@ from unittest.mock import patch
 import dsbench
 from dsbench import servers
 from dsbench.measure.monitors import WATCHERS, Asked, proc
-from dsbench.measure.monitors.sessions import Seen, Watcher
+from dsbench.measure.monitors.sessions import SessionSeen, Watcher
 from dsbench.spec import Target as TargetSpec
 
 GOALS: Final = {"select": 0.01, "tpcb": 0.005}
@@ -62,7 +62,7 @@ class Metered:
         self._inner.open()
         self._tid = int(self._asked.fetch(self._thread)[0]["id"] or 0)
 
-    def look(self) -> Iterable[Seen]:
+    def look(self) -> Iterable[SessionSeen]:
         if self.looks >= 0:
             began_ns = time.thread_time_ns()
             now = self._read(began_ns)

@@ -16,11 +16,11 @@ import dsbench
 from dsbench import servers, spec
 from dsbench.measure.loaders import Target
 from dsbench.measure.monitors import SessionSampler, watchers
-from dsbench.measure.monitors.sessions import Seen, without_values
+from dsbench.measure.monitors.sessions import SessionSeen, without_values
 from dsbench.measure.monitors.watchers import Asked
 
 SECOND = 1_000_000_000
-BUSY, IDLE = Seen("active", statement="UPDATE t"), Seen("idle", "client")
+BUSY, IDLE = SessionSeen("active", statement="UPDATE t"), SessionSeen("idle", "client")
 
 
 class Fixed:
@@ -28,14 +28,14 @@ class Fixed:
 
     least_s = 0.0
 
-    def __init__(self, seen: Iterable[Seen] = (), enough: int = 1 << 30) -> None:
+    def __init__(self, seen: Iterable[SessionSeen] = (), enough: int = 1 << 30) -> None:
         self.seen, self.enough, self.looks = tuple(seen), enough, 0
         self.closed, self.done = False, threading.Event()
 
     def open(self) -> None:
         pass
 
-    def look(self) -> Iterable[Seen]:
+    def look(self) -> Iterable[SessionSeen]:
         self.looks += 1
         if self.looks >= self.enough:
             self.done.set()
@@ -51,7 +51,7 @@ class Refused(Fixed):
 
 
 class Lost(Fixed):
-    def look(self) -> Iterable[Seen]:
+    def look(self) -> Iterable[SessionSeen]:
         if self.looks > 4:
             raise OSError("the connection was lost")
         return super().look()
@@ -177,7 +177,7 @@ def _asked(own: Target, administration: Target) -> Asked:
     return Asked(own.fetch, own.close, administration.fetch, own=True)
 
 
-def _until(look: Callable[[], Iterable[Seen]], state: str) -> list[Seen]:
+def _until(look: Callable[[], Iterable[SessionSeen]], state: str) -> list[SessionSeen]:
     """The sessions, once one is in ``state``."""
     while True:
         found = list(look())
@@ -186,7 +186,7 @@ def _until(look: Callable[[], Iterable[Seen]], state: str) -> list[Seen]:
         time.sleep(0.13)
 
 
-def _block(holder: Target, waiter: Target, begin: str, update: str, end: str, watcher: Any) -> list[Seen]:
+def _block(holder: Target, waiter: Target, begin: str, update: str, end: str, watcher: Any) -> list[SessionSeen]:
     """What is seen while ``waiter`` waits for a row that ``holder`` changed."""
     holder.fetch(begin)
     holder.fetch(update)
@@ -212,7 +212,7 @@ def test_a_lock_is_seen_with_its_table_and_the_state_of_its_holder(product: str,
             watcher.open()
             seen = _block(holder, waiter, "BEGIN", "UPDATE planted.hot SET a = 4711", "ROLLBACK", watcher)
     assert [one for one in seen if one.state == "waiting"] == [
-        Seen("waiting", "lock", wait, "hot", "UPDATE planted.hot SET a = ?", "idle in transaction")
+        SessionSeen("waiting", "lock", wait, "hot", "UPDATE planted.hot SET a = ?", "idle in transaction")
     ]
     assert [one.state for one in seen if one.state != "waiting"] == ["idle in transaction"]
 

@@ -10,7 +10,7 @@ from dsbench.stats.both_counts import BothCounts
 from dsbench.stats.doubts import doubts
 from dsbench.stats.facts import RunFacts, UnsafeSwitch, outside_share
 from dsbench.stats.fairness import Evenness
-from dsbench.stats.steady import Drift, Verdict
+from dsbench.stats.steady import Drift, SteadyVerdict
 from dsbench.stats.values import Doubt, known
 from dsbench.workloads import find
 from fixtures.facts import RUN, SCALE
@@ -168,9 +168,9 @@ def test_uneven_clients_are_a_doubt_in_the_closed_loop() -> None:
 
 
 def test_only_a_drift_that_was_judged_is_a_doubt() -> None:
-    drifting = ("within the cycle", Drift(Verdict.DRIFTING, -0.25, 1e-9, 60))
-    steady = ("over the 10 cycles", Drift(Verdict.STEADY, 0.01, 0.5, 600))
-    short = ("over the 10 cycles", Drift(Verdict.TOO_SHORT, np.nan, np.nan, 12))
+    drifting = ("within the cycle", Drift(SteadyVerdict.DRIFTING, -0.25, 1e-9, 60))
+    steady = ("over the 10 cycles", Drift(SteadyVerdict.STEADY, 0.01, 0.5, 600))
+    short = ("over the 10 cycles", Drift(SteadyVerdict.TOO_SHORT, np.nan, np.nan, 12))
     (found,) = doubts(RUN, [replace(SCALE, drifts=(drifting, steady, short))])
     assert found.code == "no-steady-state"
     assert "-25% within the cycle" in found.message

@@ -11,7 +11,7 @@ import pytest
 from dsbench.stats.doubts import doubts
 from dsbench.stats.facts import ScaleFacts
 from dsbench.stats.machine import CycleUse, MachineUse, Program, Used, cycles_named, noticed, use_doubts
-from dsbench.stats.steady import Drift, Scatter, Verdict, over_cycles, scatter, stalls
+from dsbench.stats.steady import Drift, Scatter, SteadyVerdict, over_cycles, scatter, stalls
 from dsbench.stats.values import Floats
 from fixtures.facts import RUN, SCALE
 
@@ -125,23 +125,23 @@ def test_what_chance_explains_is_no_scatter() -> None:
 @pytest.mark.parametrize(
     ("levels", "verdict"),
     [
-        ((13402, 3000, 5754, 1376), Verdict.SCATTERED),
-        ((1000, 500), Verdict.SCATTERED),
-        ((1000, 900, 800), Verdict.DRIFTING),
-        ((1000, 900, 800, 700, 720, 600, 500), Verdict.DRIFTING),
-        ((1000, 500, 900, 400, 1000, 450, 700, 300), Verdict.SCATTERED),
-        ((1000, 1000, 1000), Verdict.STEADY),
+        ((13402, 3000, 5754, 1376), SteadyVerdict.SCATTERED),
+        ((1000, 500), SteadyVerdict.SCATTERED),
+        ((1000, 900, 800), SteadyVerdict.DRIFTING),
+        ((1000, 900, 800, 700, 720, 600, 500), SteadyVerdict.DRIFTING),
+        ((1000, 500, 900, 400, 1000, 450, 700, 300), SteadyVerdict.SCATTERED),
+        ((1000, 1000, 1000), SteadyVerdict.STEADY),
     ],
 )
-def test_a_drift_has_a_direction(levels: tuple[float, ...], verdict: Verdict) -> None:
+def test_a_drift_has_a_direction(levels: tuple[float, ...], verdict: SteadyVerdict) -> None:
     found = over_cycles(seconds(*levels))
     assert found.verdict is verdict
     assert -1 <= found.drift <= 1
 
 
 SPREAD = Scatter(5754.0, ((1, 1.33), (2, -0.76)), 0.0001)
-FALLING = ("over the 3 cycles", Drift(Verdict.DRIFTING, -0.3, 0.001, 60))
-WITHIN = ("within the cycle", Drift(Verdict.STEADY, 0.0, 0.5, 60))
+FALLING = ("over the 3 cycles", Drift(SteadyVerdict.DRIFTING, -0.3, 0.001, 60))
+WITHIN = ("within the cycle", Drift(SteadyVerdict.STEADY, 0.0, 0.5, 60))
 
 
 def about(code: str, **changes: Any) -> list[str]:

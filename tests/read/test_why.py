@@ -15,10 +15,10 @@ from dsbench.read.subjects import find_subject
 from dsbench.read.subjects.why import FOREIGN, Why, name_causes, read_log_use
 from dsbench.several.causes import say_change
 from dsbench.stats import shares
-from dsbench.stats.shares import Seen, Threads, What, divide, summarise
+from dsbench.stats.shares import StateSeen, Threads, What, divide, summarise
 
 
-def parts(seen: Seen) -> dict[str, float]:
+def parts(seen: StateSeen) -> dict[str, float]:
     found = divide(seen)
     assert sum(found.values()) == pytest.approx(seen.in_progress)
     assert all(value >= 0 for value in found.values())
@@ -26,12 +26,12 @@ def parts(seen: Seen) -> dict[str, float]:
 
 
 def test_without_anything_seen_all_is_not_known() -> None:
-    assert parts(Seen(8.0)) == {shares.UNKNOWN: 8.0}
+    assert parts(StateSeen(8.0)) == {shares.UNKNOWN: 8.0}
 
 
 def test_sessions_without_a_wait_are_on_a_cpu_or_before_it() -> None:
     server = Threads({"running": 4.0}, ran=1.0, queued=3.0, count=8.0)
-    found = parts(Seen(8.0, waiting={What(shares.LOCK, "Lock:tuple", "branches"): 2.0}, active=4.0, server=server))
+    found = parts(StateSeen(8.0, waiting={What(shares.LOCK, "Lock:tuple", "branches"): 2.0}, active=4.0, server=server))
     assert found[shares.LOCK] == 2.0
     assert (found[shares.CPU], found[shares.QUEUE]) == (1.0, 3.0)
     assert found[shares.UNKNOWN] == 2.0
@@ -40,7 +40,7 @@ def test_sessions_without_a_wait_are_on_a_cpu_or_before_it() -> None:
 def test_sessions_that_wait_for_a_cpu_before_they_say_so_are_counted_by_the_kernel() -> None:
     """PostgreSQL shows them as idle until they run: 2.4 active where the kernel had 7.5 on CPUs and before them."""
     server = Threads({"running": 5.9, "idle": 9.1}, ran=1.6, queued=5.9, count=15.0)
-    found = parts(Seen(8.0, waiting={}, active=2.4, server=server, client_cpu=0.1))
+    found = parts(StateSeen(8.0, waiting={}, active=2.4, server=server, client_cpu=0.1))
     assert (found[shares.CPU], found[shares.QUEUE]) == (pytest.approx(1.6), pytest.approx(5.9))
     assert found[shares.UNKNOWN] == pytest.approx(0.4)
 
@@ -48,31 +48,31 @@ def test_sessions_that_wait_for_a_cpu_before_they_say_so_are_counted_by_the_kern
 def test_who_waits_for_a_quota_waits_for_no_other_program() -> None:
     """One CPU of four waiting threads was denied to them for 0.8 of the time; what is left waits for those that ran."""
     server = Threads({}, ran=1.0, queued=3.0, throttled=0.8)
-    found = parts(Seen(4.0, waiting={}, active=4.0, server=server, foreign=0.5))
+    found = parts(StateSeen(4.0, waiting={}, active=4.0, server=server, foreign=0.5))
     assert found == pytest.approx({shares.CPU: 1.0, shares.QUEUE: 1.1, shares.QUOTA: 0.8, shares.FOREIGN: 1.1})
     denied = Threads({}, ran=1.0, queued=3.0, throttled=9.0)
-    assert parts(Seen(4.0, waiting={}, active=4.0, server=denied, foreign=0.5)) == pytest.approx({shares.CPU: 1.0, shares.QUOTA: 3.0})
-    own = parts(Seen(2.0, client=Threads({}, ran=0.5, queued=1.0, count=2.0, throttled=0.4), client_cpu=0.5, foreign=1.0))
+    assert parts(StateSeen(4.0, waiting={}, active=4.0, server=denied, foreign=0.5)) == pytest.approx({shares.CPU: 1.0, shares.QUOTA: 3.0})
+    own = parts(StateSeen(2.0, client=Threads({}, ran=0.5, queued=1.0, count=2.0, throttled=0.4), client_cpu=0.5, foreign=1.0))
     assert (own[shares.QUOTA], own[shares.FOREIGN]) == (pytest.approx(0.4), pytest.approx(0.6))
 
 
 def test_parts_that_come_to_more_than_the_whole_shrink_alike_on_both_sides() -> None:
     """Else a server that is always before a CPU would leave no time for its client."""
     server, client = Threads({}, ran=1.0, queued=1.0, count=2.0), Threads({}, ran=0.4, queued=0.1, count=2.0)
-    found = parts(Seen(2.0, waiting={}, active=2.0, server=server, client=client, client_cpu=0.4))
+    found = parts(StateSeen(2.0, waiting={}, active=2.0, server=server, client=client, client_cpu=0.4))
     assert found == pytest.approx({shares.CPU: 0.8, shares.QUEUE: 0.8, shares.CLIENT: 0.32, shares.CLIENT_QUEUE: 0.08})
 
 
 def test_who_waits_for_a_cpu_waits_for_those_that_have_it() -> None:
     server = Threads({}, ran=1.0, queued=3.0)
-    found = parts(Seen(4.0, waiting={}, active=4.0, server=server, foreign=2 / 3))
+    found = parts(StateSeen(4.0, waiting={}, active=4.0, server=server, foreign=2 / 3))
     assert found == pytest.approx({shares.CPU: 1.0, shares.QUEUE: 1.0, shares.FOREIGN: 2.0})
 
 
 def test_what_the_server_does_not_tell_is_what_its_threads_do() -> None:
     """MariaDB tells no flush without its performance schema; its threads are in fsync."""
     server = Threads({"running": 1.0, "flush": 3.0, "lock": 2.0}, ran=0.9, queued=0.1, count=8.0)
-    found = parts(Seen(8.0, waiting={What(shares.LOCK, "row", "branches"): 2.0}, active=4.0, server=server))
+    found = parts(StateSeen(8.0, waiting={What(shares.LOCK, "row", "branches"): 2.0}, active=4.0, server=server))
     assert found[shares.LOCK] == 2.0
     assert found[shares.FLUSH] == 3.0
     assert shares.LATCH not in found
@@ -80,7 +80,7 @@ def test_what_the_server_does_not_tell_is_what_its_threads_do() -> None:
 
 def test_a_client_that_is_busy_lets_replies_wait() -> None:
     client = Threads({"running": 0.9, "idle": 0.1}, ran=0.9, queued=0.0, count=1.0)
-    found = parts(Seen(10.0, waiting={}, active=1.0, server=Threads({}, 1.0, 0.0), client=client, client_cpu=0.9))
+    found = parts(StateSeen(10.0, waiting={}, active=1.0, server=Threads({}, 1.0, 0.0), client=client, client_cpu=0.9))
     assert found[shares.CLIENT] == pytest.approx(0.9)
     assert found[shares.CLIENT_TURN] == pytest.approx(0.9 * 8.1)
     assert found[shares.UNKNOWN] == pytest.approx(0.1 * 8.1)
@@ -88,30 +88,30 @@ def test_a_client_that_is_busy_lets_replies_wait() -> None:
 
 def test_threads_that_wait_for_a_lock_of_their_program_are_the_clients() -> None:
     client = Threads({"lock": 60.0, "running": 1.0, "idle": 3.0}, ran=1.0, count=64.0)
-    found = parts(Seen(64.0, waiting={}, active=1.0, server=Threads({}, 1.0), client=client, client_cpu=1.0))
+    found = parts(StateSeen(64.0, waiting={}, active=1.0, server=Threads({}, 1.0), client=client, client_cpu=1.0))
     assert found[shares.CLIENT_TURN] > 59
 
 
 def test_a_network_has_as_much_as_its_round_trips_take() -> None:
-    found = parts(Seen(8.0, waiting={}, active=0.5, server=Threads({}, 0.5), network=7.0, client_cpu=0.2))
+    found = parts(StateSeen(8.0, waiting={}, active=0.5, server=Threads({}, 0.5), network=7.0, client_cpu=0.2))
     assert found[shares.NETWORK] == 7.0
     assert found[shares.UNKNOWN] == pytest.approx(0.3)
 
 
 def test_without_samples_waits_in_the_server_are_not_guessed() -> None:
     server = Threads({"running": 1.0, "idle": 7.0}, ran=0.8, queued=0.2, count=8.0)
-    found = parts(Seen(8.0, server=server, client=Threads({}, 0.5, 0.0, 1.0), client_cpu=0.5))
+    found = parts(StateSeen(8.0, server=server, client=Threads({}, 0.5, 0.0, 1.0), client_cpu=0.5))
     assert found == pytest.approx({shares.CPU: 0.8, shares.QUEUE: 0.2, shares.CLIENT: 0.5, shares.UNKNOWN: 6.5})
 
 
 def test_in_an_embedded_database_a_sleep_waits_for_the_lock() -> None:
     threads = Threads({"sleep": 6.0, "running": 1.0, "flush": 1.0}, ran=1.0, count=8.0)
-    found = parts(Seen(8.0, client=threads, embedded=True))
+    found = parts(StateSeen(8.0, client=threads, embedded=True))
     assert found == pytest.approx({shares.LOCK: 6.0, shares.CPU: 1.0, shares.FLUSH: 1.0})
 
 
 def test_estimates_that_exceed_the_whole_are_made_to_fit() -> None:
-    found = parts(Seen(2.0, waiting={What(shares.FLUSH): 3.0}, active=1.0, client_cpu=0.5))
+    found = parts(StateSeen(2.0, waiting={What(shares.FLUSH): 3.0}, active=1.0, client_cpu=0.5))
     assert found == pytest.approx({shares.FLUSH: 4 / 3, shares.CPU: 4 / 9, shares.CLIENT: 2 / 9})
 
 

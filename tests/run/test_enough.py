@@ -9,7 +9,7 @@ import pytest
 
 import dsbench
 from dsbench.measure import stopping
-from dsbench.measure.history import History
+from dsbench.measure.history import CycleHistory
 from dsbench.measure.loaders import Bench, Target
 from dsbench.measure.plan import Planned, planned
 from dsbench.measure.stopping import Enough, wanted_precision
@@ -58,10 +58,10 @@ def test_a_run_that_goes_on_knows_what_it_knew(tmp_path: Path) -> None:
     spec = build({"scales": (1,), "cycles": 2, "most_cycles": 10, "precision": 5, "duration": 1.0, "threads": [2, 4]})
     rows = [cycle_row(1, n, [MS] * 100, threads=2) for n in range(1, 6)] + [cycle_row(1, 11, [MS] * 50, threads=4)]
     path = write(tmp_path, run_json({"scales": [1]}), {"cycles": rows}).path
-    left = Enough(spec, 1, History.read(path)).select_needed(planned([LOAD], spec, 11))
+    left = Enough(spec, 1, CycleHistory.read(path)).select_needed(planned([LOAD], spec, 11))
     assert [(cycle.number, cycle.threads) for cycle in left] == [(n, 4) for n in range(12, 21)]
     without = spec.model_copy(update={"precision": None})
-    assert len(Enough(without, 1, History.read(path)).select_needed(planned([LOAD], without))) == 4
+    assert len(Enough(without, 1, CycleHistory.read(path)).select_needed(planned([LOAD], without))) == 4
 
 
 def test_the_ramp_up_that_a_trial_shows_is_that_of_the_cycles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,8 @@ import pytest
 import dsbench
 from dsbench.archive import Archive
 from dsbench.archive.cycles import read_cycles
-from dsbench.measure.history import History
-from dsbench.stats.cycles import CycleFigures, Outcomes
+from dsbench.measure.history import CycleHistory
+from dsbench.stats.cycles import CycleFigures, KindOutcomes
 from dsbench.stats.histogram import EMPTY
 
 
@@ -27,8 +27,8 @@ from dsbench.stats.histogram import EMPTY
 )
 def test_a_run_knows_what_its_archive_says(asked: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[CycleFigures] = []
-    add = History.add
-    monkeypatch.setattr(History, "add", lambda self, one: (heard.append(one), add(self, one)))
+    add = CycleHistory.add
+    monkeypatch.setattr(CycleHistory, "add", lambda self, one: (heard.append(one), add(self, one)))
     target = asked.pop("target")
     archive = dsbench.run(target, scales=(1, 2), cycles=2, duration=0.2, out=tmp_path, **asked)
     opened = Archive.open(archive.path)
@@ -46,7 +46,7 @@ def plain(one: CycleFigures) -> tuple[Any, ...]:
 
 
 def figures(cycle: int, threads: int = 2, rate: float | None = None, level: float | None = None, count: int = 10) -> CycleFigures:
-    kinds = {"a": Outcomes(count, 0, 0, 0, 0)}
+    kinds = {"a": KindOutcomes(count, 0, 0, 0, 0)}
     return CycleFigures(1, "load", threads, cycle, 10**9, 0, kinds, {"": EMPTY}, rate, level, 0, 0)
 
 
@@ -61,4 +61,4 @@ def figures(cycle: int, threads: int = 2, rate: float | None = None, level: floa
     ids=["threads", "peak", "objective", "graduated"],
 )
 def test_the_rates_that_stand_for_a_scale(cycles: list[CycleFigures], peak: bool, rates: list[float]) -> None:
-    assert History(cycles).final_rates(peak)[1] == pytest.approx(rates)
+    assert CycleHistory(cycles).final_rates(peak)[1] == pytest.approx(rates)

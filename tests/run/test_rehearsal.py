@@ -11,7 +11,7 @@ import pytest
 from dsbench.archive import Archive
 from dsbench.archive.conditions import State, state_of
 from dsbench.measure.events import Moment, Silent
-from dsbench.measure.history import History
+from dsbench.measure.history import CycleHistory
 from dsbench.measure.loaders import Bench, CoreError, Target
 from dsbench.measure.run import execute, resume
 from dsbench.read import finish
@@ -132,7 +132,7 @@ def test_a_run_that_was_cut_in_a_chain_begins_its_scale_anew(tmp_path: Path) -> 
     with pytest.raises(KeyboardInterrupt):
         execute(spec(scales=(1,)), tmp_path, Impatient())
     (path,) = tmp_path.iterdir()
-    assert History.read(path).last(1) == 1
+    assert CycleHistory.read(path).last(1) == 1
     outcome = resume(path, None, Silent())
     assert outcome.status == "complete"
     rows = {(row["cycle"], row["stage"]) for row in Archive.open(path).table("groups").to_pylist()}

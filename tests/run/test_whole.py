@@ -13,7 +13,7 @@ import pytest
 from dsbench.archive import Archive, Writer
 from dsbench.measure import cycle, rows
 from dsbench.measure.events import Silent
-from dsbench.measure.history import History
+from dsbench.measure.history import CycleHistory
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import Bench, CycleResult, Target, now_ns
 from dsbench.measure.loaders.results import NodeResult, Part
@@ -89,7 +89,7 @@ def test_a_cycle_that_was_cut_between_its_nodes_does_not_count(
     with pytest.raises(Died):
         _write(setting, parts)
     path = setting.journal.writer.path
-    assert History.read(path).last(1) == 0
+    assert CycleHistory.read(path).last(1) == 0
     archive = Archive.open(path)
     assert [archive.table(name).num_rows for name in (*rows.DETAILS, "cycles")] == [0] * (len(rows.DETAILS) + 1)
 
@@ -109,7 +109,7 @@ def test_what_a_killed_attempt_left_is_not_in_the_next(
     assert [_nodes(archive, name) for name in ("cycles", "seconds", "buckets", "errors", "nodes")] == [
         ["n1"], ["n1"], ["n1"], ["n1"], ["n1", "n2"],
     ]  # fmt: skip
-    assert History.read(path).last(1) == 1
+    assert CycleHistory.read(path).last(1) == 1
 
 
 def test_all_nodes_are_in_one_part(

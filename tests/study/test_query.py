@@ -14,7 +14,7 @@ import typer
 from dsbench.archive import ArchiveError
 from dsbench.archive.columns import TABLES
 from dsbench.cli import papers
-from dsbench.cli.query import Form, command
+from dsbench.cli.query import QueryForm, command
 from dsbench.library import query
 from dsbench.study import Study, outcomes
 
@@ -109,13 +109,13 @@ def test_a_damaged_archive_is_left_out_by_name(made: Study, tmp_path: Path) -> N
 
 def test_rows_are_printed_as_text_csv_and_json(made: Study, capsys: pytest.CaptureFixture[str]) -> None:
     sql = "SELECT archive, threads, NULL AS nothing FROM runs ORDER BY archive LIMIT 2"
-    command(made.folder, sql, Form.TEXT)
+    command(made.folder, sql, QueryForm.TEXT)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["archive", "threads", "nothing"]
     assert len(lines) == 3
-    command(made.folder, sql, Form.CSV)
+    command(made.folder, sql, QueryForm.CSV)
     assert len(list(csv.reader(io.StringIO(capsys.readouterr().out)))) == 3
-    command(made.folder, sql, Form.JSON)
+    command(made.folder, sql, QueryForm.JSON)
     assert json.loads(capsys.readouterr().out)[0]["nothing"] is None
     command(made.folder)
     assert "trials: A trial of a study" in capsys.readouterr().out
@@ -131,14 +131,14 @@ def test_a_wrong_query_is_wrong_usage(made: Study, capsys: pytest.CaptureFixture
 def test_columns_of_one_name_are_all_printed(made: Study, capsys: pytest.CaptureFixture[str]) -> None:
     sql = "SELECT 1 AS a, 2 AS a_1, 3 AS a, 4 AS a"
     printed = {}
-    for form in Form:
+    for form in QueryForm:
         command(made.folder, sql, form)
         printed[form] = capsys.readouterr().out
-    assert printed[Form.CSV] == "a,a_1,a_2,a_3\n1,2,3,4\n"
-    assert json.loads(printed[Form.JSON]) == [{"a": 1, "a_1": 2, "a_2": 3, "a_3": 4}]
-    assert [line.split() for line in printed[Form.TEXT].splitlines()] == [["a", "a_1", "a_2", "a_3"], ["1", "2", "3", "4"]]
+    assert printed[QueryForm.CSV] == "a,a_1,a_2,a_3\n1,2,3,4\n"
+    assert json.loads(printed[QueryForm.JSON]) == [{"a": 1, "a_1": 2, "a_2": 3, "a_3": 4}]
+    assert [line.split() for line in printed[QueryForm.TEXT].splitlines()] == [["a", "a_1", "a_2", "a_3"], ["1", "2", "3", "4"]]
     joined = "SELECT r.archive, s.archive FROM runs r JOIN scales s USING (archive) LIMIT 1"
-    command(made.folder, joined, Form.CSV)
+    command(made.folder, joined, QueryForm.CSV)
     heads, row = capsys.readouterr().out.splitlines()
     assert heads == "archive,archive_1"
     assert len(set(row.split(","))) == 1
@@ -153,5 +153,5 @@ def test_a_value_that_cannot_be_shown_is_told_with_the_remedy(found: query.Found
 
 
 def test_json_has_null_for_what_is_no_number_within_lists_too(made: Study, capsys: pytest.CaptureFixture[str]) -> None:
-    command(made.folder, "SELECT ['nan'::DOUBLE, 1] AS x, {'a': 'inf'::DOUBLE} AS y", Form.JSON)
+    command(made.folder, "SELECT ['nan'::DOUBLE, 1] AS x, {'a': 'inf'::DOUBLE} AS y", QueryForm.JSON)
     assert json.loads(capsys.readouterr().out) == [{"x": [None, 1.0], "y": {"a": None}}]

@@ -10,12 +10,12 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from dsbench.stats.cycles import CycleFigures, Outcomes
+from dsbench.stats.cycles import CycleFigures, KindOutcomes
 from dsbench.stats.histogram import Histogram, histogram
 
 _Cycle = tuple[int, int]
 """Scale and number."""
-_COUNTED: Final = tuple(one.name for one in fields(Outcomes))
+_COUNTED: Final = tuple(one.name for one in fields(KindOutcomes))
 
 
 def read_cycles(tables: Mapping[str, pa.Table]) -> list[CycleFigures]:
@@ -28,7 +28,7 @@ def read_cycles(tables: Mapping[str, pa.Table]) -> list[CycleFigures]:
 
 
 def _figures(
-    groups: Sequence[Mapping[str, Any]], kinds: Mapping[str, Outcomes], times: Mapping[str, Histogram]
+    groups: Sequence[Mapping[str, Any]], kinds: Mapping[str, KindOutcomes], times: Mapping[str, Histogram]
 ) -> CycleFigures:
     first = groups[0]
     return CycleFigures(
@@ -44,11 +44,11 @@ def _figures(
     )  # fmt: skip
 
 
-def _count(cycles: pa.Table) -> dict[_Cycle, dict[str, Outcomes]]:
+def _count(cycles: pa.Table) -> dict[_Cycle, dict[str, KindOutcomes]]:
     sums = cycles.group_by(["scale", "cycle", "kind"]).aggregate([(name, "sum") for name in _COUNTED])
-    found: dict[_Cycle, dict[str, Outcomes]] = defaultdict(dict)
+    found: dict[_Cycle, dict[str, KindOutcomes]] = defaultdict(dict)
     for row in sums.to_pylist():
-        found[row["scale"], row["cycle"]][row["kind"]] = Outcomes(*(row[f"{name}_sum"] or 0 for name in _COUNTED))
+        found[row["scale"], row["cycle"]][row["kind"]] = KindOutcomes(*(row[f"{name}_sum"] or 0 for name in _COUNTED))
     return dict(found)
 
 

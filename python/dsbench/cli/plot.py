@@ -17,14 +17,14 @@ EPILOG = (
 )
 
 
-class Form(StrEnum):
+class PlotForm(StrEnum):
     """How the axes of rates are drawn."""
 
     LINEAR = "linear"
     LOG = "log"
 
 
-class Kind(StrEnum):
+class PlotKind(StrEnum):
     """What is written."""
 
     PICTURES = "pictures"
@@ -40,17 +40,17 @@ def command(
         bool, typer.Option("--fresh", help="Make the .vl.json files anew from the data: your edits are lost.")
     ] = False,
     rates: Annotated[
-        Form | None,
+        PlotForm | None,
         typer.Option(
             help="As --fresh, with such an axis of rates in the diagrams rate, node and cycle [log where the rates "
             "span more than two decades, else linear]."
         ),
     ] = None,
     kind: Annotated[
-        Kind,
+        PlotKind,
         typer.Option("--format", help="pictures, or svg or pdf: both SVG and PDF; png; gnuplot: .gp and .dat of each "
                      "diagram that is one plot. With --out, and as png, with the picture that the report begins with."),
-    ] = Kind.PICTURES,
+    ] = PlotKind.PICTURES,
     width: Annotated[
         int, typer.Option(min=100, max=10_000, help="Of --format png, in pixels: 1920 fills a slide, 2008 are 17 cm of "
                           "a paper at 300 dpi.")
@@ -60,8 +60,8 @@ def command(
     """Write the diagrams of an archive as SVG and PDF, as PNG or for gnuplot, as its results-*.vl.json have them."""
     from dsbench.read import finish  # Late: its drawing libraries take a second, and help should not.
 
-    form: Literal["linear", "log"] = "log" if rates is Form.LOG else "linear"
-    draw = partial(finish.for_slides, width=width) if kind is Kind.PNG else \
-        finish.for_gnuplot if kind is Kind.GNUPLOT else finish.plot  # fmt: skip
+    form: Literal["linear", "log"] = "log" if rates is PlotForm.LOG else "linear"
+    draw = partial(finish.for_slides, width=width) if kind is PlotKind.PNG else \
+        finish.for_gnuplot if kind is PlotKind.GNUPLOT else finish.plot  # fmt: skip
     for path in draw(archive, out, fresh=fresh, form=None if rates is None else form):
         print(path)

@@ -23,7 +23,7 @@ EPILOG = (
 )
 
 
-class Form(StrEnum):
+class QueryForm(StrEnum):
     """How the rows are printed."""
 
     TEXT = "text"
@@ -36,7 +36,7 @@ def command(
     sql: Annotated[
         str, typer.Argument(help="A query of DuckDB; without one the views and their columns are shown.")
     ] = "",
-    form: Annotated[Form, typer.Option("--as", help="text, csv or json.")] = Form.TEXT,
+    form: Annotated[QueryForm, typer.Option("--as", help="text, csv or json.")] = QueryForm.TEXT,
 ) -> None:
     """Ask all archives below a folder by SQL: runs, scales, settings, trials of studies, and every table."""
     from dsbench.library import query  # Late: its libraries take a second.
@@ -56,11 +56,11 @@ def command(
     _print(rows.heads, rows.rows, form)
 
 
-def _print(heads: list[str], rows: list[list[Any]], form: Form) -> None:
-    if form is Form.JSON:
+def _print(heads: list[str], rows: list[list[Any]], form: QueryForm) -> None:
+    if form is QueryForm.JSON:
         known = [dict(zip(heads, map(_json, row), strict=True)) for row in rows]
         print(json.dumps(known, indent=2, ensure_ascii=False, default=str))
-    elif form is Form.CSV:
+    elif form is QueryForm.CSV:
         csv.writer(sys.stdout, lineterminator="\n").writerows([heads, *rows])
     else:
         cells = [heads, *([_shown(value) for value in row] for row in rows)]

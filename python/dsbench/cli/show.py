@@ -22,7 +22,7 @@ By = StrEnum("By", {word.upper(): word for word in ("scale", *NAMES)})  # type: 
 _SCALE = By("scale")
 
 
-class Form(StrEnum):
+class ShowForm(StrEnum):
     """How it is written."""
 
     TEXT = "text"
@@ -46,8 +46,8 @@ def command(
         ),
     ] = _SCALE,
     form: Annotated[
-        Form, typer.Option("--as", help="csv: the tables alone, with full figures in the units of their heads.")
-    ] = Form.TEXT,
+        ShowForm, typer.Option("--as", help="csv: the tables alone, with full figures in the units of their heads.")
+    ] = ShowForm.TEXT,
     price: terminal.Price = "",
     verbose: terminal.Verbose = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document of all there is.")] = False,
@@ -55,11 +55,11 @@ def command(
     """Show what a run found, its table and its warnings, or one subject of its archive."""
     from dsbench.read import finish  # Late: its drawing libraries take a second, and help should not.
 
-    if as_json and form is not Form.TEXT:
+    if as_json and form is not ShowForm.TEXT:
         problem = f"--as {form.value} and --json are two ways to write one thing"
         raise Problem(problem, "choose one of them", usage=True)
-    if form is not Form.TEXT:
-        print(finish.read_as(archive, by.value, csv=form is Form.CSV, price=terminal.check_price(price)))
+    if form is not ShowForm.TEXT:
+        print(finish.read_as(archive, by.value, csv=form is ShowForm.CSV, price=terminal.check_price(price)))
         return
     shown = finish.read(archive, by.value, verbose=verbose, price=terminal.check_price(price))
     if as_json:

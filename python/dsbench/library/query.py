@@ -254,7 +254,7 @@ class QueryError(Exception):
 
 
 @dataclass(frozen=True)
-class Answer:
+class QueryAnswer:
     """The rows that a query gives."""
 
     heads: list[str]
@@ -262,7 +262,7 @@ class Answer:
     rows: list[list[Any]]
 
 
-def ask(found: Found, sql: str) -> Answer:
+def ask(found: Found, sql: str) -> QueryAnswer:
     """The rows that ``sql`` gives. ``QueryError`` has DuckDB's words where it refuses."""
     duckdb = _duckdb()
     with duckdb.connect(":memory:") as connection:
@@ -276,13 +276,13 @@ def ask(found: Found, sql: str) -> Answer:
             connection.execute(f"SET {setting}")
         try:
             result = connection.sql(sql)
-            return Answer([], []) if result is None else _answer(result.to_arrow_table())
+            return QueryAnswer([], []) if result is None else _answer(result.to_arrow_table())
         except duckdb.Error as error:
             problem = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise QueryError(problem, "dsbench query FOLDER shows the views with their columns") from None
 
 
-def _answer(table: pa.Table) -> Answer:
+def _answer(table: pa.Table) -> QueryAnswer:
     heads: list[str] = []
     for name in table.column_names:
         count = 0
@@ -290,7 +290,7 @@ def _answer(table: pa.Table) -> Answer:
             count += 1
         heads.append(head)
     columns = [_values(head, column) for head, column in zip(heads, table.columns, strict=True)]
-    return Answer(heads, [list(row) for row in zip(*columns, strict=True)])
+    return QueryAnswer(heads, [list(row) for row in zip(*columns, strict=True)])
 
 
 def _values(head: str, column: pa.ChunkedArray[Any]) -> list[Any]:

@@ -17,7 +17,7 @@ from dsbench.archive import LOCAL
 from dsbench.archive.columns import COUNTERS
 from dsbench.format import say_time
 from dsbench.measure.events import Cpus, Moment, Observer, Seconds, count_threads
-from dsbench.measure.history import History
+from dsbench.measure.history import CycleHistory
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import (
@@ -87,7 +87,7 @@ class Setting:
     snapshots: Snapshots
     twice: Twice
     probes: Probes
-    history: History
+    history: CycleHistory
     perf: tuple[str, ...] = ()
     """What perf is to watch in a cycle more."""
     restart: Callable[[], Restarted] | None = None

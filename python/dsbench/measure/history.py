@@ -11,7 +11,7 @@ from dsbench.archive.cycles import read_cycles
 from dsbench.stats.cycles import CycleFigures
 
 
-class History:
+class CycleHistory:
     """The cycles so far, by scale and in their order."""
 
     def __init__(self, cycles: Iterable[CycleFigures] = ()) -> None:
@@ -20,7 +20,7 @@ class History:
             self.add(one)
 
     @classmethod
-    def read(cls, archive: Path) -> History:
+    def read(cls, archive: Path) -> CycleHistory:
         """Those that the archive of a run which goes on already has."""
         opened = Archive.open(archive)
         return cls(read_cycles({name: opened.table(name) for name in ("cycles", "groups", "buckets")}))

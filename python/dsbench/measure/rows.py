@@ -15,7 +15,7 @@ import pyarrow as pa
 from dsbench.archive import TABLES, Writer
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure.loaders import TRACE_WORDS, CycleLoad, CycleResult, Group, StatementName, UInts
-from dsbench.stats.cycles import CycleFigures, Outcomes
+from dsbench.stats.cycles import CycleFigures, KindOutcomes
 from dsbench.stats.histogram import histogram
 from dsbench.stats.machine import Used
 
@@ -93,7 +93,7 @@ def figures(
     """The few numbers of a cycle that ``archive.cycles`` reads from its rows; ``key`` names no node."""
     counters = _of_first_kind(names, result).sum(axis=0)
     kinds = {
-        name: Outcomes(*(int(counters[number, COUNTERS.index(counted.name)]) for counted in fields(Outcomes)))
+        name: KindOutcomes(*(int(counters[number, COUNTERS.index(counted.name)]) for counted in fields(KindOutcomes)))
         for number, name in enumerate(names.kinds)
         if any(names.runs(group, number) for group in range(len(names.groups)))
     }

@@ -23,7 +23,7 @@ from dsbench.measure import calibration, keeping, place, stack, surroundings
 from dsbench.measure.ahead import refuse_full
 from dsbench.measure.cycle import ABORTED, Restarted, Setting
 from dsbench.measure.events import Moment, Observer
-from dsbench.measure.history import History
+from dsbench.measure.history import CycleHistory
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.joining import Joining, choose_loader
 from dsbench.measure.journal import Journal, RunError, now
@@ -89,7 +89,7 @@ def execute(
             journal.say(f"the server has {words}")
         if bench.compares and lacks_engine():
             journal.say("; ".join(LACKING))
-        return _Run(spec, base, journal, stop, load, History()).make()
+        return _Run(spec, base, journal, stop, load, CycleHistory()).make()
 
 
 def try_target(spec: RunSpec) -> tuple[str, ...]:
@@ -132,7 +132,7 @@ def resume(
         load = choose_loader(spec, joining or Joining())
         journal = Journal.go_on(Writer(path), observer)
         observer.archive(path)
-        return _Run(spec, base, journal, stop, load, History.read(path)).make()
+        return _Run(spec, base, journal, stop, load, CycleHistory.read(path)).make()
 
 
 _DIRECTORIES: Final = frozenset({"postgres", "mysql"})
@@ -143,7 +143,7 @@ class _Run:
     """A run under way: the state that its scales share."""
 
     def __init__(
-        self, spec: RunSpec, base: keeping.Base, journal: Journal, stop: Stop, load: Loader, history: History
+        self, spec: RunSpec, base: keeping.Base, journal: Journal, stop: Stop, load: Loader, history: CycleHistory
     ) -> None:
         self.spec = spec
         self.base = base

@@ -21,7 +21,7 @@ import numpy as np
 
 from dsbench.measure.cycle import Setting, run_cycle
 from dsbench.measure.events import count_threads
-from dsbench.measure.history import History
+from dsbench.measure.history import CycleHistory
 from dsbench.measure.loaders import Bench, CoreError
 from dsbench.measure.loaders.results import Part, merge_whole
 from dsbench.measure.plan import Planned
@@ -46,7 +46,7 @@ def wanted_precision(spec: RunSpec, scale: int) -> float | None:
 class Enough:
     """Whether the cycles of one scale so far tell its rates."""
 
-    def __init__(self, spec: RunSpec, scale: int, history: History) -> None:
+    def __init__(self, spec: RunSpec, scale: int, history: CycleHistory) -> None:
         self._spec = spec
         self._scale = scale
         self._history = history
@@ -237,7 +237,7 @@ def set_number(setting: Setting, scale: int, transactions: int) -> Setting:
     return replace(setting, spec=spec.model_copy(update={"workload_settings": settings}), bench=bench)
 
 
-def choose_scale(spec: RunSpec, history: History, void: Collection[int]) -> int | None:
+def choose_scale(spec: RunSpec, history: CycleHistory, void: Collection[int]) -> int | None:
     """The scale to be run next, by the rates so far; ``None`` where the cut-off is known, or there is none.
 
     Those of the ``void`` scales count for nothing.

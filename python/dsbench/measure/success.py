@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from dsbench.archive import Archive
-from dsbench.measure.history import History
+from dsbench.measure.history import CycleHistory
 from dsbench.measure.journal import Journal, RunError
 from dsbench.redaction import redact_words
 from dsbench.stats.cycles import CycleFigures
@@ -15,7 +15,7 @@ _LETTERS: Final = 160
 """Of a message of the database, which may have many."""
 
 
-def refuse_barren(journal: Journal, history: History) -> None:
+def refuse_barren(journal: Journal, history: CycleHistory) -> None:
     """``RunError`` where no transaction of the run succeeded; says so of single scales, of several."""
     scales = list(dict.fromkeys(one.scale for one in journal.record.segments))
     barren = [scale for scale in scales if not any(one.held for one in history.of(scale))]

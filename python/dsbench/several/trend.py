@@ -54,7 +54,7 @@ _CAPTION: Final = (
 
 
 @dataclass(frozen=True)
-class Result:
+class TrendPoint:
     """One run of a history."""
 
     archive: str
@@ -75,7 +75,7 @@ class Changed:
     """A change, with what else is not as it was in the run before it."""
 
     change: Change
-    result: Result
+    result: TrendPoint
     """The first at the new level."""
     differs: Mapping[str, tuple[str, str]]
     """Name of a setting or version to its values before and from here on."""
@@ -88,7 +88,7 @@ class History:
     """The results of one configuration."""
 
     name: str
-    results: tuple[Result, ...]
+    results: tuple[TrendPoint, ...]
     changes: tuple[Changed, ...]
     leaning: float = 0.0
     """Correlation of each result with the one before it, beside its level."""
@@ -121,7 +121,7 @@ class History:
         return (changed.change.ratio.value < 1) is self.choice.how.more
 
 
-_Run = tuple[RunRecord, Result, Path]
+_Run = tuple[RunRecord, TrendPoint, Path]
 
 
 def histories(folder: Path, smallest: float, choice: Choice = RATE) -> tuple[list[History], list[str]]:
@@ -192,7 +192,7 @@ def archives(folder: Path) -> list[Path]:
     return sorted([*found, *(path for path in folder.rglob("*.zip") if path.with_suffix("") not in found)])
 
 
-def _result(archive: Archive, choice: Choice, stages: dict[str, dict[str, None]]) -> tuple[RunRecord, Result]:
+def _result(archive: Archive, choice: Choice, stages: dict[str, dict[str, None]]) -> tuple[RunRecord, TrendPoint]:
     """``stages`` is filled in with those of the run, and their groups."""
     run, evaluation = archive.run, evaluate(archive)
     for name, groups in list_stages(evaluation).items():
@@ -200,7 +200,7 @@ def _result(archive: Archive, choice: Choice, stages: dict[str, dict[str, None]]
     found = choice.read(evaluation)
     unit = "per second" if found.of_stage and choice.how.name == "rate" else found.unit
     verdict = judge_run(evaluation, run)
-    return run, Result(archive.name, run.started, run.spec.label, found.value, verdict, found.of_stage, unit)
+    return run, TrendPoint(archive.name, run.started, run.spec.label, found.value, verdict, found.of_stage, unit)
 
 
 def _history(runs: Sequence[_Run], smallest: float, choice: Choice) -> History:

@@ -10,7 +10,7 @@ from dsbench.stats.histogram import Histogram
 
 
 @dataclass(frozen=True)
-class Outcomes:
+class KindOutcomes:
     """Transactions of one kind in one cycle, of all clients together."""
 
     committed: int
@@ -39,7 +39,7 @@ class CycleFigures:
     duration_ns: int
     """Of the group that takes longest: demanded, or measured where a count ends it."""
     ramp_up_ns: int
-    kinds: Mapping[str, Outcomes]
+    kinds: Mapping[str, KindOutcomes]
     response: Mapping[str, Histogram]
     """Kind to its response times, under the empty name those of all kinds; empty in the closed loop."""
     rate_per_s: float | None

@@ -77,7 +77,7 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Share:
+class EffectShare:
     """What part of the scatter of ln rate over the trials goes with something."""
 
     factors: tuple[int, ...]
@@ -94,7 +94,7 @@ class Effects:
 
     main: tuple[Effect, ...]
     interactions: tuple[Effect, ...]
-    shares: tuple[Share, ...]
+    shares: tuple[EffectShare, ...]
     free: int
     """Degrees of freedom of the scatter."""
     scatter: float
@@ -255,7 +255,7 @@ def _critical(correlation: bytes, size: int, free: int) -> float:
     return float(np.quantile(np.abs(normal).max(axis=1) / scale, LEVEL))
 
 
-def _shares(model: _Model, y: Floats) -> list[Share]:
+def _shares(model: _Model, y: Floats) -> list[EffectShare]:
     """Sums of squares of type II: of each term, the blocks too, beside all others that do not hold it. Where trials are
     missing they add up to more than 1, or to less: then what lacks goes with several terms together."""
     total = float(np.sum((y - y.mean()) ** 2))
@@ -265,16 +265,16 @@ def _shares(model: _Model, y: Floats) -> list[Share]:
     for factors in model.mains:
         rest = [one for one in [*model.mains, *model.pairs] if factors[0] not in one]
         gained = _least_squares(model.matrix(rest), y).left - _least_squares(model.matrix([*rest, factors]), y).left
-        shares.append(Share(factors, "factor", gained / total))
+        shares.append(EffectShare(factors, "factor", gained / total))
     whole = model.fitted(y).left
     for pair in model.pairs:
         rest = [one for one in [*model.mains, *model.pairs] if one != pair]
         gained = _least_squares(model.matrix(rest), y).left - whole
-        shares.append(Share(pair, "interaction", gained / total))
+        shares.append(EffectShare(pair, "interaction", gained / total))
     unblocked = _least_squares(model.matrix([*model.mains, *model.pairs], blocks=False), y).left
-    shares += [Share((), "blocks", (unblocked - whole) / total), Share((), "rest", whole / total)]
+    shares += [EffectShare((), "blocks", (unblocked - whole) / total), EffectShare((), "rest", whole / total)]
     mixed = 1 - sum(one.share for one in shares)
-    return [*shares, Share((), "mixed", mixed)] if mixed > _MIXED else shares
+    return [*shares, EffectShare((), "mixed", mixed)] if mixed > _MIXED else shares
 
 
 class RankCorrelation(NamedTuple):

@@ -11,7 +11,7 @@ from dsbench.format import format_number
 from dsbench.spec.objective import SEARCH_DURATIONS, Objective
 from dsbench.stats import histogram as hist
 from dsbench.stats.capacity import Capacity, Search, Step, lowest
-from dsbench.stats.cycles import CycleFigures, Outcomes
+from dsbench.stats.cycles import CycleFigures, KindOutcomes
 from dsbench.stats.machine import describe_cpu
 from dsbench.stats.values import Doubt, known
 
@@ -208,7 +208,7 @@ def search(
 
 
 def count_missed(
-    objective: Objective, kinds: Mapping[str, Outcomes], times: hist.Histogram | None, demanded: float
+    objective: Objective, kinds: Mapping[str, KindOutcomes], times: hist.Histogram | None, demanded: float
 ) -> tuple[float, float]:
     """How many transactions of the objective's kind were due, and how many of them missed it.
 

@@ -66,7 +66,7 @@ class Threads:
 
 
 @dataclass(frozen=True)
-class Seen:
+class StateSeen:
     """What was seen of a cycle, or of a second of it, all as mean numbers."""
 
     in_progress: float
@@ -86,7 +86,7 @@ class Seen:
     embedded: bool = False
 
 
-def divide(seen: Seen) -> dict[What, float]:
+def divide(seen: StateSeen) -> dict[What, float]:
     """The transactions in progress by what they did; the values add up to ``in_progress``."""
     whole = seen.in_progress
     inside = _divide_server(seen)
@@ -103,7 +103,7 @@ def divide(seen: Seen) -> dict[What, float]:
     return {what: value for what, value in found.items() if value > 0}
 
 
-def _divide_server(seen: Seen) -> dict[What, float]:
+def _divide_server(seen: StateSeen) -> dict[What, float]:
     threads = seen.client if seen.embedded else seen.server
     if seen.waiting is None:
         if threads is None:
@@ -123,7 +123,7 @@ def _divide_server(seen: Seen) -> dict[What, float]:
     return _add(found, blocked, _split_cpu(on_cpu, threads))
 
 
-def _find_untold(seen: Seen, threads: Threads) -> dict[What, float]:
+def _find_untold(seen: StateSeen, threads: Threads) -> dict[What, float]:
     """Of the sessions that wait for nothing which the server tells, those whose threads wait in the kernel."""
     running = threads.ran + threads.queued or threads.states.get("running", 0.0)
     excess = seen.active - running
@@ -149,7 +149,7 @@ def _split_cpu(running: float, threads: Threads) -> dict[What, float]:
     return {What(CPU): max(0.0, running) - queued, What(QUEUE): queued}
 
 
-def _count_client(seen: Seen) -> dict[What, float]:
+def _count_client(seen: StateSeen) -> dict[What, float]:
     """What lies outside the server: the clients' own time, and messages on their way."""
     threads = seen.client or Threads()
     return {
@@ -158,7 +158,7 @@ def _count_client(seen: Seen) -> dict[What, float]:
     }  # fmt: skip
 
 
-def _divide_client(seen: Seen, found: Mapping[What, float], left: float) -> Mapping[What, float]:
+def _divide_client(seen: StateSeen, found: Mapping[What, float], left: float) -> Mapping[What, float]:
     """With what is ``left``: replies that wait for a client thread which is busy with others."""
     threads = seen.client or Threads()
     if seen.waiting is None or not threads.count:

@@ -39,7 +39,7 @@ LEAST_COUNT = 10
 """Transactions of the median bin: with fewer, ties and chance hide a drift of 10%."""
 
 
-class Verdict(StrEnum):
+class SteadyVerdict(StrEnum):
     """What can be said of a series."""
 
     STEADY = "steady"
@@ -52,7 +52,7 @@ class Verdict(StrEnum):
 class Drift:
     """How a rate moved over its window."""
 
-    verdict: Verdict
+    verdict: SteadyVerdict
     drift: float
     """Change from start to end of the fitted line, as a share of its higher end: -1 to 1; nan when not judged."""
     p_value: float
@@ -70,9 +70,9 @@ def drift(counts: Floats, cycles: int = 1) -> Drift:
     seconds = int(counts.size)
     bins = _binned(counts) if seconds >= SHORTEST_S else None
     if bins is None:
-        return Drift(Verdict.TOO_SHORT, np.nan, np.nan, seconds)
+        return Drift(SteadyVerdict.TOO_SHORT, np.nan, np.nan, seconds)
     if np.ptp(bins) == 0:
-        return Drift(Verdict.STEADY, 0.0, 1.0, seconds)
+        return Drift(SteadyVerdict.STEADY, 0.0, 1.0, seconds)
     from scipy import stats  # Late: it takes most of a second, and a short run needs none of it.
 
     at = np.arange(bins.size)
@@ -83,7 +83,7 @@ def drift(counts: Floats, cycles: int = 1) -> Drift:
     begin, end = (max(0.0, float(np.median(bins)) + side) for side in (-half, half))
     change = (end - begin) / max(begin, end)
     drifting = abs(change) > LARGEST_DRIFT and p_value < SIGNIFICANCE
-    return Drift(Verdict.DRIFTING if drifting else Verdict.STEADY, change, p_value, seconds)
+    return Drift(SteadyVerdict.DRIFTING if drifting else SteadyVerdict.STEADY, change, p_value, seconds)
 
 
 def _alike(bins: Floats, slope: float, cycles: int) -> float:
@@ -143,8 +143,8 @@ def over_cycles(counts: Floats) -> Drift:
     shared = counts.mean(axis=0)
     level = np.divide(counts * counts.mean(), shared, out=np.zeros_like(counts), where=shared > 0)
     found = drift(level.reshape(-1), len(level))
-    if found.verdict is Verdict.DRIFTING and not _directed(level.mean(axis=1)):
-        return replace(found, verdict=Verdict.SCATTERED)
+    if found.verdict is SteadyVerdict.DRIFTING and not _directed(level.mean(axis=1)):
+        return replace(found, verdict=SteadyVerdict.SCATTERED)
     return found
 
 

@@ -7,7 +7,7 @@ from math import isnan
 
 from dsbench.stats.facts import RunFacts, ScaleFacts
 from dsbench.stats.machine import cycles_named, describe_cpu, use_doubts
-from dsbench.stats.steady import Verdict
+from dsbench.stats.steady import SteadyVerdict
 from dsbench.stats.values import Doubt
 
 _EARLY = 0.99
@@ -28,7 +28,7 @@ def others(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
 def no_steady_state(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """The rate still moved when the measurement ended."""
     for stretch, drift in scale.drifts:
-        if drift.verdict is Verdict.DRIFTING and not isnan(drift.drift):
+        if drift.verdict is SteadyVerdict.DRIFTING and not isnan(drift.drift):
             disturbed = f"{told}; " if (told := _disturbed(scale)) else ""
             fell = f"{cycles_named(scale.checkpoints)} had a checkpoint; " if scale.checkpoints else ""
             yield Doubt(
@@ -42,7 +42,7 @@ def no_steady_state(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
 def scattered(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """Cycles differ by more than their seconds explain, and by no drift: its doubt would tell of them."""
     found = scale.scatter
-    if found is None or any(drift.verdict is Verdict.DRIFTING for _, drift in scale.drifts[1:]):
+    if found is None or any(drift.verdict is SteadyVerdict.DRIFTING for _, drift in scale.drifts[1:]):
         return
     told = ", ".join(f"cycle {cycle} {away:+.0%}" for cycle, away in found.off[:_TOLD])
     more = f" and {len(found.off) - _TOLD} more" if len(found.off) > _TOLD else ""
@@ -81,7 +81,7 @@ def few_checkpoints(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     It is kept back where cycles differ and the doubt about that names the checkpoints.
     """
     met = len(set(scale.checkpoints))
-    drifts = any(drift.verdict is Verdict.DRIFTING for _, drift in scale.drifts)
+    drifts = any(drift.verdict is SteadyVerdict.DRIFTING for _, drift in scale.drifts)
     if 0 < met < scale.cycles / 2 and scale.scatter is None and not drifts:
         yield Doubt(
             "few-checkpoints",

@@ -21,7 +21,7 @@ from dsbench.servers.folder import Folder
 from dsbench.servers.storage import volumes
 from dsbench.spec import RunSpec, SpecError
 from dsbench.study.paths import AFTERWARDS
-from dsbench.study.plan import Asked, Trial, asked, combination
+from dsbench.study.plan import AskedTrials, Trial, asked, combination
 from dsbench.study.record import Study, store
 
 Make = Callable[[RunSpec, Path, Observer, Stop], Outcome]
@@ -49,7 +49,7 @@ class Making:
     """The device that the user agreed to lose."""
 
 
-def asked_by(study: Study, trial: Trial, erase: str) -> Asked:
+def asked_by(study: Study, trial: Trial, erase: str) -> AskedTrials:
     """What ``trial`` asks for."""
     wanted = asked(study.spec, study.factors, combination(study.factors, trial), trial.block)
     agreed = wanted.merged.spec.model_copy(update={"erase": erase})
@@ -86,7 +86,7 @@ def _told(trial: Trial, outcome: Outcome) -> Trial:
     return replace(trial, status="planned" if outcome.status == "cut-short" else "failed", reason=str(outcome.error))
 
 
-def _made(wanted: Asked, study: Study, how: Making, observer: Observer) -> Outcome:
+def _made(wanted: AskedTrials, study: Study, how: Making, observer: Observer) -> Outcome:
     """The run of a trial, after those that are made on its database and its file system first."""
     spec = wanted.merged.spec
     if not wanted.before:

@@ -46,7 +46,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedTrials:
     """What a trial asks for."""
 
     merged: Merged
@@ -127,7 +127,7 @@ def combination(factors: Sequence[Factor], trial: Trial) -> Combination:
     return tuple(found)
 
 
-def asked(spec: StudySpec, factors: Sequence[Factor], at: Combination, block: int) -> Asked:
+def asked(spec: StudySpec, factors: Sequence[Factor], at: Combination, block: int) -> AskedTrials:
     """The run of a combination. ``SpecError`` where it cannot be asked for."""
     values = deepcopy(spec.run)
     values = {name.replace("-", "_"): value for name, value in values.items()}
@@ -149,7 +149,7 @@ def asked(spec: StudySpec, factors: Sequence[Factor], at: Combination, block: in
     # A ladder has a database for each scale, one after another: what its runs wear is the file system.
     database = database or ("new" if len(found.spec.scales) > 1 else "kept")
     _refuse_history(found.spec, before, then, database, any(factor.same_database for factor in factors))
-    return Asked(found, before, then, database == "kept")
+    return AskedTrials(found, before, then, database == "kept")
 
 
 def _take_history(values: dict[str, Any]) -> tuple[int, str, str | None]:

@@ -16,7 +16,7 @@ from dsbench.read.html import render_document
 from dsbench.read.naming import counted
 from dsbench.read.text import render_text
 from dsbench.several.files import make_files
-from dsbench.stats.effects import ANY, LEVEL, Effect, Effects, Share, spearman
+from dsbench.stats.effects import ANY, LEVEL, Effect, Effects, EffectShare, spearman
 from dsbench.study import FAILED, Made, Outcomes, Point, Trial, combination
 from dsbench.study.causes import say_times, tabulate_times
 from dsbench.study.estimate import IN_ORDER, in_common, in_order, reasons
@@ -369,7 +369,7 @@ def _cells(one: Effect) -> list[Any]:
     return [one.ratio.value, "any" if one.anything else f"{one.ratio.low:{form}} to {one.ratio.high:{form}}", word]
 
 
-def _what(found: Outcomes, share: Share) -> str:
+def _what(found: Outcomes, share: EffectShare) -> str:
     names = " × ".join(found.factors[at] for at in share.factors)
     return names or _NO_FACTOR[share.what]
 

@@ -36,7 +36,7 @@ _LONGEST: Final = 300
 """Characters of a statement that are kept."""
 
 
-class Seen(NamedTuple):
+class SessionSeen(NamedTuple):
     """What a session was seen to do: columns of the table ``samples``."""
 
     state: str
@@ -56,7 +56,7 @@ class Watcher(Protocol):
     def open(self) -> None:
         """Connects. It may raise."""
 
-    def look(self) -> Iterable[Seen]:
+    def look(self) -> Iterable[SessionSeen]:
         """What each session does now. It may raise."""
 
     def close(self) -> None:
@@ -74,7 +74,7 @@ class SessionSampler:
         self._watcher, self._clock = watcher, clock
         self._least_ns = SECOND_NS // (rate or USUAL)
         self._share = LARGEST_SHARE if rate else min(USUAL_SHARE * (os.cpu_count() or 1), LARGEST_SHARE)
-        self._seen: Counter[tuple[int, Seen]] = Counter()
+        self._seen: Counter[tuple[int, SessionSeen]] = Counter()
         self._looks: Counter[int] = Counter()
         self.failure = ""
         """Why nothing was seen, or not all."""

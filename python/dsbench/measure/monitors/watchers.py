@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from dsbench.measure.monitors.sessions import ACTIVE, IDLE, OPEN, WAITING, Seen, Watcher, without_values
+from dsbench.measure.monitors.sessions import ACTIVE, IDLE, OPEN, WAITING, SessionSeen, Watcher, without_values
 
 Row = Mapping[str, str | None]
 
@@ -100,22 +100,22 @@ class PostgresWatcher:
         self._asked.fetch(f"PREPARE dsbench_look AS {look}")
         self._asked.fetch(f"PREPARE dsbench_locks AS {_LOCKS}")
 
-    def look(self) -> Iterable[Seen]:
+    def look(self) -> Iterable[SessionSeen]:
         rows = self._asked.fetch(self._look)
         locks = self._asked.fetch(self._locks) if any(row["kind"] == "Lock" for row in rows) else ()
         states = {_cell(row, "pid"): _cell(row, "state") for row in rows}
         for row in rows:
             yield self._seen(row, locks, states)
 
-    def _seen(self, row: Row, locks: Sequence[Row], states: Mapping[str, str]) -> Seen:
+    def _seen(self, row: Row, locks: Sequence[Row], states: Mapping[str, str]) -> SessionSeen:
         kind, event, statement = _cell(row, "kind"), _cell(row, "event"), without_values(_cell(row, "query"))
         state = _STATES_OF_POSTGRES.get(_cell(row, "state"), WAITING if kind else ACTIVE)
         if state in (IDLE, OPEN):
-            return Seen(state, "client", "", "", statement)
+            return SessionSeen(state, "client", "", "", statement)
         wait = f"{kind}:{event}" if kind else ""
         on, holder = self._find_lock(_cell(row, "pid"), locks) if kind == "Lock" else ("", "")
         blocker = _STATES_OF_POSTGRES.get(states[holder], ACTIVE) if holder in states else ""
-        return Seen(state, class_of_postgres(kind, event), wait, on, statement, blocker)
+        return SessionSeen(state, class_of_postgres(kind, event), wait, on, statement, blocker)
 
     def _find_lock(self, pid: str, locks: Sequence[Row]) -> tuple[str, str]:
         """The table of the lock that session ``pid`` waits for, and the session that holds it.
@@ -210,7 +210,7 @@ class MysqlWatcher:
             self._waits = any(_cell(row, "enabled") == "YES" for row in self._asked.fetch(_CONSUMER))
         self._asked.fetch(self._transactions)
 
-    def look(self) -> Iterable[Seen]:
+    def look(self) -> Iterable[SessionSeen]:
         rows = self._asked.fetch("SHOW FULL PROCESSLIST")
         locks = {_cell(row, "id"): row for row in self._asked.fetch(self._transactions)} if self._transactions else {}
         waits = {_cell(row, "id"): row for row in self._asked.fetch(_WAITS)} if self._waits else {}
@@ -225,19 +225,19 @@ class MysqlWatcher:
         return known and _cell(row, "Command") not in ("Daemon", "Binlog Dump", "Binlog Dump GTID")
 
     @staticmethod
-    def _seen(row: Row, transaction: Row | None, wait: Row | None, busy: Mapping[str, bool]) -> Seen:
+    def _seen(row: Row, transaction: Row | None, wait: Row | None, busy: Mapping[str, bool]) -> SessionSeen:
         statement = without_values(_cell(row, "Info"), mysql=True)
         if _cell(row, "Command") == "Sleep":
-            return Seen(OPEN if transaction else IDLE, "client", "", "", statement)
+            return SessionSeen(OPEN if transaction else IDLE, "client", "", "", statement)
         if transaction and _cell(transaction, "state") == "LOCK WAIT":
             on = _cell(transaction, "on").replace("`", "").rpartition(".")[2].partition(" ")[0]
             holder = busy.get(_cell(transaction, "holder"))
             blocker = "" if holder is None else ACTIVE if holder else OPEN
-            return Seen(WAITING, "lock", "innodb row lock", on, statement, blocker)
+            return SessionSeen(WAITING, "lock", "innodb row lock", on, statement, blocker)
         state = _cell(row, "State")
         name = _cell(wait, "event") if wait else state
         ours = class_of_mysql(name, _cell(wait, "operation") if wait else "")
-        return Seen(WAITING, ours, name, "", statement) if ours else Seen(ACTIVE, "", "", "", statement)
+        return SessionSeen(WAITING, ours, name, "", statement) if ours else SessionSeen(ACTIVE, "", "", "", statement)
 
     def close(self) -> None:
         self._asked.close()
@@ -272,16 +272,16 @@ class FirebirdWatcher:
         left = ", ".join(_cell(ask(own)[0], "ID") for ask in (self._asked.fetch, self._asked.beside))
         self._query = _WORK_OF_FIREBIRD.format(left=left)
 
-    def look(self) -> Iterable[Seen]:
-        found: dict[str, Seen] = {}
+    def look(self) -> Iterable[SessionSeen]:
+        found: dict[str, SessionSeen] = {}
         for row in self._asked.fetch(self._query):
             statement, held = without_values(_cell(row, "TEXT")), _cell(row, "HELD")
             if _cell(row, "STATE") != "1":
-                seen = Seen(OPEN if _cell(row, "TRA") else IDLE, "client", "", "", statement)
+                seen = SessionSeen(OPEN if _cell(row, "TRA") else IDLE, "client", "", "", statement)
             elif held:
-                seen = Seen(WAITING, "lock", "record wait", held.lower(), statement)
+                seen = SessionSeen(WAITING, "lock", "record wait", held.lower(), statement)
             else:
-                seen = Seen(ACTIVE, "", "", "", statement)
+                seen = SessionSeen(ACTIVE, "", "", "", statement)
             # A session may have several statements: the one that waits says most.
             if found.get(_cell(row, "ID"), seen).state not in (ACTIVE, WAITING) or seen.state == WAITING:
                 found[_cell(row, "ID")] = seen
@@ -307,10 +307,10 @@ class EmbeddedWatcher:
     def open(self) -> None:
         """Nothing is to be opened."""
 
-    def look(self) -> Iterable[Seen]:
+    def look(self) -> Iterable[SessionSeen]:
         for state, wait, statement in self._seen() or ():
             ours, of = _OF_CORE.get(state, (WAITING, state))
-            yield Seen(ours, of, wait, "", without_values(statement))
+            yield SessionSeen(ours, of, wait, "", without_values(statement))
 
     def close(self) -> None:
         """Nothing is open."""

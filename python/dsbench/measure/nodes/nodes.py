@@ -28,7 +28,7 @@ from dsbench.measure.nodes.dask_setup import Existing
 from dsbench.measure.nodes.members import POLL_S, Member, Members, quietly
 from dsbench.measure.nodes.node import Interrupted
 from dsbench.measure.nodes.outcome import LONGEST_RESULT, DamagedError, Fit, decode
-from dsbench.measure.nodes.rules import FEW, PINGS, Estimate, Lead, estimate
+from dsbench.measure.nodes.rules import FEW, PINGS, Lead, TimeEstimate, estimate
 from dsbench.spec import RunSpec, Target
 
 LARGEST_ERROR_NS: Final = 500_000_000
@@ -55,7 +55,7 @@ class Work:
     """One node's part of a turn."""
 
     order: Mapping[str, Any]
-    clock: Estimate | None = None  # Known when all its clients are connected
+    clock: TimeEstimate | None = None  # Known when all its clients are connected
     left_ns: int = 0  # How long before the start it was armed; 0 while it is not
     drift_ns: int = 0
     data: bytes | None = None
@@ -292,7 +292,7 @@ class Nodes(Members):
                 self._log(f"news of {member.member}", words)
         await member.call("forget", key)
 
-    async def _clock(self, member: Member, pings: int) -> Estimate:
+    async def _clock(self, member: Member, pings: int) -> TimeEstimate:
         async def ask() -> int:
             return _TIME.validate_python(await member.call("clock"))
 

@@ -21,7 +21,7 @@ _LONGEST: Final = 81
 
 
 @dataclass(frozen=True)
-class Estimate:
+class TimeEstimate:
     """The offset of two monotonic clocks."""
 
     offset_ns: int  # The coordinator's clock minus the node's at the same instant
@@ -33,14 +33,14 @@ class Estimate:
         return here_ns - self.offset_ns
 
 
-async def estimate(ask: Callable[[], Awaitable[int]], pings: int, clock: Callable[[], int] = now_ns) -> Estimate:
+async def estimate(ask: Callable[[], Awaitable[int]], pings: int, clock: Callable[[], int] = now_ns) -> TimeEstimate:
     """Asks a node for its clock ``pings`` times; the shortest round trip counts."""
     found = []
     for _ in range(pings):
         sent = clock()
         theirs = await ask()
         received = clock()
-        found.append(Estimate((sent + received) // 2 - theirs, (received - sent + 1) // 2))
+        found.append(TimeEstimate((sent + received) // 2 - theirs, (received - sent + 1) // 2))
     return min(found, key=lambda one: one.error_ns)
 
 

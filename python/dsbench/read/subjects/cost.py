@@ -237,7 +237,7 @@ _OUTSIDE: Final = ("programs", "interrupts", "tasks of the kernel")
 
 
 @dataclass(frozen=True)
-class Seen:
+class KernelSeen:
     """What perf saw of one thing at one scale."""
 
     what: str
@@ -249,14 +249,14 @@ class Seen:
     """Calls, or µs of CPU time."""
 
 
-def _read_kernel(evaluation: Evaluation) -> dict[int, tuple[Seen, ...]]:
+def _read_kernel(evaluation: Evaluation) -> dict[int, tuple[KernelSeen, ...]]:
     """By scale, what there is most of first."""
-    found: dict[int, list[Seen]] = defaultdict(list)
+    found: dict[int, list[KernelSeen]] = defaultdict(list)
     numbers = set(evaluation.rows.cycles["threads"].to_pylist())
     for row in evaluation.rows.tables["kernel"].to_pylist():
         if row["committed"] and row["threads"] in numbers:
             value = row["value"] * (1.0 if row["what"] == "calls" else 1e6) / row["committed"]
-            found[row["scale"]].append(Seen(row["what"], row["name"], SIDES.get(row["of"], row["of"]), value))
+            found[row["scale"]].append(KernelSeen(row["what"], row["name"], SIDES.get(row["of"], row["of"]), value))
     return {x: tuple(sorted(seen, key=lambda one: -one.per_transaction)) for x, seen in sorted(found.items())}
 
 

@@ -26,7 +26,7 @@ from dsbench.read.subjects.machine import MachineResult
 from dsbench.read.subjects.server_statements import ServerStatementsResult
 from dsbench.stats import shares
 from dsbench.stats.resources import gains
-from dsbench.stats.shares import Seen, Share, Threads, What, divide, summarise
+from dsbench.stats.shares import Share, StateSeen, Threads, What, divide, summarise
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -159,8 +159,8 @@ def _read_why(evaluation: Evaluation) -> dict[int, Why]:
 class _Looks:
     """What was seen at one scale."""
 
-    cycles: dict[int, Seen]
-    seconds: dict[tuple[int, int], Seen]
+    cycles: dict[int, StateSeen]
+    seconds: dict[tuple[int, int], StateSeen]
     """By cycle and second."""
     known: bool
     """Whether anything but the load itself was seen."""
@@ -175,8 +175,8 @@ def _see(evaluation: Evaluation) -> dict[int, _Looks]:
     foreign = _read_foreign(evaluation)
     found = {}
     for scale, load in rows.load.items():
-        cycles: dict[int, Seen] = {}
-        seconds: dict[tuple[int, int], Seen] = {}
+        cycles: dict[int, StateSeen] = {}
+        seconds: dict[tuple[int, int], StateSeen] = {}
         known = False
         for at, cycle in enumerate(load.cycles.tolist()):
             key = scale, cycle
@@ -204,7 +204,7 @@ def _of_second(here: Threads | None, cycle: Threads | None) -> Threads | None:
     return replace(here, ran=cycle.ran, queued=cycle.queued, throttled=cycle.throttled)
 
 
-def _see_load(evaluation: Evaluation, load: Measured, at: int, trip_s: float, foreign: float) -> Seen:
+def _see_load(evaluation: Evaluation, load: Measured, at: int, trip_s: float, foreign: float) -> StateSeen:
     """What the load itself tells of a cycle."""
     duration_ns = int(load.duration_ns[at])
 
@@ -215,7 +215,7 @@ def _see_load(evaluation: Evaluation, load: Measured, at: int, trip_s: float, fo
     closed = makers.pacings <= {"closed", "in-step"}
     in_time = evaluation.rows.groups.filter(pc.field("cycle") == cycle)
     ramp_ns = max((value or 0 for value in in_time["ramp_up_ns"].to_pylist()), default=0)
-    return Seen(
+    return StateSeen(
         float(makers.clients) if closed else total("ended_ns", "in_flight_ns", "connecting_ns")
         or total("residence_ns", "failed_ns"),
         client_cpu=total("cpu_ns") * duration_ns / max(duration_ns + ramp_ns, 1),
