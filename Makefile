@@ -15,7 +15,7 @@ help:  ## this list
 run: .venv/.built  ## one complete run on an embedded database, about a minute
 	$(BIN)/dsbench run
 
-test: .venv/.built  ## every behaviour, on real servers: at most 12 minutes on two CPUs
+test: .venv/.built  ## every behaviour, on real servers: about 20 minutes on two CPUs
 	scripts/need-servers
 	$(BESIDE) scripts/test-rust scripts/test-python
 	scripts/test-python serial

@@ -10,7 +10,9 @@ from shutil import copy
 
 import pytest
 
+import dsbench
 from dsbench.archive import Archive, ArchiveError, claimed
+from dsbench.read import finish
 from dsbench.read.answer import answer
 from dsbench.read.blocks import Answer
 from dsbench.read.evaluation import evaluate
@@ -135,6 +137,15 @@ def test_each_archive_tells_what_its_workload_counts(tmp_path: Path) -> None:
     }  # fmt: skip
     by_place = [book.name for book in sorted(books, key=lambda book: book.place)]
     assert by_place == ["mock-tpcc", "pg-tpcc", "tpch", "pg", "bare"]
+
+
+def test_a_run_without_a_report_is_told_as_one_with_it(tmp_path: Path) -> None:
+    archive = dsbench.run("mock:?latency_us=300", scales=(1, 2), cycles=2, duration=0.2, threads=1, out=tmp_path, report=False)
+    (book,) = Shelf(tmp_path).books()
+    assert (book.answer, book.soundness) != ("", None)
+    finish.plot(archive.path, None, fresh=True)
+    (drawn,) = Shelf(tmp_path).books()
+    assert drawn == book
 
 
 def test_the_sentence_of_a_report_is_text(tmp_path: Path) -> None:

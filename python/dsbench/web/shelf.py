@@ -209,9 +209,10 @@ def _read(name: str, path: Path) -> Book:
         archive = Archive.open(path)
         run = archive.run
         workload = run.workload.label
+        head, results = _texts(archive)
     except (ArchiveError, OSError, LookupError, ValueError) as error:
         return Book(name, problem=str(error))
-    head, curve = _head(archive), _curve(archive)
+    curve = _curve(results)
     figure = _figure(head) if _HEADER.search(head) else _highest(curve)
     return Book(name, run.spec.label, server(run), workload, run.host, run.started[:19].replace("T", " "), run.status,
                 _answer(head), _dangers(head), _soundness(head), figure, curve)  # fmt: skip
@@ -224,10 +225,22 @@ _HEAD: Final = 200_000
 """Characters of a page in which its heading stands, after its stylesheet."""
 
 
-def _head(archive: Archive) -> str:
-    """The beginning of its report; empty where it has none."""
+def _texts(archive: Archive) -> tuple[str, str]:
+    """The beginning of its report, and results.csv; empty where it has none. What was measured without a report is
+    evaluated now."""
+    names = archive.names()
+    if "report.html" not in names and "cycles.parquet" in names:
+        from dsbench.read import page, tables  # Late: most archives have a report.
+        from dsbench.read.evaluation import evaluate
+
+        evaluation = evaluate(archive)
+        return str(page.show_answer(evaluation, archive.run)), tables.results_csv(evaluation)
+    return _text_of(archive, "report.html")[:_HEAD], _text_of(archive, "results.csv")
+
+
+def _text_of(archive: Archive, name: str) -> str:
     try:
-        return archive.read("report.html").decode("utf-8", "replace")[:_HEAD]
+        return archive.read(name).decode("utf-8", "replace")
     except (KeyError, OSError, ArchiveError):
         return ""
 
@@ -269,12 +282,12 @@ def _highest(curve: Sequence[tuple[int, float]]) -> str:
     return f"{format_number(max(rate for _, rate in curve), digits=4)} tps" if curve else ""
 
 
-def _curve(archive: Archive) -> tuple[tuple[int, float], ...]:
+def _curve(results: str) -> tuple[tuple[int, float], ...]:
     best: dict[int, float] = {}
     try:
-        for row in csv.DictReader(archive.read("results.csv").decode().splitlines()):
+        for row in csv.DictReader(results.splitlines()):
             if rate := row["rate_median_tps"]:
                 best[int(row["scale"])] = max(best.get(int(row["scale"]), 0.0), float(rate))
-    except (KeyError, OSError, ValueError, csv.Error, ArchiveError):
+    except (KeyError, ValueError, csv.Error):
         return ()
     return tuple(sorted(best.items()))

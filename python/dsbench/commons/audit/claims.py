@@ -123,7 +123,7 @@ def sizes(run: Rows) -> Iterator[str]:
     for name, size in one.marks.items():
         if name in one.settings and not _are_alike(size_of(str(one.settings[name])), size):
             yield f"{name} is {str(one.settings[name])[:40]} among its settings, and {size:,.0f} bytes by its marks"
-    measured = one.engine != "mock" and one.spec.client == "own" and not one.nodes and one.format > 1
+    measured = one.engine != "mock" and one.spec.client == "own" and not one.nodes
     if measured and one.calibration is None and "calibration" not in noticed:
         yield "it does not say how fast its client can be, nor why that was not measured"
 
