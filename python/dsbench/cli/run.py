@@ -241,7 +241,8 @@ def _tell(finished: library.Finished, stop: Stop, as_json: bool, verbose: bool) 
     """Prints the result and ends with the run's exit code."""
     outcome, shown = finished.outcome, finished.shown
     if shown is None and not (as_json or verbose):
-        print(f"{outcome.status}: {outcome.archive} (dsbench show: its results; dsbench plot: its report)")
+        print(f"{outcome.status}: {outcome.archive}")
+        print(f"results: dsbench show {outcome.archive}\nreport: dsbench plot {outcome.archive}")
     elif shown is None or verbose:
         from dsbench.read import finish  # Late: a run without a report needs none of it.
 

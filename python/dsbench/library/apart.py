@@ -218,7 +218,7 @@ def _serve(asked: Mapping[str, Any], observer: Observer, stop: Stop) -> dict[str
         finished = perform(spec, Path(asked["out"]), observer, stop, joining, report=False)
     outcome = finished.outcome
     if finished.problem and outcome.error is None:
-        raise ArchiveError(finished.problem, "free space, and go on")
+        raise ArchiveError(finished.problem, "free space; ab goes on with --resume, and study run by itself")
     return {
         "archive": str(outcome.archive), "status": outcome.status, "void_scales": outcome.void_scales,
         "error": None if outcome.error is None else _described(outcome.error), "aborted": outcome.aborted,

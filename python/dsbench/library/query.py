@@ -138,8 +138,8 @@ def _scales(found: Found) -> Iterator[Row]:
                 nopm = part.of(KindsResult).nopm.get(row.scale)
                 yield {
                     "archive": archive.name, "stage": part.stage, "threads": part.threads,
-                    "connections": part.of(RateResult).connections, **row.cells(), "nopm": nopm.median
-                        if nopm else None,
+                    "connections": part.of(RateResult).connections, **row.cells(),
+                    "nopm": nopm.median if nopm else None,
                     "void": row.scale in part.of(RateResult).void_scales,
                 }  # fmt: skip
 
@@ -174,7 +174,7 @@ def _dsi(found: Found) -> Iterator[Row]:
                 yield {
                     "archive": archive.name, "stage": part.stage, "threads": part.threads,
                     "connections": part.of(RateResult).connections, "dsi": index.dsi.value,
-                        "low": finite(index.dsi.low),
+                    "low": finite(index.dsi.low),
                     "high": finite(index.dsi.high), "lowest_scale": index.lowest_scale,
                     "highest_scale": index.highest_scale, "comparable": index.comparable,
                 }  # fmt: skip

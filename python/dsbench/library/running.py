@@ -30,8 +30,7 @@ class Finished:
 
     outcome: Outcome
     shown: Shown | None
-    """Its results for people and programs; its ``problem`` says why the report is not whole. ``None`` where no report
-    was wanted."""
+    """Its results for people and programs; ``None`` where no report was wanted."""
     problem: str = ""
     """Why the archive, or its report, is not whole; empty when it is."""
 

@@ -9,7 +9,6 @@ from dsbench.archive.asked import Asked
 from dsbench.commons.audit.rows import Key, Rows, where
 from dsbench.read.subjects.load import read_loads
 from dsbench.spec.objective import GRADES, ROUNDS
-from dsbench.spec.run import RunSpec
 from dsbench.stats.capacity import next_step
 from dsbench.stats.search import Load, plan_search, sum_up
 from dsbench.stats.tpcc import ceiling_of
@@ -88,8 +87,7 @@ def search(run: Rows) -> Iterator[str]:
     if not spec.objective:
         return
     wanted = [(one.allowed, one.limit_ns / 1e9) for one in spec.objectives]
-    most: int = getattr(spec, "most_cycles", RunSpec.model_fields["most_cycles"].default)
-    search = plan_search(spec.duration, spec.ramp_up, spec.precision, most)
+    search = plan_search(spec.duration, spec.ramp_up, spec.precision, spec.most_cycles)
     for scale, load in read_loads(run.tables, spec.objectives, spec.duration).items():
         for at, one in enumerate(load.tried):
             steps = [[before.steps[number] for before in load.tried[:at]] for number in range(len(wanted))]
