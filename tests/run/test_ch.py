@@ -159,5 +159,5 @@ def _text(cell: Any, kind: str) -> str:
     if cell is None:
         return ""
     if kind == "timestamp":
-        return str(sample.replace(datetime.fromtimestamp(cell / 1e6, UTC), tzinfo=None))
+        return str(datetime.fromtimestamp(cell / 1e6, UTC).replace(tzinfo=None))
     return str(Decimal(cell).scaleb(-int(kind[-2]))) if kind.startswith("decimal") else str(cell)
