@@ -26,7 +26,7 @@ from bench.population import ALL, PRODUCTS, section
 from bench.results import Finished, Kept, sweep
 from dsbench.measure import drivers
 from dsbench.measure.stack import machine
-from dsbench.spec.clients import PEERS
+from dsbench.spec.drivers import PEERS
 
 FOLDER = ROOT / "docs" / "performance"
 QUICK = ROOT / "target" / "bench-quick.json"

@@ -122,9 +122,9 @@ def _cycle(asked: dict[str, Any]) -> Measured:
     committed = committed.sum(axis=1) if kind is None else committed[:, kind]
     whole = int(committed.sum())
     # What ended after the deadline has no part in the rate, but in the cost, as with the peers.
-    late = result.total("late_commits") if kind is None else 0
+    late = result.total("commits_after_window") if kind is None else 0
     spent = (ended.ru_utime - began.ru_utime, ended.ru_stime - began.ru_stime)
-    if spec.client != "own":  # The load is made by processes of its own.
+    if spec.driver != "own":  # The load is made by processes of its own.
         spent = (result.cpu_ns[0] / 1e9, result.cpu_ns[1] / 1e9)
     ends = (float(committed.min() / committed.mean()), float(committed.max() / committed.mean())) if whole else ()
     return Measured(whole + late, whole / seconds, *spent, result.cpu_ns[0] / 1e9, *ends)

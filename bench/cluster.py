@@ -77,7 +77,7 @@ def measure(nodes: int, duration_s: float) -> list[float]:
         ]  # fmt: skip
         try:
             run([
-                *own, "run", ENGINE, "--nodes", f"{nodes}", "--threads", "1", "--scales", "1", "--cycles", f"{CYCLES}",
+                *own, "run", ENGINE, "--nodes", f"{nodes}", "--clients", "1", "--scales", "1", "--cycles", f"{CYCLES}",
                 "--duration", f"{duration_s}", "--cluster", str(bundles), "--out", str(out),
             ], limit_s=600)  # fmt: skip
         finally:

@@ -138,7 +138,7 @@ def archive_bytes(figures: list[tuple[str, str, str, float]]) -> int:
     values = [value for *_, value in figures]
     with tempfile.TemporaryDirectory(dir=_memory()) as name:
         archive = Writer.create(Path(name), "hour")
-        key = {"scale": 1, "stage": "load", "node": "local", "threads": 64}
+        key = {"scale": 1, "stage": "load", "node": "local", "clients": 64}
         for cycle in range(CYCLES):
             rows: list[dict[str, Any]] = []
             for second in range(HOUR_S // CYCLES):

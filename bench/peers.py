@@ -35,7 +35,7 @@ def of_cell(
     run |= {f"{DSBENCH}, {setting}": make.ours(**dict([setting.split("=", 1)])) for setting in beside}
     if cell.server == FIREBIRD:
         name = "firebird-driver" if cell.work == CALL else "a transaction for each by firebird-driver"
-        return {**run, name: make.ours(client="firebird-driver")}
+        return {**run, name: make.ours(driver="firebird-driver")}
     if cell.server == MARIADB:
         return run | make.sysbench_of_tpcb()
     return run | make.on_postgresql(few)
@@ -49,7 +49,7 @@ class _Clients:
 
     def ours(self, **more: Any) -> Client:
         work = self.cell.work
-        spec = {"workload": work.workload, "threads": self.cell.clients, "duration": self.duration}
+        spec = {"workload": work.workload, "clients": self.cell.clients, "duration": self.duration}
         spec |= {"call": work.call, "prepare": work.prepare}
         return dsbench(self.place.urls[self.cell.transport], self.place.scale, **{**spec, **more})
 

@@ -24,7 +24,7 @@ from dsbench.measure.drivers import session_opener
 from dsbench.measure.drivers.peers import program
 from dsbench.measure.loaders import Target
 from dsbench.spec import Target as TargetSpec
-from dsbench.spec.clients import DRIVERS
+from dsbench.spec.drivers import DRIVERS
 
 PGBENCH: Final = "pgbench -i"
 _OURS: Final = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)

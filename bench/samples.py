@@ -125,7 +125,7 @@ def measure(product: str, workload: str, cycles: int, duration: float, samples: 
         metered = {dialect: (lambda asked, of=dialect: meter(of, asked)) for dialect in _THREAD}
         with patch("dsbench.measure.surroundings.WATCHERS", metered):
             dsbench.run(
-                server.url, workload=workload, scales=(10,), cycles=cycles, duration=duration, threads=CLIENTS,
+                server.url, workload=workload, scales=(10,), cycles=cycles, duration=duration, clients=CLIENTS,
                 samples=samples, placement="free", out=Path(folder),
             )  # fmt: skip
     return found

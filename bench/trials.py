@@ -98,17 +98,17 @@ def main() -> None:
     parser.add_argument("--runs", default=10, type=int, help="rounds of three runs [10]")
     parser.add_argument("--product", default="postgresql", choices=("postgresql", "mariadb"))
     parser.add_argument("--transport", default=UNIX, choices=(UNIX, TCP))
-    parser.add_argument("--threads", default=8, type=int, help="clients [8]")
+    parser.add_argument("--clients", default=8, type=int, help="clients [8]")
     parser.add_argument("--duration", default=4.0, type=float, help="seconds of each cycle, of which a run has one [4]")
     parser.add_argument("--workload", default="select", help="what the clients do [select]")
     asked = parser.parse_args()
-    spec: dict[str, Any] = {"workload": asked.workload, "threads": asked.threads, "duration": asked.duration}
+    spec: dict[str, Any] = {"workload": asked.workload, "clients": asked.clients, "duration": asked.duration}
 
     def tell(one: Round) -> None:
         reached = ", ".join(f"{placement} {rate:,.0f}" for placement, rate in one.reached.items())
         print(f"chose {one.chosen}; runs: {reached}", flush=True)
 
-    with started(asked.product, 1, asked.threads + 20, {}) as place, tempfile.TemporaryDirectory() as folder:
+    with started(asked.product, 1, asked.clients + 20, {}) as place, tempfile.TemporaryDirectory() as folder:
 
         def run(placement: str) -> dsbench.Archive:
             more: dict[str, Any] = {"scales": (1,), "cycles": 1, "placement": placement, "out": Path(folder)}

@@ -131,7 +131,7 @@ def test_a_field_of_another_type_is_named(writer: Writer) -> None:
 def test_what_is_not_there_has_defaults_and_is_not_made_up(writer: Writer) -> None:
     (writer.path / "run.json").write_text(json.dumps({"format": FORMAT, "spec": {"zeal": 1, "workload": "tpcb"}}))
     run = Archive.open(writer.path).run
-    assert (run.spec.thread_numbers, run.spec.ramp_up, run.spec.rate, run.broken) == ((1,), 0.0, None, {})
+    assert (run.spec.client_numbers, run.spec.ramp_up, run.spec.rate, run.broken) == ((1,), 0.0, None, {})
     assert run.described() == {"format": FORMAT, "spec": {"zeal": 1, "workload": "tpcb"}}
     noted = run.changed(status="failed", segments=[{"scale": 5, "first_cycle": 3}])
     assert (noted.segments[0].scale, list(noted.described()["spec"])) == (5, ["zeal", "workload"])
@@ -148,14 +148,14 @@ def test_what_cannot_be_written_is_told_where_nothing_can_be_removed_either(tmp_
 
 def test_what_a_run_was_asked_for_is_read_from_its_record_as_it_was() -> None:
     values = {
-        "scales": [1, 3], "cycles": 7, "precision": "1%", "precision_of": "index", "most_cycles": 9, "duration": 2.5, "threads": [2, 4],
+        "scales": [1, 3], "cycles": 7, "precision": "1%", "precision_of": "index", "max_cycles": 9, "duration": 2.5, "clients": [2, 4],
         "connections": 3, "retry": True, "max_tries": 5, "arrival": "constant", "rate": 12.5, "ramp_up": 1.5, "levels": [0.5, 0.9],
-        "label": "x", "limits": {"cpus": "1.5"}, "storage": "ext4", "probes": "dd", "seed": 3, "client": "own", "isolation": "serializable",
+        "label": "x", "limits": {"cpus": "1.5"}, "storage": "ext4", "probes": "dd", "seed": 3, "driver": "own", "isolation": "serializable",
     }  # fmt: skip
     spec = build({**values, "target": {"url": "private:postgresql"}})
     asked = Asked.model_validate(json.loads(json.dumps(spec.described())))
     assert set(Asked.model_fields) <= set(RunSpec.model_fields), "each is a setting of a run"
     same = {name for name in Asked.model_fields if getattr(asked, name) == getattr(spec, name)}
-    assert set(Asked.model_fields) - same == {"target", "threads"}
-    assert asked.thread_numbers == spec.thread_numbers
+    assert set(Asked.model_fields) - same == {"target", "clients"}
+    assert asked.client_numbers == spec.client_numbers
     assert (asked.described(), list(asked.described())) == (spec.described(), list(spec.described()))

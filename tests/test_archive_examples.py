@@ -25,7 +25,7 @@ def blocks(language: str) -> list[str]:
 def archive(tmp_path_factory: pytest.TempPathFactory) -> dsbench.Archive:
     out = tmp_path_factory.mktemp("out")
     with read_early():
-        return dsbench.run("private:sqlite", scales=(1, 2), cycles=2, duration=0.6, threads=2, out=out)
+        return dsbench.run("private:sqlite", scales=(1, 2), cycles=2, duration=0.6, clients=2, out=out)
 
 
 @pytest.fixture(scope="module")

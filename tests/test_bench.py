@@ -187,8 +187,8 @@ def _rates(run: dict[str, Client]) -> dict[str, float]:
 @pytest.mark.thorough
 def test_the_peers_on_postgresql() -> None:
     with places.populated("postgresql", "tpcb", 1, 20, {}) as there:
-        select = of_cell(Cell(cells.POSTGRESQL, cells.SELECT, 2), there, 1.0, ["carriers=1"])
-        assert {DSBENCH, f"{DSBENCH}, carriers=1", "pgbench -j 1", "bare loop"} <= set(select)
+        select = of_cell(Cell(cells.POSTGRESQL, cells.SELECT, 2), there, 1.0, ["os_threads=1"])
+        assert {DSBENCH, f"{DSBENCH}, os_threads=1", "pgbench -j 1", "bare loop"} <= set(select)
         found = _rates(select)
         for work in (cells.PARSED, cells.TPCB, cells.CALL, cells.SCRIPTS[-1]):
             found |= _rates(of_cell(Cell(cells.POSTGRESQL, work, 2), there, 1.0))

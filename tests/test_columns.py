@@ -15,7 +15,7 @@ CORE = Path(__file__).parent.parent / "crates/py/src/cycle.rs"
 
 
 SPELT = {
-    "once(client.missed)": "missed",
+    "once(client.missed)": "skipped_starts",
     "once(remote.unsigned_abs())": "remote",
     "tally.residence.sum()": "residence_ns",
     "tally.response.as_ref().unwrap_or(&tally.residence).sum()": "response_ns",

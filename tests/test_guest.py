@@ -43,7 +43,7 @@ def test_a_guest_without_a_command_or_with_an_unknown_option_is_refused(words: t
 
 
 def test_a_part_of_the_smoke_that_lasts_too_long_fails_and_says_where_it_was() -> None:
-    words = ("--threads", "1", "--duration", "60", "--limit", "1", "mock: free")
+    words = ("--clients", "1", "--duration", "60", "--limit", "1", "mock: free")
     done = subprocess.run([sys.executable, SCRIPT.with_name("smoke"), *words], capture_output=True, text=True)
     assert done.returncode == 1, done.stderr
     assert "mock: free: FAILED" in done.stdout

@@ -156,7 +156,7 @@ def versus() -> Any:
             for archive in block["archives"]:
                 shutil.copy(next(studied), out / f"{archive}.zip")
         sides = ("mock:?latency_us=200", "mock:?latency_us=250")
-        sizes = ("--scales", "1", "--cycles", "2", "--duration", "0.3", "--threads", "1", "--seed", "1", "--most-blocks", "4")
+        sizes = ("--scales", "1", "--cycles", "2", "--duration", "0.3", "--clients", "1", "--seed", "1", "--max-blocks", "4")
         return read_json("ab", *sides, *sizes, "--resume", "--out", out, "--json", "-q", exits=4)
 
 
@@ -169,7 +169,7 @@ def asked() -> Any:
     return {sql: read_json("query", DATA, sql, "--as", "json") for sql in (*rows, *counts)}
 
 
-TPCB = [path for path in ARCHIVES if path.stem in ("mock-threads", "pg", "sqlite-tpcb", "sqlite-threads")]
+TPCB = [path for path in ARCHIVES if path.stem in ("mock-clients", "pg", "sqlite-tpcb", "sqlite-clients")]
 SEVERAL: dict[str, Callable[[], Any]] = {
     "compare": partial(read_json, "compare", *TPCB, "--json"),
     "compare-tpcc": partial(read_json, "compare", *(DATA / f"archives/{n}.zip" for n in ("mock-tpcc", "pg-tpcc")), "--json"),

@@ -21,7 +21,7 @@ from dsbench.read.subjects.rate import RateResult
 
 ROOT = Path(__file__).parent.parent
 FAST = "mock:?latency_us=500"
-TINY: dict[str, Any] = {"scales": (1, 2), "cycles": 2, "duration": 0.3, "threads": 2, "seed": 1}
+TINY: dict[str, Any] = {"scales": (1, 2), "cycles": 2, "duration": 0.3, "clients": 2, "seed": 1}
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_a_run_gives_its_sealed_archive(archive: dsbench.Archive) -> None:
 
 def test_an_observer_hears_rates_second_by_second(tmp_path: Path) -> None:
     hears = Hears()
-    spec = dsbench.specify(FAST, scales=(1,), cycles=1, duration=2.5, threads=2)
+    spec = dsbench.specify(FAST, scales=(1,), cycles=1, duration=2.5, clients=2)
     left = dsbench.TimeLeft(spec)
     archive = dsbench.run(spec, out=tmp_path, observer=hears)
     assert (hears.path, hears.done) == (archive.path, [archive.path])
@@ -179,14 +179,14 @@ def test_a_specification_merges_profile_file_target_and_settings(tmp_path: Path)
         '[target.settings]\nfsync = "off"\n'
     )
     spec = dsbench.specify(config=file, duration=7, settings={"affinity": "off", "work_mem": "8MB"}, profile="dsi")
-    assert (spec.duration, spec.several_threads, spec.cycles, spec.profile) == (7, (2, 4), 10, "dsi")
+    assert (spec.duration, spec.several_clients, spec.cycles, spec.profile) == (7, (2, 4), 10, "dsi")
     assert spec.workload_settings == {"affinity": "off"}
     assert spec.target == dsbench.Target(
         url="private:postgresql", version="18", settings={"fsync": "off", "work_mem": "8MB"}
     )
     assert dsbench.specify(dsbench.Target(url="mock:")).profile == "quick"
     assert dsbench.specify("mock:", cycles=1).profile == "quick"
-    whole = {"scales": (1,), "cycles": 1, "duration": 1, "threads": 1}
+    whole = {"scales": (1,), "cycles": 1, "duration": 1, "clients": 1}
     assert dsbench.specify("mock:", **whole).profile == ""
 
 

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-CELL = 'import dsbench\ndsbench.run("mock:?latency_us=500", scales=(1, 2), cycles=2, duration=0.3, threads=2)'
+CELL = 'import dsbench\ndsbench.run("mock:?latency_us=500", scales=(1, 2), cycles=2, duration=0.3, clients=2)'
 
 
 @pytest.mark.thorough

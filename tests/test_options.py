@@ -20,11 +20,11 @@ from dsbench.spec import OPTIONS, Option, RunSpec, SpecError
 from dsbench.spec import words as about
 from fixtures.archives import MS, cycle_row, run_json, write
 
-KEPT_APART = {"several_threads", "erase"}
-"""What ``threads`` was given as, and the word of who starts a run, which no file repeats."""
+KEPT_APART = {"several_clients", "erase"}
+"""What ``clients`` was given as, and the word of who starts a run, which no file repeats."""
 OF_CHOICE: dict[str, Any] = {
     "target": {"url": "private:postgresql", "settings": {"fsync": "off"}, "version": '1"5', "directory": "/a b"},
-    "workload": "tpcc", "label": "it's \"new\" 5", "workload_settings": {"affinity": "off"}, "profile": "dsi", "threads": [10, 20],
+    "workload": "tpcc", "label": "it's \"new\" 5", "workload_settings": {"affinity": "off"}, "profile": "dsi", "clients": [10, 20],
     "levels": [0.5, 0.9999], "call": "statements", "limits": {"memory": "1GiB", "cpus": "1.5"},
     "storage": {"type": "ext4", "block": "1k", "data": "journal", "size": "1GiB"},
     "load": "0s:10, 2s:20, 5s:end", "objective": "p90=50ms", "price": "12000 EUR/3y", "power": "meter --of 'a b'", "probes": "dd,fio", "checked": "of check.json", "client": "sqlite3",
@@ -35,15 +35,15 @@ TOGETHER: dict[str, dict[str, Any]] = {
     "terminals": {"pace": "terminals"}, "workload_settings": {"workload": "tpcc"}, "keep": STAYS, "reuse": STAYS,
     "limits": {"target": {"url": "private:postgresql"}}, "storage": {"target": {"url": "private:sqlite"}},
     "max_tries": {"retry": True}, "existing": {"workload": "scripted", "scales": [1], **STAYS},
-    "shortest": {"precision": 2, "duration": 60}, "cycles": {"most_cycles": 30}, "precision_of": {"precision": 2},
+    "min_duration": {"precision": 2, "duration": 60}, "cycles": {"max_cycles": 30}, "precision_of": {"precision": 2},
 }  # fmt: skip
 """What a setting needs beside it."""
 REFUSED = {
     "dsi-fast": {"objective", "graduated"},
-    "capacity": {"load", "find_ramp_up", "pace", "terminals", "rate", "peak", "threads", "precision_of", "shortest", "client",
+    "capacity": {"load", "find_ramp_up", "pace", "terminals", "rate", "peak", "clients", "precision_of", "min_duration", "driver",
                  "reconnect"},
-    "graduated": {"load", "find_ramp_up", "pace", "terminals", "rate", "peak", "threads", "precision", "precision_of", "shortest",
-                  "client", "reconnect"},
+    "graduated": {"load", "find_ramp_up", "pace", "terminals", "rate", "peak", "clients", "precision", "precision_of", "min_duration",
+                  "driver", "reconnect"},
 }  # fmt: skip
 """What does not fit to a profile."""
 
@@ -123,7 +123,7 @@ def _ladder(wanted: RunSpec) -> dict[str, Any]:
     """Without a word about the ladder the profile is quick: not what is looked at here."""
     if wanted.profile:
         return {}
-    return {name: getattr(wanted, name) for name in ("scales", "cycles", "duration", "threads", "several_threads", "profile")}
+    return {name: getattr(wanted, name) for name in ("scales", "cycles", "duration", "clients", "several_clients", "profile")}
 
 
 def _toml(value: Any) -> str:

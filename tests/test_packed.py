@@ -137,7 +137,7 @@ def test_a_table_that_would_become_much_larger_is_not_read(tmp_path: Path) -> No
         ("kind", [["a"]], "the column kind is of type list"),
         ("stage", pa.array([b"\xff"]).view(pa.string()), "the column stage has texts that are none"),
         ("scale", pa.array([None], pa.uint32()), "the column scale has rows without a value"),
-        ("thread", [4_000_000_000], "the column thread has numbers that no run has: 4000000000"),
+        ("client", [4_000_000_000], "the column client has numbers that no run has: 4000000000"),
         ("committed", [2**60], "the column committed has numbers that no run has"),
         ("committed", [-1], "is damaged: "),
     ],
@@ -145,7 +145,7 @@ def test_a_table_that_would_become_much_larger_is_not_read(tmp_path: Path) -> No
 def test_a_table_with_other_types_or_numbers_is_told(
     tmp_path: Path, column: str, values: Any, words: str
 ) -> None:
-    whole = ("scale", "cycle", "thread", "threads", "residence_ns", "first_start_ns", "last_end_ns")
+    whole = ("scale", "cycle", "client", "clients", "residence_ns", "first_start_ns", "last_end_ns")
     names = {name: pa.array([name]) for name in ("node", "stage", "group")}
     rows = pa.table({key: pa.array([1], pa.uint32()) for key in whole} | names)
     rows = rows.drop_columns([column] if column in rows.column_names else [])
@@ -202,7 +202,7 @@ def test_a_damaged_table_is_told(called: Program, tmp_path: Path) -> None:
     ("spec", "words"),
     [
         ({"nodes": 2**31}, "--nodes: has to be 100000 or less"),
-        ({"threads": [5, 3]}, "--threads: several numbers of threads must rise"),
+        ({"clients": [5, 3]}, "--clients: several numbers of clients must rise"),
         ({"isolation": "dirty"}, "--isolation: "),
         ({"workload_settings": {"a": 1}}, "field spec.workload_settings.a is 1"),
     ],

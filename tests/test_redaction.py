@@ -109,7 +109,7 @@ def test_values_are_hidden_by_their_names() -> None:
 )  # fmt: skip
 def test_no_file_of_a_run_holds_the_password_of_a_setting(tmp_path: Path, settings: tuple[str, str, str]) -> None:
     target, name, value = settings
-    archive = dsbench.run(target, settings={name: value}, out=tmp_path, scales=(1,), cycles=1, duration=0.3, threads=1)
+    archive = dsbench.run(target, settings={name: value}, out=tmp_path, scales=(1,), cycles=1, duration=0.3, clients=1)
     packed = Archive.open(archive.path.with_name(f"{archive.path.name}.zip"))
     texts = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".zip"]
     texts += [packed.read(one) for one in packed.names()]

@@ -20,7 +20,7 @@ def _memory(monkeypatch: pytest.MonkeyPatch) -> None:
 def bytes_of(asked: spec.RunSpec) -> float:
     """Of the database after l.i0 with its indexes."""
     entry = workloads.find(asked.workload)
-    return asked.scales[0] * entry.data.loaded_rows * asked.clients * sum(entry.data.row_bytes) / 2
+    return asked.scales[0] * entry.data.loaded_rows * asked.all_clients * sum(entry.data.row_bytes) / 2
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def bytes_of(asked: spec.RunSpec) -> float:
         ({"limits": {"memory": "256MiB"}}, GIB // 4),
         ({"limits": {"memory": "64GiB"}}, 16 * GIB),
         ({"limits": {"cpus": "1"}}, 16 * GIB),
-        ({"threads": "2,4"}, 16 * GIB),
+        ({"clients": "2,4"}, 16 * GIB),
     ],
 )
 def test_the_database_is_a_share_of_the_memory(more: dict[str, Any], memory: int) -> None:
@@ -74,7 +74,7 @@ def test_what_is_said_wins_over_the_profile() -> None:
         ({"workload": "tpcb"}, "private:postgresql", "--workload insert"),
         ({}, "postgresql://me@elsewhere/db", "--scales"),
         ({"limits": {"memory": "much"}}, "private:postgresql", "dsbench run --help"),
-        ({"threads": "x"}, "private:postgresql", "1,2,5"),
+        ({"clients": "x"}, "private:postgresql", "1,2,5"),
     ],
 )
 def test_what_has_no_size_is_refused(values: dict[str, Any], target: str, hint: str) -> None:

@@ -65,7 +65,7 @@ def test_passwords_are_known_as_written_and_as_meant() -> None:
 
 def test_defaults_are_those_of_the_profile_quick() -> None:
     run = spec.build({"target": {"url": "private:postgresql"}})
-    assert (run.scales, run.cycles, run.duration, run.threads, run.connections) == ((1, 2, 5), 3, 4.0, 4, 1)
+    assert (run.scales, run.cycles, run.duration, run.clients, run.connections) == ((1, 2, 5), 3, 4.0, 4, 1)
     assert (run.retry, run.prepare, run.reconnect, run.isolation) == (False, False, False, "read-committed")
 
 
@@ -73,7 +73,7 @@ def test_defaults_are_those_of_the_profile_quick() -> None:
 def test_comparable_figures_are_made_as_the_paper_says(profile: str) -> None:
     dsi = spec.build({}, profile=profile)
     assert dsi.scales == (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
-    assert (dsi.threads, dsi.connections, dsi.isolation, dsi.retry) == (16, 1, "repeatable-read", False)
+    assert (dsi.clients, dsi.connections, dsi.isolation, dsi.retry) == (16, 1, "repeatable-read", False)
     assert (dsi.cycles, dsi.duration) == ((10, 60.0) if profile == "dsi" else (5, 10.0))
     assert dsi.levels == (0.5, 0.68, 0.87, 0.95, 0.99, 0.997)
 
@@ -82,33 +82,33 @@ def test_comparable_figures_are_made_as_the_paper_says(profile: str) -> None:
     ("said", "short"),
     [
         ({}, (1, 2, 5)), ({"scales": (1, 2)}, (1, 2)), ({"workload": "tpcc"}, (1, 2, 5)), ({"workload": "tp1"}, (1,)),
-        ({"threads": 4, "seed": 3}, (1, 2, 5)), ({"cycles": 3}, (1, 2, 5)), ({"duration": 4.0}, (1, 2, 5)),
+        ({"clients": 4, "seed": 3}, (1, 2, 5)), ({"cycles": 3}, (1, 2, 5)), ({"duration": 4.0}, (1, 2, 5)),
     ],
 )  # fmt: skip
 def test_what_is_not_named_is_that_of_the_profile_quick(said: dict[str, Any], short: tuple[int, ...]) -> None:
     found = spec.merged(said, target="private:postgresql")
-    assert (found.spec.scales, found.spec.cycles, found.spec.duration, found.spec.threads) == (short, 3, 4.0, 4)
+    assert (found.spec.scales, found.spec.cycles, found.spec.duration, found.spec.clients) == (short, 3, 4.0, 4)
     assert (found.spec.profile, found.glimpse) == ("quick", True)
-    origins = {name: found.origins[name] for name in ("scales", "cycles", "duration", "threads")}
+    origins = {name: found.origins[name] for name in ("scales", "cycles", "duration", "clients")}
     assert origins == {name: "command line" if name in said else "profile quick" for name in origins}
 
 
 @pytest.mark.parametrize("target", [None, "private:sqlite", "sqlite:///file.db", "private:sqlite3?journal_mode=wal"])
 def test_sqlite_has_one_client_where_nobody_says_how_many(target: str | None) -> None:
-    assert spec.merged({}, target=target).spec.threads == 1
-    assert spec.merged({"cycles": 5}, target=target).origins["threads"] == "profile quick"
-    assert spec.build({"target": {"url": target}} if target else {}).threads == 1
-    assert spec.merged({"threads": 4}, target=target).spec.threads == 4
-    assert spec.merged({"profile": "dsi"}, target=target).spec.threads == 16
-    archived = spec.merged({"threads": 4}, target=target).spec.described()
-    assert spec.RunSpec.model_validate(archived).threads == 4
+    assert spec.merged({}, target=target).spec.clients == 1
+    assert spec.merged({"cycles": 5}, target=target).origins["clients"] == "profile quick"
+    assert spec.build({"target": {"url": target}} if target else {}).clients == 1
+    assert spec.merged({"clients": 4}, target=target).spec.clients == 4
+    assert spec.merged({"profile": "dsi"}, target=target).spec.clients == 16
+    archived = spec.merged({"clients": 4}, target=target).spec.described()
+    assert spec.RunSpec.model_validate(archived).clients == 4
 
 
 @pytest.mark.parametrize("target", ["private:sqlite", "private:postgresql"])
 def test_a_peak_is_searched_up_to_64_threads_where_nobody_says_how_many(target: str) -> None:
     found = spec.merged({"peak": True}, target=target).spec
-    assert found.thread_numbers == (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-    assert spec.merged({"peak": True, "threads": 4}, target=target).spec.thread_numbers == (1, 2, 3, 4)
+    assert found.client_numbers == (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+    assert spec.merged({"peak": True, "clients": 4}, target=target).spec.client_numbers == (1, 2, 3, 4)
 
 
 @pytest.mark.parametrize("profile", ["dsi", "dsi-fast"])
@@ -116,7 +116,7 @@ def test_a_named_profile_says_what_is_left_open(profile: str) -> None:
     found = spec.merged({"profile": profile, "scales": (1, 2), "duration": 7.0})
     named = spec.PROFILES[profile]
     assert (found.spec.scales, found.spec.duration) == ((1, 2), 7.0)
-    assert (found.spec.cycles, found.spec.threads) == (named["cycles"], named["threads"])
+    assert (found.spec.cycles, found.spec.clients) == (named["cycles"], named["clients"])
     assert (found.spec.isolation, found.glimpse) == ("repeatable-read", False)
 
 
@@ -136,8 +136,8 @@ def test_tpcc_is_retried_unless_told_otherwise() -> None:
 
 
 def test_what_is_said_wins_over_the_profile() -> None:
-    run = spec.build({"threads": 3}, profile="quick")
-    assert (run.threads, run.cycles, run.profile) == (3, 3, "quick")
+    run = spec.build({"clients": 3}, profile="quick")
+    assert (run.clients, run.cycles, run.profile) == (3, 3, "quick")
 
 
 def test_seeds_differ_unless_given() -> None:
@@ -151,7 +151,7 @@ def test_seeds_differ_unless_given() -> None:
         ({"scales": (5, 2)}, "--scales"),
         ({"scales": (0,)}, "--scales"),
         ({"scales": (300_000,)}, "--scales"),
-        ({"threads": 0}, "--threads"),
+        ({"clients": 0}, "--clients"),
         ({"duration": 0}, "--duration"),
         ({"rate": -1.0}, "--rate"),
         ({"rate": float("inf")}, "--rate"),
@@ -212,11 +212,11 @@ def test_a_file_that_is_no_toml_is_told(tmp_path: Path) -> None:
 
 
 def test_a_file_takes_the_forms_of_the_command_line(tmp_path: Path) -> None:
-    (tmp_path / "x.toml").write_text('threads = "10,20"\nscales = "1,2"\nramp-up = 1.5\n')
+    (tmp_path / "x.toml").write_text('clients = "10,20"\nscales = "1,2"\nramp-up = 1.5\n')
     run = spec.build(spec.load_toml(tmp_path / "x.toml"))
-    assert (run.several_threads, run.scales, run.ramp_up) == ((10, 20), (1, 2), 1.5)
-    assert spec.build({"threads": "7", "scales": "3"}).thread_numbers == (7,)
-    for name in ("threads", "scales"):
+    assert (run.several_clients, run.scales, run.ramp_up) == ((10, 20), (1, 2), 1.5)
+    assert spec.build({"clients": "7", "scales": "3"}).client_numbers == (7,)
+    for name in ("clients", "scales"):
         with pytest.raises(spec.SpecError, match=f"--{name}: '1,x' is no list of numbers"):
             spec.build({name: "1,x"})
 
@@ -226,7 +226,7 @@ def test_only_settings_that_can_be_given_are_offered() -> None:
         spec.build({"rampup": 3})
     offered = wrong.value.remedy.removeprefix("known settings: ").split(", ")
     assert "ramp_up" in offered
-    assert "several_threads" not in offered
+    assert "several_clients" not in offered
 
 
 def test_a_private_server_can_be_written_in_one_word() -> None:
@@ -295,21 +295,21 @@ def test_a_url_gets_the_password_that_it_lacks() -> None:
 
 
 def test_several_numbers_of_threads_are_kept() -> None:
-    run = spec.build({"threads": [10, 20, 40]})
-    assert (run.threads, run.several_threads, run.thread_numbers) == (40, (10, 20, 40), (10, 20, 40))
+    run = spec.build({"clients": [10, 20, 40]})
+    assert (run.clients, run.several_clients, run.client_numbers) == (40, (10, 20, 40), (10, 20, 40))
     described = run.described()
-    assert described["threads"] == [10, 20, 40]
-    assert "several_threads" not in described
+    assert described["clients"] == [10, 20, 40]
+    assert "several_clients" not in described
     assert spec.RunSpec.model_validate(described) == run
-    assert (run.at(20).threads, run.at(20).thread_numbers) == (20, (20,))
-    for one in (spec.build({"threads": (7,)}), spec.build({"threads": 7})):
-        assert (one.threads, one.several_threads, one.thread_numbers, one.described()["threads"]) == (7, (), (7,), 7)
+    assert (run.at(20).clients, run.at(20).client_numbers) == (20, (20,))
+    for one in (spec.build({"clients": (7,)}), spec.build({"clients": 7})):
+        assert (one.clients, one.several_clients, one.client_numbers, one.described()["clients"]) == (7, (), (7,), 7)
 
 
 @pytest.mark.parametrize("wrong", [[], [10, 5], [5, 5], [0, 1], ["a"], [1, 200_000]])
 def test_numbers_of_threads_rise(wrong: list[object]) -> None:
-    with pytest.raises(spec.SpecError, match="--threads"):
-        spec.build({"threads": wrong})
+    with pytest.raises(spec.SpecError, match="--clients"):
+        spec.build({"clients": wrong})
 
 
 def test_terminals_are_ten_for_each_unit_of_scale_or_as_many_as_wanted() -> None:

@@ -173,7 +173,7 @@ def test_targets_of_dsbench_need_no_word(url: str) -> None:
      {"target": {"url": "private:postgresql", "directory": "/etc"}}, {"target": "private:postgresql?directory=/etc"},
      {"target": "private:postgresql@../../x"}, {"target": {"url": "private:mysql", "version": "/x"}},
      {"storage": {"type": "ext4", "device": "/dev/vda"}}, {"storage": "ext4?device=/dev/vda"}, {"storage": {"mkfs": "-d x"}},
-     {"storage": {"mount": "suid"}}, {"erase": "/dev/vda"}, {"client": "psycopg@3.1.18"}, {"client": "/bin/sh"},
+     {"storage": {"mount": "suid"}}, {"erase": "/dev/vda"}, {"driver": "psycopg@3.1.18"}, {"driver": "/bin/sh"},
      {"load": "/etc/passwd"}, {"checked": "/etc/passwd"}, {"power": "touch x"}, {"nodes": "ssh h"}, {"script": "/home/me/.ssh/id_rsa"},
      {"workload": "/home/me/x.toml"}, {"workload": "x.sql"}, {"workload_settings": {"scripts": "5 a.sql\nSELECT"}},
      {"workload_settings": {"file": "5 a.toml\nx = 1"}}, {"workload_settings": {"tables": "../x"}}, {"out": "/etc"},
@@ -190,7 +190,7 @@ def test_what_does_more_than_tune_is_named(values: Any) -> None:
 def test_a_run_that_only_tunes_needs_no_word() -> None:
     assert risks({
         "target": "private:postgresql", "storage": {"type": "ext4", "data": "journal", "block": "1k", "size": "4GiB"},
-        "limits": {"memory": "1GiB", "write": "20MiB/s"}, "client": "psycopg", "load": "0s:100, 60s:sine 1..9/10s, 90s:end",
+        "limits": {"memory": "1GiB", "write": "20MiB/s"}, "driver": "psycopg", "load": "0s:100, 60s:sine 1..9/10s, 90s:end",
         "workload": "tpcc", "workload_settings": {"size": "0.1", "mix": "45,43,4,4,4", "spaces": "account:fast"}, "label": "a/b",
     }) == ()  # fmt: skip
 
@@ -295,7 +295,7 @@ factor = [{{ name = "a", path = {}, levels = {} }}]
 
 @pytest.mark.parametrize(
     ("more", "path", "levels"),
-    [(', script = "/home/me/.ssh/id_rsa"', '"threads"', "[1, 2]"), ("", '"target"', '["mock:", "private:mysql?init_file=x"]'),
+    [(', script = "/home/me/.ssh/id_rsa"', '"clients"', "[1, 2]"), ("", '"target"', '["mock:", "private:mysql?init_file=x"]'),
      ("", '"target.settings.basedir"', '["/a", "/b"]'), ("", '"target.product"', '["sqlite", "mysql?init_file=x"]'),
      ("", '"target"', '[{ name = "x", set = { "target.settings.plugin_load" = "x" } }, { name = "y" }]'), ("", '"target"', '["mock:", "firebird://h/d?client_library=/x.so"]'),
      ("", '"workload"', '["tpcb", "/home/me/x.toml"]')],
@@ -313,17 +313,17 @@ def test_a_study_on_the_command_line_is_trusted_first(called: Program, tmp_path:
     for words in ((), ("--set", "run.cycles=2")):
         done = called("study", "run", str(file), *words, *dry)
         assert (done.returncode, "init_file = 'x': files" in done.stderr, "--trust" in done.stderr) == (2, True, True), done.stderr
-    file.write_text(STUDY.format("", '"threads"', "[1, 2]"))
+    file.write_text(STUDY.format("", '"clients"', "[1, 2]"))
     assert called("study", "run", str(file), *dry).returncode == 0
     said = called("study", "run", str(file), "--set", f"run.target=sqlite:///{tmp_path}/x.db", *dry)
     assert said.returncode == 0, said.stderr
-    file.write_text(STUDY.format("", '"threads"', "[1, 2]").replace("mock:", f"sqlite:///{tmp_path}/x.db"))
+    file.write_text(STUDY.format("", '"clients"', "[1, 2]").replace("mock:", f"sqlite:///{tmp_path}/x.db"))
     assert called("study", "run", str(file), *dry).returncode == 2
     assert called("study", "run", str(file), "--trust", *dry).returncode == 0
 
 
 def test_levels_that_only_the_stored_study_has_are_seen_too(tmp_path: Path) -> None:
-    spec = study.of_text(STUDY.format("", '"threads"', "[1, 2]").encode(), "test")
+    spec = study.of_text(STUDY.format("", '"clients"', "[1, 2]").encode(), "test")
     made, _ = study.begin(spec, tmp_path)
     study.store(made)
     studies.refuse_commands(spec, tmp_path)

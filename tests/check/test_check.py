@@ -18,7 +18,7 @@ from fixtures.program import Program
 
 
 def test_the_promises_of_sqlite_are_shown_and_taken_up_by_a_run(called: Program, tmp_path: Path) -> None:
-    done = called("check", "private:sqlite", "--promises", "--rounds", "1", "--threads", "2", "--out", "check.json")
+    done = called("check", "private:sqlite", "--promises", "--rounds", "1", "--clients", "2", "--out", "check.json")
     assert done.returncode == 0, done.stderr
     assert "  kept    a transaction that failed is rolled back whole" in done.stdout
     assert "  write skew" in done.stdout
@@ -28,7 +28,7 @@ def test_the_promises_of_sqlite_are_shown_and_taken_up_by_a_run(called: Program,
     said = json.loads((tmp_path / "check.json").read_text())
     assert said["holds"] is True
     assert said["durability"]["acknowledged"] == said["durability"]["rounds"][0]["acknowledged"] > 0
-    options = {"scales": (1,), "cycles": 1, "duration": 0.2, "threads": 1, "checked": str(tmp_path / "check.json")}
+    options = {"scales": (1,), "cycles": 1, "duration": 0.2, "clients": 1, "checked": str(tmp_path / "check.json")}
     good = "beware" if said["flushes"]["suspicion"] else "good"
     for url, verdict in (("private:sqlite", good), ("private:sqlite?synchronous=off", "beware")):
         archive = Archive.open(dsbench.run(url, out=tmp_path / url.rpartition("?")[2], **options).path)
@@ -82,4 +82,4 @@ def test_a_file_that_no_check_wrote_is_refused(tmp_path: Path) -> None:
     for text, problem in (("{}", "is no result of a check"), (in_part, "is no result of a check"), ("[", "cannot be read")):
         file.write_text(text)
         with pytest.raises(SpecError, match=problem):
-            dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, threads=1, checked=str(file), out=tmp_path)
+            dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, clients=1, checked=str(file), out=tmp_path)

@@ -54,7 +54,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[RunSpec]:
 
 
 def test_the_slower_one_is_found_and_everything_is_kept(made: list[RunSpec], called: Program, tmp_path: Path) -> None:
-    done = called("ab", "private:sqlite", "mock:", "--scales", "1", "--threads", "2", "--out", "o", "--json", "--quiet")
+    done = called("ab", "private:sqlite", "mock:", "--scales", "1", "--clients", "2", "--out", "o", "--json", "--quiet")
     assert done.returncode == 3, done.stderr
     found = json.loads(done.stdout)
     assert (found["a"], found["b"], found["verdict"]) == ("private:sqlite", "mock:", "slower")
@@ -161,11 +161,11 @@ def test_who_wins_by_what_it_may_lose_is_told_so(tmp_path: Path) -> None:
     assert "may lose" not in both.text()
 
 
-def test_real_runs_on_embedded_sqlite_until_the_most_blocks(tmp_path: Path) -> None:
+def test_real_runs_on_embedded_sqlite_until_the_max_blocks(tmp_path: Path) -> None:
     told: list[str] = []
-    spec = build({"scales": (1,), "cycles": 1, "duration": 0.3, "threads": 1, "seed": 3})
+    spec = build({"scales": (1,), "cycles": 1, "duration": 0.3, "clients": 1, "seed": 3})
     found = versus(
-        spec, spec, tmp_path, blocks=1, most_blocks=1, observer=lambda _: Silent(), told=told.append
+        spec, spec, tmp_path, blocks=1, max_blocks=1, observer=lambda _: Silent(), told=told.append
     )  # fmt: skip
     assert found.ratio.verdict is Verdict.OPEN, "one block tells nothing"
     assert len(told) == 1
@@ -176,9 +176,9 @@ def test_real_runs_on_embedded_sqlite_until_the_most_blocks(tmp_path: Path) -> N
 
 @pytest.mark.thorough
 def test_both_take_turns_on_one_database_that_is_made_before_each_block(tmp_path: Path) -> None:
-    asked = build({"scales": (1,), "cycles": 1, "duration": 1.0, "threads": 1, "workload": "tpcb", "target": {
+    asked = build({"scales": (1,), "cycles": 1, "duration": 1.0, "clients": 1, "workload": "tpcb", "target": {
         "url": "private:sqlite", "directory": str(tmp_path)}})
-    found = versus(asked, asked, tmp_path / "o", blocks=1, most_blocks=1, one_database=True, observer=lambda _: Silent())
+    found = versus(asked, asked, tmp_path / "o", blocks=1, max_blocks=1, one_database=True, observer=lambda _: Silent())
     runs = [Archive.open(path).run for path in found.archives]
     (made,) = {run.reused.run for run in runs if run.reused is not None}
     assert [run.reused.runs for run in runs if run.reused is not None] == [1, 2, 3, 4]
@@ -206,7 +206,7 @@ def test_a_run_that_fails_ends_it_and_what_was_made_is_kept(
     made: list[RunSpec], called: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     works = ab.perform_apart
-    words = ("ab", "private:sqlite", "mock:", "--scales", "1", "--threads", "2", "--out", "o", "--quiet")
+    words = ("ab", "private:sqlite", "mock:", "--scales", "1", "--clients", "2", "--out", "o", "--quiet")
 
     def fails(*given: object) -> object:
         if len(made) == 6:
@@ -238,7 +238,7 @@ def test_a_run_that_fails_ends_it_and_what_was_made_is_kept(
 
 @pytest.mark.thorough
 def test_ctrl_c_keeps_what_was_made(tmp_path: Path) -> None:
-    words = ("ab", "mock:", "mock:", "--scales", "1", "--cycles", "1", "--duration", "0.3", "--threads", "1", "--workload", "select")
+    words = ("ab", "mock:", "mock:", "--scales", "1", "--cycles", "1", "--duration", "0.3", "--clients", "1", "--workload", "select")
     command = [sys.executable, "-m", "dsbench", *words]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert until(lambda: blocks(tmp_path / "ab") > 0 or running.poll() is not None)
@@ -261,7 +261,7 @@ def blocks(out: Path) -> int:
 def test_one_that_was_killed_in_its_first_run_is_gone_on_with(
     made: list[RunSpec], called: Program, tmp_path: Path
 ) -> None:
-    words = ("ab", "private:sqlite", "mock:", "--scales", "1", "--workload", "select", "--threads", "2", "--quiet")
+    words = ("ab", "private:sqlite", "mock:", "--scales", "1", "--workload", "select", "--clients", "2", "--quiet")
     with subprocess.Popen([sys.executable, "-m", "dsbench", *words], cwd=tmp_path, stderr=subprocess.DEVNULL) as killed:
         assert until(lambda: list((tmp_path / "ab").glob("*/run.json")) or killed.poll() is not None, 120)
         killed.kill()
@@ -305,7 +305,7 @@ def test_a_run_without_a_rate_ends_it(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("more", "option"), [({"threads": [1, 2]}, "--threads"), ({"scales": (2,)}, "--scales")]
+    ("more", "option"), [({"clients": [1, 2]}, "--clients"), ({"scales": (2,)}, "--scales")]
 )
 def test_what_cannot_be_compared_is_refused(more: dict[str, object], option: str, tmp_path: Path) -> None:
     asked = {"scales": (1,), "cycles": 1, "duration": 0.2}
@@ -325,10 +325,10 @@ def test_files_and_options_of_both_come_together(
 ) -> None:
     (tmp_path / "b.toml").write_text('target = "private:mariadb"\nscales = [1]\nthreads = 3\n')
     monkeypatch.setattr(ab, "try_apart", lambda _spec: ())  # Neither server has to be here.
-    words = ("--limit", "memory=1GiB", "--set", "flush=0", "--threads", "2", "--scales", "1", "--quiet", "--out", "o")
+    words = ("--limit", "memory=1GiB", "--set", "flush=0", "--clients", "2", "--scales", "1", "--quiet", "--out", "o")
     assert called("ab", "private:mariadb@10", "b.toml", *words).returncode == 3
     a, b = sorted(made[:2], key=lambda spec: spec.label)
-    assert (a.target.version, b.target.version, a.threads, b.threads) == ("10", None, 2, 2)
+    assert (a.target.version, b.target.version, a.clients, b.clients) == ("10", None, 2, 2)
     assert a.limits == b.limits != type(a)().limits
     assert a.target.settings == b.target.settings == {"flush": "0"}
 
@@ -354,20 +354,20 @@ def test_disturbed_runs_and_other_work_are_told_with_the_verdict(tmp_path: Path)
         run = run_json({"scales": [1], "cycles": 1, "duration": 1.0, **asked}, name=name)
         return write(tmp_path, run, {"cycles": [cycle_row(1, 1, [MS] * 100)]}).path
 
-    a, b = made("a", workload="select", threads=1), made("b", threads=2)
+    a, b = made("a", workload="select", clients=1), made("b", clients=2)
     taken = RunVerdict(Soundness.DISTURBED, (), (Taken("other programs", 1.8, 0, 2, ""),))
     found = Versus(("a", "b"), (Block("ABBA", (a, b, b, a), (100, 200, 200, 100), (taken, VALID, VALID, taken)),), 0.02)
     lines = found.text().splitlines()
     assert lines[0] == "2 of 4 runs are disturbed (A): other programs used 1.8 of 2 CPUs."
     assert lines[1].startswith("Undecided: B has 2.000 times")
     assert lines[2].startswith("The workloads differ: ")
-    assert lines[3].startswith("The load is not the same: threads differs")
+    assert lines[3].startswith("The load is not the same: clients differs")
     assert found.document()["runs"] == {"valid": 2, "first look": 0, "disturbed": 2, "void": 0, "why": lines[:1]}
     assert found.document()["blocks"][0]["verdicts"][0] == {"soundness": "disturbed", "why": ["other programs used 1.8 of 2 CPUs"]}
 
 
 def test_both_pages_of_a_folder_have_one_verdict(made: list[RunSpec], called: Program, tmp_path: Path) -> None:
-    called("ab", "private:sqlite", "private:sqlite?cache_size=-100", "--scales", "1", "--most-blocks", "3", "--out", "o", "--quiet")
+    called("ab", "private:sqlite", "private:sqlite?cache_size=-100", "--scales", "1", "--max-blocks", "3", "--out", "o", "--quiet")
     said = json.loads((tmp_path / "o/comparison.json").read_text())
     first = (tmp_path / "o/ab.txt").read_text().splitlines()[0]
     assert said["answer"] == first

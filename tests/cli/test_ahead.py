@@ -22,11 +22,11 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
 
 def test_a_dry_run_shows_all_and_touches_nothing(called: Program, tmp_path: Path) -> None:
     (tmp_path / "my.toml").write_text('workload = "tpcc"\ncycles = 2\n')
-    words = ["--config", "my.toml", "--scales", "1,10", "--threads", "4,8", "--duration", "30", "--keep", "--dry-run"]
+    words = ["--config", "my.toml", "--scales", "1,10", "--clients", "4,8", "--duration", "30", "--keep", "--dry-run"]
     before = sorted(tmp_path.iterdir())
     brief = called("run", "postgresql://me:secret@nowhere.invalid/db", *words).stdout
     named = re.findall(r"^  (\w+) .*\)$", brief, re.MULTILINE)
-    assert named == ["target", "workload", "scales", "cycles", "duration", "threads", "keep"], "what was chosen"
+    assert named == ["target", "workload", "scales", "cycles", "duration", "clients", "keep"], "what was chosen"
     assert re.search(r"^  and \d\d as they come: --verbose shows them\nplan$", brief, re.MULTILINE)
     done = called("run", "postgresql://me:secret@nowhere.invalid/db", *words, "--verbose")
     assert (done.returncode, done.stderr) == (0, "")
@@ -34,8 +34,8 @@ def test_a_dry_run_shows_all_and_touches_nothing(called: Program, tmp_path: Path
     for line in (
         r"target +postgresql://me:\*\*\*@nowhere.invalid/db +\(command line\)", r"workload +tpcc +\(my.toml\)",
         r"isolation +repeatable-read +\(default\)", r"retry +yes +\(default of the workload\)",
-        r"scale 1: 599,\d+ rows, .* GB: build, load \(4 cycles of 30 s with 4,8 threads\), check, drop",
-        r"scale 10: .* threads\), check", r"time: 4 min of load; .* to populate.*",
+        r"scale 1: 599,\d+ rows, .* GB: build, load \(4 cycles of 30 s with 4,8 clients\), check, drop",
+        r"scale 10: .* clients\), check", r"time: 4 min of load; .* to populate.*",
         r"space: .* GB to .* GB at scale 10, .*the server knows how much is free",
     ):  # fmt: skip
         assert re.search(f"^ *{line}$", done.stdout, re.MULTILINE), line
@@ -63,7 +63,7 @@ def test_the_time_of_vacuum_beyond_the_memory_is_in_the_estimate(called: Program
 
 def test_gstat_and_cycles_beside_perf_are_in_the_estimate(called: Program) -> None:
     def estimate(product: str, *words: str) -> dict[str, Any]:
-        size = ("--workload", "select", "--cycles", "3", "--duration", "15", "--threads", "1", "--dry-run", "--json")
+        size = ("--workload", "select", "--cycles", "3", "--duration", "15", "--clients", "1", "--dry-run", "--json")
         return json.loads(called("run", f"private:{product}", *size, *words).stdout)
 
     small, large = estimate("firebird", "--scales", "10"), estimate("firebird", "--scales", "1000")
@@ -94,7 +94,7 @@ def test_a_version_that_is_not_here_is_known_to_a_dry_run(called: Program) -> No
 
 
 def test_rows_that_stages_of_load_add_are_in_the_estimate(called: Program) -> None:
-    words = ["--workload", "insert", "--scales", "3", "--threads", "2", "--dry-run"]
+    words = ["--workload", "insert", "--scales", "3", "--clients", "2", "--dry-run"]
     document = json.loads(called("run", "private:postgresql", *words, "--json").stdout)
     assert document["scales"][0]["rows"] == 2 * 3 * 100_000
     least, most = document["size_bytes"]
@@ -113,7 +113,7 @@ def test_a_dry_run_refuses_what_the_run_would(called: Program) -> None:
 
 @pytest.fixture
 def archive(called: Program, tmp_path: Path) -> Path:
-    words = ["--scales", "2", "--cycles", "1", "--duration", "0.2", "--threads", "1,2", "--levels", "0.5,0.9"]
+    words = ["--scales", "2", "--cycles", "1", "--duration", "0.2", "--clients", "1,2", "--levels", "0.5,0.9"]
     assert called("run", "mock:?latency_us=300", *words, "--seed", "7", "-q", "--out", "out").returncode == 0
     return only_archive(tmp_path / "out")
 
@@ -159,7 +159,7 @@ def test_the_example_file_has_every_setting_explained_and_is_read(called: Progra
         *words, line = block.strip().split("\n")
         assert all(word.startswith("# ") for word in words)
         assert option.about.help in " ".join(word.removeprefix("# ") for word in words)
-        beside = {"terminals": {"pace": "terminals"}, "shortest": {"precision": 2, "duration": 60}}.get(name, {})
+        beside = {"terminals": {"pace": "terminals"}, "min_duration": {"precision": 2, "duration": 60}}.get(name, {})
         assert name in spec.build({**beside, **tomllib.loads(line.removeprefix("#"))}).described()
 
 

@@ -19,7 +19,7 @@ from fixtures import archives
 from fixtures.program import Program, only_archive
 from fixtures.thorough import mostly_thorough
 
-TINY = ["--scales", "1,2", "--cycles", "2", "--duration", "0.5", "--threads", "2"]
+TINY = ["--scales", "1,2", "--cycles", "2", "--duration", "0.5", "--clients", "2"]
 
 
 def test_a_run_ends_with_table_dsi_and_report(dsbench: Program, called: Program, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(called: Program, tmp_path
         (["run", "--config", "absent.toml"], "--config", 2),
         (["run", "--no-such-option"], "--no-such-option: no option has this name", 2),
         (["run", "--cycles"], "--cycles", 2),
-        (["run", "--clients", "8"], "did you mean --threads? See dsbench run --help", 2),
+        (["run", "--clients", "8"], "did you mean --clients? See dsbench run --help", 2),
         (["run", "--scals", "1"], "did you mean --scales, --call, --samples? See dsbench run --help", 2),
         (["check", "mock:", "--scales", "1"], "did you mean --scale, --set? See dsbench check --help", 2),
         (["run", "--out", "out\udcff"], "--out: out\\xff is no text in UTF-8", 2),
@@ -129,7 +129,7 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(called: Program, tmp_path
         (["check", "private:sqlite", "--scale", "1"], "TARGET: ", 2),
         (["check", "sqlite:///x.db", "--scale", "1", "--workload", "foo"], "--workload: no workload 'foo'", 2),
         (["calibrate", "--workload", "foo"], "--workload: no workload 'foo'", 2),
-        (["calibrate", "--threads", "0"], "--threads: has to be 1 or more", 2),
+        (["calibrate", "--clients", "0"], "--clients: has to be 1 or more", 2),
         (["cluster", "invite", "--address", "a:b:c"], "--address: 'a:b:c'", 2),
         (["cluster", "invite", "--address", "host:99999"], "--address: 'host:99999'", 2),
         (["check", "sqlite:///x.db"], "nothing of dsbench's is there", 2),
@@ -167,7 +167,7 @@ def test_a_wrong_input_gets_one_clear_error(
         (["check", "postgres"], "TARGET: 'postgres'", "private:postgres", 2),
         (["run", "--scales", "1", "10"], "TARGET: '10'", "several numbers are written with commas", 2),
         (["run", "--scales", "1", "10", "100"], "one argument too many: 100", "--scales 1,10,100", 2),
-        (["run", "mock:", "--threads", "1", "2"], "one argument too many: 2", "--threads 1,2", 2),
+        (["run", "mock:", "--clients", "1", "2"], "one argument too many: 2", "--clients 1,2", 2),
         (["plot", "a.zip", "b.zip", "c.zip"], "too many arguments: b.zip c.zip", "see dsbench plot --help", 2),
         (["run", "--duration", "10x"], "--duration: has to be a number of seconds, or such as 10s or 1m", "run --help", 2),
         (["run", "--workload", "tpc-c"], "--workload: no workload 'tpc-c'", "did you mean tpcc", 2),
@@ -200,7 +200,7 @@ def test_durations_may_have_a_unit(called: Program, tmp_path: Path, text: str, e
 
 
 def test_a_dry_run_warns_of_what_the_system_does_not_allow(called: Program) -> None:
-    done = called("run", "private:sqlite", "--threads", "100000", "--dry-run")
+    done = called("run", "private:sqlite", "--clients", "100000", "--dry-run")
     resource = pytest.importorskip("resource")
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     assert ("warning: 100,000 connections need some 300,064 open files" in done.stdout) == (allowed < 300_064)
@@ -278,7 +278,7 @@ def test_ctrl_c_says_nothing_of_the_program(called: Program, monkeypatch: pytest
     "changed",
     [
         ["--set", "synchronous=off"], ["--profile", "dsi"], ["--config", "none.toml"], ["--out", "archives"],
-        ["--ramp-up", "1"], ["--no-retry"], ["--threads", "9", "--no-prepare"],
+        ["--ramp-up", "1"], ["--no-retry"], ["--clients", "9", "--no-prepare"],
     ],
     ids=" ".join,
 )  # fmt: skip
@@ -297,7 +297,7 @@ def test_a_configuration_file_has_the_names_of_the_command_line(called: Program,
     done = called("run", "--config", "run.toml", "--cycles", "2", "--json", "-q", "--out", "out")
     assert done.returncode == 0, done.stderr
     run = json.loads(done.stdout)["run"]
-    assert (run["spec"]["cycles"], run["spec"]["threads"]) == (2, 2)
+    assert (run["spec"]["cycles"], run["spec"]["clients"]) == (2, 2)
     assert any(not switch["safe"] for switch in run["durability"]), "switched off durability is told"
     (tmp_path / "wrong.toml").write_text("cycle = 3\n")
     wrong = called("run", "--config", "wrong.toml")

@@ -96,7 +96,7 @@ def test_what_was_cut_is_made_anew_and_another_size_is_refused(called: Program, 
 
 
 def test_ctrl_c_lets_the_command_end_and_says_how_to_go_on(tmp_path: Path) -> None:
-    line = "run mock: --scales 1 --cycles 1 --duration 300 --threads 1 --workload select --out runs"
+    line = "run mock: --scales 1 --cycles 1 --duration 300 --clients 1 --workload select --out runs"
     program = (
         "from dataclasses import replace; from pathlib import Path; from dsbench.cli import papers\n"
         f"item = replace(papers.find('000', 'procedure'), make=({line!r},))\n"

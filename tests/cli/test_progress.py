@@ -19,7 +19,7 @@ def test_a_line_says_scale_cycle_rate_and_failures() -> None:
         "scale 5 (3/3), cycle 2/10: 2 s, 2,000 tps, p50 1 ms, p99 200 ms, 0 failed, CPUs 1.5 (own 0.2)"
     )
     assert describe_moment(Moment(5, 3, 3, "populate", done=1, total=4)) == "scale 5 (3/3): populate 25%"
-    assert describe_moment(Moment(5, 3, 3, "clean", 2, 10, threads=1)) == "scale 5 (3/3), 1 thread, cycle 2/10: clean"
+    assert describe_moment(Moment(5, 3, 3, "clean", 2, 10, clients=1)) == "scale 5 (3/3), 1 client, cycle 2/10: clean"
     assert "1 of 4 clients" in describe_moment(Moment(5, 3, 3, "connect", 1, 10, done=1, total=4))
 
 
@@ -66,8 +66,8 @@ def test_a_terminal_has_it_all_in_one_line() -> None:
     bars = [describe_briefly(moment, 42.0, width).count("█") for width in (200, 79, 70, 60)]
     assert bars == [16, 12, 7, 2]
     assert describe_briefly(moment, 0.0, 40) == "scale 5, cycle 2/10:  2,000 tps  p99 20…"
-    wide = replace(moment, stage="qr100", threads=1, failed=7)
-    assert describe_briefly(wide, 0.0, 60) == "scale 5, qr100, 1 thread, cycle 2/10:  2,000 tps  p99 200 m…"
+    wide = replace(moment, stage="qr100", clients=1, failed=7)
+    assert describe_briefly(wide, 0.0, 60) == "scale 5, qr100, 1 client, cycle 2/10:  2,000 tps  p99 200 m…"
 
 
 def test_a_line_that_is_too_long_loses_its_end() -> None:

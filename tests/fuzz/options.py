@@ -14,15 +14,15 @@ from .mutate import NUMBERS, TEXTS, mutated
 from .sandbox import called
 
 _LINES = (
-    "run --scales 1,2 --cycles 2 --duration 0.5 --threads 2,4", "run private:sqlite --set synchronous=off --profile quick",
+    "run --scales 1,2 --cycles 2 --duration 0.5 --clients 2,4", "run private:sqlite --set synchronous=off --profile quick",
     "run mock:?latency_us=5 --workload tpcc --pace terminals --terminals 10 --ramp-up 1 --set size=0.02",
     "run postgresql://me@127.0.0.1/x --rate 10 --arrival constant --isolation serializable --retry --no-prepare",
-    "run --config run.toml --out out --nodes 2 --cluster cluster --patience 5 --lease 3 --json -q",
+    "run --config run.toml --out out --nodes 2 --cluster cluster --join-timeout 5 --lease 3 --json -q",
     "run mock: --nodes 2 --dask tls://h:8786 --dask-tls a,b,c", "run --resume a",
-    "run private:postgresql@15 --levels 0.5,0.9 --seed 5 --trace --call statements --population bulk --carriers 1",
+    "run private:postgresql@15 --levels 0.5,0.9 --seed 5 --trace --call statements --population bulk --os-threads 1",
     "show a --json", "show a.zip --by nodes", "plot a.zip --out out", "plot a --fresh", "compare a a.zip --out out --json",
-    "check mock: --scale 1 --workload tpcc --set size=0.1 --json", "calibrate --threads 4 --duration 1 --no-prepare", "doctor --json",
-    "workloads tpcc --json", "node --join node-1.bundle --name x --patience 3 -q", "cluster up --ssh a,b@c:22 --cluster cluster",
+    "check mock: --scale 1 --workload tpcc --set size=0.1 --json", "calibrate --clients 4 --duration 1 --no-prepare", "doctor --json",
+    "workloads tpcc --json", "node --join node-1.bundle --name x --join-timeout 3 -q", "cluster up --ssh a,b@c:22 --cluster cluster",
     "cluster invite --nodes 3 --out cluster --address [::1]:8786 --hours 2 --json", "servers list --json",
     "servers install postgresql --version 18 --dry-run", "servers install mysql --yes", "servers conform mock: --write page.md --json",
     "--version", "--help", "run --help",

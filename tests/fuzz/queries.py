@@ -30,7 +30,7 @@ def make(random: Random) -> bytes:
     pick = random.random()
     if pick < 0.15:
         sql = random.choice(("SHOW TABLES", "DESCRIBE runs", "SUMMARIZE scales", "SELECT 1; SELECT 2", "PRAGMA version", "EXPLAIN SELECT 1",
-                             "CREATE TABLE x AS SELECT 1", "SET threads = 1", "LOAD httpfs", "COPY runs TO 'x'", *TEXTS))  # fmt: skip
+                             "CREATE TABLE x AS SELECT 1", "SET clients = 1", "LOAD httpfs", "COPY runs TO 'x'", *TEXTS))  # fmt: skip
     said = sql.encode("utf-8", "surrogatepass")
     return mutated(random, said) if pick > 0.8 else said
 

@@ -14,10 +14,10 @@ from .toml import text
 
 _SAMPLES: list[dict[str, Any]] = [
     {"name": "a", "run": {"target": "mock:", "scales": [1], "cycles": 1, "duration": 0.2},
-     "factor": [{"name": "threads", "path": "threads", "levels": [1, 2, 4], "reference": 2}], "trials": {"repeat": 2, "seed": 5}},
+     "factor": [{"name": "clients", "path": "clients", "levels": [1, 2, 4], "reference": 2}], "trials": {"repeat": 2, "seed": 5}},
     {"name": "b", "about": "x", "run": {"target": "private:sqlite", "scales": [1, 2], "cycles": 2},
      "factor": [{"name": "sync", "path": "target.settings.synchronous", "levels": ["off", "full"]},
-                {"name": "isolation", "levels": [{"name": "a", "set": {"isolation": "serializable"}}, {"name": "b", "set": {"threads": 2}}]}],
+                {"name": "isolation", "levels": [{"name": "a", "set": {"isolation": "serializable"}}, {"name": "b", "set": {"clients": 2}}]}],
      "trials": {"design": "one-at-a-time", "order": "as listed"}},
     {"name": "c", "run": {"target": "mock:", "scales": [1]}, "trials": {"design": "list"},
      "factor": [{"name": "x", "path": "connections", "levels": [1, 2]}], "trial": [{"x": 1}, {"x": 2}]},

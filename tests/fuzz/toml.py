@@ -13,11 +13,11 @@ from .mutate import changed, mutated, nested, strange
 from .sandbox import called
 
 _SAMPLES: list[dict[str, Any]] = [
-    {"scales": [1, 2], "cycles": 3, "duration": 0.5, "threads": [2, 4], "target": {"url": "private:sqlite", "settings": {"synchronous": "off"}}},
+    {"scales": [1, 2], "cycles": 3, "duration": 0.5, "clients": [2, 4], "target": {"url": "private:sqlite", "settings": {"synchronous": "off"}}},
     {"workload": "tpcc", "scales": [1], "pace": "terminals", "terminals": 10, "ramp-up": 1.5, "workload_settings": {"mix": "45,43,4,4,4"}},
     {"target": "postgresql://me@127.0.0.1/db", "profile": "dsi", "isolation": "serializable", "retry": True, "prepare": False},
     {"target": {"url": "private:postgresql", "version": "15", "directory": "/tmp"}, "rate": 10.5, "arrival": "constant", "levels": [0.5, 0.9]},
-    {"nodes": 2, "lease": 6.0, "trace": False, "seed": 7, "population": "bulk", "call": "statements", "connections": 2, "carriers": 1},
+    {"nodes": 2, "lease": 6.0, "trace": False, "seed": 7, "population": "bulk", "call": "statements", "connections": 2, "os_threads": 1},
 ]  # fmt: skip
 
 

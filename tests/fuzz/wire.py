@@ -21,7 +21,7 @@ from dsbench.measure.nodes import members, nodes, outcome
 from .mutate import changed, mutated, strange
 from .sandbox import Refused
 
-_SAID = {"failure": "", "core": {"clock": 5}, "calibration": {"ceilings": [{"against": "x", "threads": 1, "rate_tps": 5.0}], "ceiling_tps": 5.0}}
+_SAID = {"failure": "", "core": {"clock": 5}, "calibration": {"ceilings": [{"against": "x", "clients": 1, "rate_tps": 5.0}], "ceiling_tps": 5.0}}
 _FACTS: dict[str, Any] = {
     "busy": False, "name": "n", "host": "h", "system": "s", "pid": 1, "cpus": 1, "results": ["k"], "versions": {"dsbench": "1"},
 }  # fmt: skip

@@ -41,15 +41,15 @@ cycles = 1
 duration = 0.1
 
 [[factor]]
-name = "threads"
-path = "threads"
+name = "clients"
+path = "clients"
 levels = [1, 2]
 
 [trials]
 repeat = 2
 """
 SIDES = ("mock:?latency_us=200", "mock:?latency_us=300")
-SMALL = ("--scales", "1", "--cycles", "1", "--duration", "0.1", "--threads", "1")
+SMALL = ("--scales", "1", "--cycles", "1", "--duration", "0.1", "--clients", "1")
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _study(folder: Path) -> None:
 
 
 COMMANDS: Mapping[str, Command] = {
-    "ab": Command(["ab", *SIDES, *SMALL, "--most-blocks", "3", "--out", "ab"], goes_on=["--resume"], begun="ab/ab.json",
+    "ab": Command(["ab", *SIDES, *SMALL, "--max-blocks", "3", "--out", "ab"], goes_on=["--resume"], begun="ab/ab.json",
                   codes=frozenset({0, 3, 4})),
     "study run": Command(["study", "run", "study.toml", "--out", "study"], _study),
     "check": Command(["check", "private:sqlite", "--promises", "--out", "checked.json"]),

@@ -65,7 +65,7 @@ class Killer:
     def _kill(self, done: Killed, dice: random.Random, folder: Path) -> None:
         scales = (1, 2) if done.product == "sqlite" else (1,)
         url = PRODUCTS[done.product] or self.foreign
-        arguments = [url, "--scales", ",".join(map(str, scales)), "--cycles", str(CYCLES), "--duration", "0.3", "--threads", "2"]
+        arguments = [url, "--scales", ",".join(map(str, scales)), "--cycles", str(CYCLES), "--duration", "0.3", "--clients", "2"]
         share, pause_s = dice.random(), 0.2 + dice.random()
         run = Watched(arguments, folder, mark := folder.name)
         lasts = self._lasts.setdefault(done.product, {})

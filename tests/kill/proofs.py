@@ -110,7 +110,7 @@ def of_the_whole(archive: Path, before: Rows, cut: set[tuple[int, int]], scales:
 
 
 def _doubled(archive: Archive, table: str) -> bool:
-    keys = [name for name in ("scale", "stage", "cycle", "node", "group", "thread", "kind") if name in TABLES[table].names]
+    keys = [name for name in ("scale", "stage", "cycle", "node", "group", "client", "kind") if name in TABLES[table].names]
     rows = archive.table(table).select(keys)
     plain = rows.cast(rows.schema) if rows.num_rows == 0 else rows.group_by(keys).aggregate([([], "count_all")])
     return bool(rows.num_rows and pc.max(plain.column("count_all")).as_py() > 1)

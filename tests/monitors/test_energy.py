@@ -85,7 +85,7 @@ while True:
 def test_a_meter_is_read_as_long_as_the_run_and_ended_with_it(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     command = _program(tmp_path / "meter.py", _STEADY.format(pid=str(pid)))
-    archive = dsbench.run("mock:", scales=(1,), cycles=2, duration=0.5, threads=1, power=command, out=tmp_path)
+    archive = dsbench.run("mock:", scales=(1,), cycles=2, duration=0.5, clients=1, power=command, out=tmp_path)
     assert not Path(f"/proc/{pid.read_text()}").exists()
     found = archive.evaluate()
     # By the meter's own clock, whatever the machine does besides.
@@ -106,7 +106,7 @@ def test_a_meter_is_read_as_long_as_the_run_and_ended_with_it(tmp_path: Path) ->
 )
 def test_a_meter_that_fails_is_one_clear_warning(code: str, why: str, tmp_path: Path) -> None:
     command = _program(tmp_path / "meter.py", code)
-    archive = dsbench.run("mock:", scales=(1,), cycles=3, duration=0.1, threads=1, power=command, out=tmp_path)
+    archive = dsbench.run("mock:", scales=(1,), cycles=3, duration=0.1, clients=1, power=command, out=tmp_path)
     (said,) = [one.message for one in archive.run.warnings if one.code == "monitor"]
     assert why in said
     assert archive.evaluate().of(EnergyResult).energy == {}

@@ -46,8 +46,8 @@ def _gain(rows: list[dict[str, object]], metric: str) -> float:
     return values[-1] - values[0]
 
 
-def _cycle(bench: Bench, threads: int) -> CycleResult:
-    cycle = bench.cycle(RunSpec(threads=threads, duration=1.0, prepare=True), seed=1, trace=None)
+def _cycle(bench: Bench, clients: int) -> CycleResult:
+    cycle = bench.cycle(RunSpec(clients=clients, duration=1.0, prepare=True), seed=1, trace=None)
     cycle.connect(30, _unseen)
     start = now_ns() + 20_000_000
     cycle.start(start)
@@ -73,7 +73,7 @@ def test_a_population_and_a_cycle_count_all_that_their_sessions_did(place: tuple
         bench.phase(phase, _unseen)
     beside = Sampler([monitor])
     beside.start(time.monotonic_ns())
-    result = _cycle(bench, threads=1)
+    result = _cycle(bench, clients=1)
     worked = beside.stop()
     done = sum(result.committed_in_database())
     assert (result.total("failed"), done > 0) == (0, True)
@@ -97,7 +97,7 @@ def test_clients_that_collide_are_counted(place: tuple[str, Bench, Target]) -> N
     beside = Sampler([Firebird(admin)])
     beside.start(time.monotonic_ns())
     # A machine with other work may run them one after another for a while.
-    failed = next((failed for _ in range(20) if (failed := _cycle(bench, threads=3).total("failed"))), 0)
+    failed = next((failed for _ in range(20) if (failed := _cycle(bench, clients=3).total("failed"))), 0)
     rows = beside.stop()
     assert failed > 0
     if mode == "Super":

@@ -118,7 +118,7 @@ def test_what_is_lost_between_cycles_is_told_once_and_no_waiting_there(machine: 
 def test_a_run_warns_of_what_its_machine_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter([8, 8, 8, 6, 6, 6, 5, 5])
     monkeypatch.setattr(cycle, "read_host", lambda pids: replace(host.read_host(pids), cpus=next(looks)))
-    archive = dsbench.run("mock:", scales=(1, 2), cycles=2, duration=0.1, threads=1, out=tmp_path)
+    archive = dsbench.run("mock:", scales=(1, 2), cycles=2, duration=0.1, clients=1, out=tmp_path)
     found = [one for one in archive.evaluate().of(WarningsResult).doubts if one.code == "cpus-changed"]
     assert [(one.message, one.scale) for one in found] == [
         ("during cycle 2 of scale 1 the number of CPUs went from 8 to 6", 1),

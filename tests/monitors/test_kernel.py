@@ -91,7 +91,7 @@ def test_a_sample_is_of_the_part_that_its_system_call_led_to() -> None:
 @pytest.mark.thorough
 def test_a_run_has_what_perf_saw_or_says_why_not(tmp_path: Path) -> None:
     archive = dsbench.run(
-        "private:postgresql", workload="tpcb", call="statements", scales=(1,), cycles=1, duration=0.5, threads=1, perf="all", out=tmp_path
+        "private:postgresql", workload="tpcb", call="statements", scales=(1,), cycles=1, duration=0.5, clients=1, perf="all", out=tmp_path
     )
     assert archive.table("cycles")["cycle"].to_pylist() == [1], "the cycles beside perf are no others"
     assert all(c.state is State.HOLDS for c in archive.run.checks[1]), "the check knows of them"

@@ -247,7 +247,7 @@ def test_a_disk_stands_for_its_partitions_and_for_what_lies_on_it(tmp_path: Path
 
 @pytest.mark.parametrize("target", mostly_thorough(["private:postgresql", "private:sqlite"], "private:sqlite"))
 def test_a_run_has_stacks_and_times_of_the_device_or_says_why_not(target: str, tmp_path: Path) -> None:
-    asked = {"scales": (1,), "cycles": 1, "duration": 1.0, "threads": 1, "out": tmp_path}
+    asked = {"scales": (1,), "cycles": 1, "duration": 1.0, "clients": 1, "out": tmp_path}
     for kind, table, lacks in (("stacks", "stacks", "no flame graph"), ("storage", "device_times", "were not timed")):
         archive = dsbench.run(target, perf=kind, **asked)
         said = [one.message for one in archive.run.warnings if one.code == "perf"]

@@ -140,7 +140,7 @@ def test_a_server_that_does_not_count_is_not_asked() -> None:
 
 def test_a_run_has_the_plans_before_and_after_its_cycles(tmp_path: Path) -> None:
     archive = dsbench.run(
-        "private:sqlite", workload="select", scales=(1, 2), cycles=1, duration=0.2, threads=1, out=tmp_path
+        "private:sqlite", workload="select", scales=(1, 2), cycles=1, duration=0.2, clients=1, out=tmp_path
     )
     rows = archive.table("plans").to_pylist()
     assert {row["moment"] for row in rows} == {"before", "after"}
@@ -154,8 +154,8 @@ def test_a_run_has_the_plans_before_and_after_its_cycles(tmp_path: Path) -> None
 
 
 def test_places_of_a_plan_are_told_where_they_are_not_all() -> None:
-    every = [(heading, scale) for heading in ("threads 1", "threads 4") for scale in (1, 2, 5)]
+    every = [(heading, scale) for heading in ("clients 1", "clients 4") for scale in (1, 2, 5)]
     assert server_statements._at(every, every) == ""
     assert server_statements._at([("", 2)], [("", 1), ("", 2)]) == " (scale 2)"
-    assert server_statements._at([*every[:2], *every[3:5]], every) == " (threads 1 and threads 4: scale 1, 2)"
-    assert server_statements._at([every[0], *every[3:5]], every) == " (threads 1: scale 1; threads 4: scale 1, 2)"
+    assert server_statements._at([*every[:2], *every[3:5]], every) == " (clients 1 and clients 4: scale 1, 2)"
+    assert server_statements._at([every[0], *every[3:5]], every) == " (clients 1: scale 1; clients 4: scale 1, 2)"

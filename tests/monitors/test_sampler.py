@@ -149,7 +149,7 @@ def test_rows_have_the_columns_of_the_archive() -> None:
     beside = Sampler([Counter()])
     beside.start(time.monotonic_ns())
     row = beside.stop()[0]
-    key = ["scale", "stage", "cycle", "node", "threads"]
+    key = ["scale", "stage", "cycle", "node", "clients"]
     assert [*key, *row] == archive.TABLES["monitors"].names
     assert isinstance(row["value"], float)
 

@@ -218,7 +218,7 @@ def test_a_lock_is_seen_with_its_table_and_the_state_of_its_holder(product: str,
 
 
 def test_a_run_keeps_what_its_sessions_waited_for(tmp_path: Path) -> None:
-    archive = dsbench.run("private:sqlite", scales=(1,), cycles=1, duration=1, threads=3, out=tmp_path)
+    archive = dsbench.run("private:sqlite", scales=(1,), cycles=1, duration=1, clients=3, out=tmp_path)
     rows = archive.table("samples").to_pylist()
     assert {row["wait"] for row in rows if row["class"] == "lock"} == {"busy handler"}
     for second in {row["second"] for row in rows}:
@@ -228,5 +228,5 @@ def test_a_run_keeps_what_its_sessions_waited_for(tmp_path: Path) -> None:
 
 
 def test_no_session_is_looked_at_where_nobody_asks(tmp_path: Path) -> None:
-    archive = dsbench.run("private:sqlite", scales=(1,), cycles=1, duration=0.2, threads=1, samples=0, out=tmp_path)
+    archive = dsbench.run("private:sqlite", scales=(1,), cycles=1, duration=0.2, clients=1, samples=0, out=tmp_path)
     assert archive.table("samples").num_rows == 0

@@ -97,7 +97,7 @@ def test_gstat_is_read_by_table_and_index() -> None:
 @pytest.mark.thorough
 def test_a_run_on_firebird_has_gstat_before_and_after(tmp_path: Path) -> None:
     spec = build({"target": {"url": "private:firebird", "settings": {"forced_writes": "off"}}, "scales": (1,), "cycles": 1,
-                  "duration": 0.3, "threads": 1, "seed": 3})  # fmt: skip
+                  "duration": 0.3, "clients": 1, "seed": 3})  # fmt: skip
     outcome = execute(spec, tmp_path, Silent())
     archive = Archive.open(outcome.archive)
     changes = {(one.of, one.name): one for one in evaluate(archive).of(StatisticsResult).changes[1]}
@@ -117,7 +117,7 @@ def test_a_run_on_firebird_has_gstat_before_and_after(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", mostly_thorough(["private:postgresql", "private:mariadb"], "private:postgresql"))
 def test_a_run_keeps_what_the_database_said_before_and_after(tmp_path: Path, url: str) -> None:
-    spec = build({"target": {"url": url}, "scales": (1,), "cycles": 2, "duration": 0.4, "threads": 2, "seed": 3})
+    spec = build({"target": {"url": url}, "scales": (1,), "cycles": 2, "duration": 0.4, "clients": 2, "seed": 3})
     outcome = execute(spec, tmp_path, Silent())
     assert outcome.status == "complete"
     archive = Archive.open(outcome.archive)
@@ -131,7 +131,7 @@ def test_a_run_keeps_what_the_database_said_before_and_after(tmp_path: Path, url
     assert {of for of, _ in changes} >= {"account", "branch", "history", "teller", ""}
     if url == "private:postgresql":
         gained = changes[("history", "inserted_rows")]
-        late = sum(archive.table("cycles").column("late_commits").to_pylist())
+        late = sum(archive.table("cycles").column("commits_after_window").to_pylist())
         assert gained.after - gained.before == committed + late, "the second before the look lets sessions report"
         assert changes[("account", "updated_rows")].after > 0
         assert 0.9 < changes[("account", "bloat")].before < 1.3, "its pages are full after the population"
@@ -171,7 +171,7 @@ def test_each_load_stage_is_looked_at_before_and_after(tmp_path: Path, monkeypat
     counting = Counting()
     monkeypatch.setattr("dsbench.measure.run.statistics_of", lambda *_: counting)
     target = {"url": "mock:?latency_us=300"}
-    spec = build({"target": target, "workload": "rehearsal", "scales": (1,), "duration": 0.5, "threads": 1})
+    spec = build({"target": target, "workload": "rehearsal", "scales": (1,), "duration": 0.5, "clients": 1})
     outcome = execute(spec, tmp_path, Silent())
     found = evaluate(Archive.open(outcome.archive)).series
     looks = {key.stage: [(c.before, c.after) for c in part.of(StatisticsResult).changes[1]] for key, part in found.items()}
@@ -187,7 +187,7 @@ class Refusing:
 
 def test_a_login_that_may_not_read_them_does_not_end_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dsbench.measure.run.statistics_of", lambda *_: Refusing())
-    spec = build({"target": {"url": "mock:"}, "scales": (1,), "cycles": 2, "duration": 0.2, "threads": 1})
+    spec = build({"target": {"url": "mock:"}, "scales": (1,), "cycles": 2, "duration": 0.2, "clients": 1})
     outcome = execute(spec, tmp_path, Silent())
     assert outcome.status == "complete"
     told = ("statistics", "the database's statistics cannot be read: you may not")

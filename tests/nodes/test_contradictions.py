@@ -14,7 +14,7 @@ from dsbench.measure.nodes.outcome import DamagedError
 
 HONEST = {
     "committed": 2, "residence_ns": 3000, "response_ns": 3000, "residence_min_ns": 1000, "residence_max_ns": 2000,
-    "first_start_ns": 10, "last_end_ns": 5000, "in_flight": 1, "late_commits": 1, "ended_ns": 3000,
+    "first_start_ns": 10, "last_end_ns": 5000, "in_flight": 1, "commits_after_window": 1, "ended_ns": 3000,
     "in_flight_ns": 1000, "client_ns": 5000,
 }  # fmt: skip
 TIMES = [[1000, 1000, 1], [2000, 2000, 1]]
@@ -40,7 +40,7 @@ def test_what_fits_is_believed() -> None:
         (TIMES, {"residence_ns": 30_000, "response_ns": 30_000}, "the sum of the times is not that of so many"),
         (TIMES, {"last_end_ns": 1}, "the last end is before the first start"),
         (TIMES, {"response_ns": 2999}, "response times are below residence times"),
-        (TIMES, {"late_commits": 2}, "more commits than transactions in flight"),
+        (TIMES, {"commits_after_window": 2}, "more commits than transactions in flight"),
         (TIMES, {"in_flight_ns": 9000}, "more client time than there is"),
         ([[1, 1, 2]], {}, "the histogram has times beyond the extremes of the counters"),
         ([*TIMES, [2000, 2000, 1]], {}, "the histogram has another number of transactions than the counters"),

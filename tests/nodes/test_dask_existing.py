@@ -35,7 +35,7 @@ def main():
 if __name__ == "__main__":
     main()
 """
-LOAD = ("mock:?latency_us=1000", "--nodes", "2", "--threads", "2", "--scales", "1", "--duration", "1")
+LOAD = ("mock:?latency_us=1000", "--nodes", "2", "--clients", "2", "--scales", "1", "--duration", "1")
 
 
 class Dask:

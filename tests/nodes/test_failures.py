@@ -35,7 +35,7 @@ def test_four_nodes_climb_a_ladder_of_three_scales(
     with Bed(tmp_path, 4, machines.host) as bed:
         nodes = [bed.node(n, within=machines.within(n)) for n in (1, 2, 3, 4)]
         run = bed.run(
-            database.url, "--threads", "4", "--scales", "1,2,4", "--cycles", "1", "--duration", "0.7", "--retry"
+            database.url, "--clients", "4", "--scales", "1,2,4", "--cycles", "1", "--duration", "0.7", "--retry"
         )
         ended(run)
         assert all("the run is complete" in ended(node) for node in nodes)
@@ -45,7 +45,7 @@ def test_four_nodes_climb_a_ladder_of_three_scales(
     for scale in (1, 2, 4):
         here = [r for r in cycles if r["scale"] == scale]
         assert {r["node"] for r in here} == {"n1", "n2", "n3", "n4"}
-        assert sum(r["committed"] + r["late_commits"] for r in here) == rows[scale]
+        assert sum(r["committed"] + r["commits_after_window"] for r in here) == rows[scale]
         assert state_of(archive.run.checks[scale]) is State.HOLDS
     password = database.url.split(":")[2].split("@")[0]
     assert len(password) > 20
@@ -63,7 +63,7 @@ def test_a_run_survives_dead_frozen_and_cut_off_nodes(
     with Bed(tmp_path, 4, machines.host) as bed:
         _, frozen, _, dead = (bed.node(n, within=machines.within(n)) for n in (1, 2, 3, 4))
         run = bed.run(
-            database.url, "--threads", "4", "--carriers", "1", "--scales", "1", "--cycles", "2",
+            database.url, "--clients", "4", "--os-threads", "1", "--scales", "1", "--cycles", "2",
             "--duration", str(CYCLE_S), "--lease", str(LEASE_S),
         )  # fmt: skip
         admin = Target(database.url)
@@ -112,7 +112,7 @@ def test_nodes_stop_their_load_when_the_coordinator_is_gone_and_the_database_sil
         for n in (1, 2):
             bed.node(n, within=machines.within(n))
         run = bed.run(
-            database.url, "--threads", "4", "--carriers", "1", "--scales", "1", "--cycles", "1", "--duration", "90",
+            database.url, "--clients", "4", "--os-threads", "1", "--scales", "1", "--cycles", "1", "--duration", "90",
             "--lease", str(LEASE_S),
         )  # fmt: skip
         assert until(lambda: committed(admin) > 0)

@@ -36,7 +36,7 @@ def test_nodes_start_over_ssh_and_leave_no_file(server: tuple[Path, int], tmp_pa
     home, port = server
     with Bed(tmp_path / "bed", 2) as bed:
         launcher = up(bed, home, f"127.0.0.1:{port},root@127.0.0.1:{port}")
-        ended(bed.run("mock:", "--threads", "1", "--scales", "1", "--cycles", "1", "--duration", "0.2"))
+        ended(bed.run("mock:", "--clients", "1", "--scales", "1", "--cycles", "1", "--duration", "0.2"))
         said = ended(launcher)
     assert said.count("joined the run") == 2
     assert said.count("the run is complete") == 2

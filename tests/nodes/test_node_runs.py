@@ -31,7 +31,7 @@ def test_two_nodes_are_merged_into_one_archive(postgresql: servers.Server, tmp_p
     with Bed(tmp_path, 2) as bed:
         nodes = [bed.node(1, "alba"), bed.node(2, "syrtis")]
         run = bed.run(
-            postgresql.url, "--threads", "3", "--scales", "1,2", "--cycles", "2", "--duration", "0.5", "--seed", "7"
+            postgresql.url, "--clients", "3", "--scales", "1,2", "--cycles", "2", "--duration", "0.5", "--seed", "7"
         )
         ended(run)
         assert all("the run is complete" in ended(node) for node in nodes)
@@ -45,7 +45,7 @@ def test_two_nodes_are_merged_into_one_archive(postgresql: servers.Server, tmp_p
     buckets, seconds = archive.table("buckets").to_pylist(), archive.table("seconds").to_pylist()
     for scale in (1, 2):
         counted = sum(r["committed"] for r in cycles if r["scale"] == scale)
-        late = sum(r["late_commits"] for r in cycles if r["scale"] == scale)
+        late = sum(r["commits_after_window"] for r in cycles if r["scale"] == scale)
         assert counted == sum(r["count"] for r in buckets if (r["scale"], r["measure"]) == (scale, "residence"))
         assert counted == sum(r["count"] for r in seconds if r["scale"] == scale)
         assert counted + late == history(archive)[scale]
@@ -78,7 +78,7 @@ def test_two_nodes_run_stages_of_every_form_and_no_condition_is_broken(
 ) -> None:
     # Each cycle of two nodes takes seconds: the queries beside one rate are of the form of all.
     sizes = [word for one in ("rows=1000", "writes=500", "rates=1000", f"tables={tables}") for word in ("--set", one)]
-    words = ["--workload", "insert", "--threads", "2", "--scales", "1", "--duration", "0.3", *sizes]
+    words = ["--workload", "insert", "--clients", "2", "--scales", "1", "--duration", "0.3", *sizes]
     with Bed(tmp_path, 2) as bed:
         nodes = [bed.node(number, "same") for number in (1, 2)]
         ended(bed.run(postgresql.url, *words), 240)
@@ -104,7 +104,7 @@ def test_two_nodes_run_stages_of_every_form_and_no_condition_is_broken(
 def test_two_nodes_make_rates_that_are_searched(more: tuple[str, ...], tmp_path: Path) -> None:
     with Bed(tmp_path, 2) as bed:
         nodes = [bed.node(number, "same") for number in (1, 2)]
-        words = ("--workload", "select", "--threads", "1", "--scales", "1", "--cycles", "1", "--duration", "1", "--ramp-up", "0.1")
+        words = ("--workload", "select", "--clients", "1", "--scales", "1", "--cycles", "1", "--duration", "1", "--ramp-up", "0.1")
         ended(bed.run("mock:?latency_us=5000", *words, *more), 300)
         for node in nodes:
             assert "the run is complete" in ended(node)
@@ -120,7 +120,7 @@ def test_two_nodes_make_rates_that_are_searched(more: tuple[str, ...], tmp_path:
 def test_thirty_two_nodes_complete_a_cycle(tmp_path: Path) -> None:
     with Bed(tmp_path, 32) as bed:
         nodes = [bed.node(number, "same") for number in range(1, 33)]
-        run = bed.run("mock:?latency_us=20000", "--threads", "2", "--scales", "1", "--cycles", "1", "--duration", "2")
+        run = bed.run("mock:?latency_us=20000", "--clients", "2", "--scales", "1", "--cycles", "1", "--duration", "2")
         ended(run, 600)
         for node in nodes:
             assert "the run is complete" in ended(node)
@@ -144,7 +144,7 @@ rules.BASE_NS, rules.PER_NODE_NS, rules.ERRORS = {base_ns}, 0, 0
 from dsbench.cli import main
 main()
 """
-LOAD = ("run", "mock:?latency_us=1000", "--nodes", "2", "--threads", "1", "--scales", "1", "--cycles", "2", "--duration", "0.3")
+LOAD = ("run", "mock:?latency_us=1000", "--nodes", "2", "--clients", "1", "--scales", "1", "--cycles", "2", "--duration", "0.3")
 
 
 def hurried(bed: Bed, base_ns: int) -> subprocess.Popen[str]:
@@ -201,7 +201,7 @@ def test_clients_follow_a_server_of_their_machine_alone(
     command = [sys.executable, "-m", "dsbench", "run", database.url, "--placement", "follow", "--out", str(tmp_path)]
     # Clients can follow with a carrier for each CPU. By themselves there are fewer under a quota of CPU time.
     cpus = len(os.sched_getaffinity(0))
-    size = ["--threads", str(max(5, cpus)), "--carriers", str(cpus), "--scales", "1", "--cycles", "2", "--duration", "0.5", "--retry"]
+    size = ["--clients", str(max(5, cpus)), "--os-threads", str(cpus), "--scales", "1", "--cycles", "2", "--duration", "0.5", "--retry"]
     done = subprocess.run([*within, *command, *size], capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
     (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())

@@ -25,7 +25,7 @@ from dsbench.stats import histogram
 from dsbench.stats.machine import MachineUse, Program, Used
 
 counts = st.integers(0, 2**53 - 1)
-FIT = Fit(threads=1, kinds=1, groups=1)
+FIT = Fit(clients=1, kinds=1, groups=1)
 
 
 def uints(rows: list[list[int]], width: int) -> np.ndarray:
@@ -34,15 +34,15 @@ def uints(rows: list[list[int]], width: int) -> np.ndarray:
 
 @st.composite
 def results(draw: st.DrawFn) -> tuple[CycleResult, Fit]:
-    threads, kinds = draw(st.integers(0, 3)), draw(st.integers(1, 2))
-    size = threads * kinds * len(COUNTERS)
+    clients, kinds = draw(st.integers(0, 3)), draw(st.integers(1, 2))
+    size = clients * kinds * len(COUNTERS)
     counters = np.array(draw(st.lists(counts, min_size=size, max_size=size)), dtype="<u8")
     rows = st.lists(st.lists(counts, min_size=3, max_size=3).map(sorted), max_size=4)
     seconds = [[0, s, kinds - 1, *[draw(counts)] * (SECOND_WORDS - 3)] for s in range(draw(st.integers(0, 3)))]
     text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
     result = CycleResult(
-        counters=counters.reshape(threads, kinds, len(COUNTERS)),
-        groups=np.zeros(threads, "<u8"),
+        counters=counters.reshape(clients, kinds, len(COUNTERS)),
+        groups=np.zeros(clients, "<u8"),
         histograms=tuple((0, kind, "residence", uints(draw(rows), 3)) for kind in range(kinds)),
         seconds=uints(seconds, SECOND_WORDS),
         statements=tuple((0, 1, *draw(st.tuples(*[counts] * 5)), uints(draw(rows), 3)) for _ in range(draw(st.integers(0, 2)))),
@@ -50,15 +50,15 @@ def results(draw: st.DrawFn) -> tuple[CycleResult, Fit]:
         sums=draw(st.dictionaries(text, st.integers(-(2**53) + 1, 2**53 - 1), max_size=2)),
         failure=draw(st.none() | st.builds(CoreError, text, text, text)),
         cpu_ns=(draw(counts), draw(counts)),
-        placements=((0, "follow", threads), (0, "free: the server is on another machine", threads)),
+        placements=((0, "follow", clients), (0, "free: the server is on another machine", clients)),
     )
-    return result, Fit(threads, kinds, 1, 2)
+    return result, Fit(clients, kinds, 1, 2)
 
 
 @given(results(), st.none() | counts)
 def test_every_number_comes_back(drawn: tuple[CycleResult, Fit], late: int | None) -> None:
     result, fit = drawn
-    course = Course("complete", start_late_ns=late, still_ns=5)
+    course = Course("complete", start_late_ns=late, paused_ns=5)
     samples = [{"at_ns": -5, "monitor": "os", "metric": "cpu_user", "unit": "s total", "value": 1.25}] * 2
     found = decode(encode(result, course, samples), "alba", fit)
     assert (found.node, found.course, list(found.samples)) == ("alba", course, samples)
@@ -174,7 +174,7 @@ def test_samples_that_the_archive_could_not_be_read_with_are_refused(wrong: dict
         decode(encode(result(), Course("complete"), [SAMPLE | wrong]), "n1", FIT)
 
 
-@pytest.mark.parametrize("wrong", [{"start_late_ns": -5}, {"start_late_ns": 2**60}, {"start_late_ns": 10**30}, {"still_ns": -1}, {"still_ns": 2**63}])
+@pytest.mark.parametrize("wrong", [{"start_late_ns": -5}, {"start_late_ns": 2**60}, {"start_late_ns": 10**30}, {"paused_ns": -1}, {"paused_ns": 2**63}])
 def test_a_course_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(DamagedError):
         decode(encode(result(), Course("complete", **wrong), []), "n1", FIT)
@@ -261,7 +261,7 @@ def test_nodes_merged_are_the_pool(parts: list[list[int]]) -> None:
 def part(node: str, committed: int, *, why: str = "", known: bool = True, loaded: bool = True) -> Part:
     counters = np.zeros((1, 1, len(COUNTERS)), dtype="<u8")
     counters[0, 0, COUNTERS.index("committed")] = committed
-    counters[0, 0, COUNTERS.index("late_commits")] = 1
+    counters[0, 0, COUNTERS.index("commits_after_window")] = 1
     result = CycleResult(counters, np.zeros(len(counters), "<u8"), (), uints([], SECOND_WORDS), (), {"delta": committed}, None)
     return Part(node, why, NodeResult(node, result) if known else None, loaded)
 
@@ -300,7 +300,7 @@ def test_states_of_a_part() -> None:
 
 def idle(why: str, committed: int | None = None, *, loaded: bool = False) -> Part:
     counters = np.zeros((1, 1, len(COUNTERS)), dtype="<u8")
-    counters[0, 0, COUNTERS.index("late_commits")] = committed or 0
+    counters[0, 0, COUNTERS.index("commits_after_window")] = committed or 0
     result = CycleResult(counters, np.zeros(1, "<u8"), (), uints([], SECOND_WORDS), (), {}, None)
     return Part("n", why, None if committed is None else NodeResult("n", result, Course(why)), loaded)
 

@@ -179,7 +179,7 @@ def test_the_log_is_no_weapon() -> None:
 
 
 def order(url: str) -> dict[str, Any]:
-    spec = RunSpec.model_validate({"target": {"url": url}, "threads": 2, "duration": 3000, "nodes": 1})
+    spec = RunSpec.model_validate({"target": {"url": url}, "clients": 2, "duration": 3000, "nodes": 1})
     return {
         "kind": "cycle", "url": url, "own": {}, "spec": spec.model_dump(mode="json", exclude={"target"}),
         "scale": 1, "seed": 1, "nodes": 1, "stage": "load", "number": 0, "beside": {"host": "", "roots": []},

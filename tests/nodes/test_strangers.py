@@ -45,8 +45,8 @@ class Door:
 def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     """One run for all who knock; two good nodes complete it in the end."""
     with Bed(tmp_path_factory.mktemp("door") / "bed", 2) as bed:
-        load = ("--threads", "1", "--scales", "1", "--cycles", "1", "--duration", "0.2")
-        run = bed.run("mock:", *load, "--patience", "600")
+        load = ("--clients", "1", "--scales", "1", "--cycles", "1", "--duration", "0.2")
+        run = bed.run("mock:", *load, "--join-timeout", "600")
         assert until(lambda: answers(bed.invitation.coordinator.port))
         yield Door(bed, run)
         nodes = [bed.node(number) for number in (1, 2)]
@@ -99,7 +99,7 @@ def test_strangers_are_refused_and_logged(door: Door, tmp_path: Path) -> None:
     assert isinstance(knock(port, good), bytes), "the door is there"
     path = tmp_path / "other.bundle"
     path.write_text(foreign.text)
-    stranger = door.bed.start("node", "--join", str(path), "--patience", "30")
+    stranger = door.bed.start("node", "--join", str(path), "--join-timeout", "30")
     said, _ = stranger.communicate(timeout=60)
     assert (stranger.returncode, "belongs to another run" in said) == (2, True), said
     door.until_logged("certificate verify failed")
@@ -180,7 +180,7 @@ def test_a_node_listens_where_the_coordinator_finds_it_alone_and_leaves_nothing(
 @pytest.mark.thorough
 def test_more_nodes_than_a_run_wants_are_refused(tmp_path: Path) -> None:
     with Bed(tmp_path, 2) as bed:
-        run = bed.start("run", "mock:", "--nodes", "1", "--threads", "1", "--scales", "1", "--duration", "100")
+        run = bed.start("run", "mock:", "--nodes", "1", "--clients", "1", "--scales", "1", "--duration", "100")
         first = bed.node(1)
         assert until(lambda: "node n1 joined" in bed.log())
         said, _ = bed.node(2).communicate(timeout=60)
@@ -195,7 +195,7 @@ def test_more_nodes_than_a_run_wants_are_refused(tmp_path: Path) -> None:
 def test_a_flood_of_half_open_connections_does_not_end_a_run(tmp_path: Path) -> None:
     with Bed(tmp_path, 2) as bed:
         nodes = [bed.node(1), bed.node(2)]
-        load = ("--threads", "1", "--scales", "1", "--cycles", "3", "--duration", "1.5", "--seed", "1")
+        load = ("--clients", "1", "--scales", "1", "--cycles", "3", "--duration", "1.5", "--seed", "1")
         run = bed.run("mock:?latency_us=1000", *load, within=("prlimit", "--nofile=256:4096"))
         assert until(lambda: bed.log().count("joined") == 2)
         with ExitStack() as stack:
@@ -220,7 +220,7 @@ def test_who_is_silent_is_cut(door: Door) -> None:
 @pytest.mark.thorough
 def test_the_keys_go_after_a_failure_too(tmp_path: Path) -> None:
     with Bed(tmp_path, 1) as bed:
-        run = bed.start("run", "mock:", "--nodes", "1", "--patience", "0.5")
+        run = bed.start("run", "mock:", "--nodes", "1", "--join-timeout", "0.5")
         said, _ = run.communicate(timeout=60)
         assert (run.returncode, "0 of 1 nodes joined within 0 s" in said) == (1, True), said
         assert "hint: dsbench node --join" in said

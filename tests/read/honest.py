@@ -45,8 +45,8 @@ from fixtures.nodes import Bed
 
 FORMS: Final[dict[str, dict[str, Any]]] = {
     "plain": {},
-    "threads": {"threads": (1, 2, 3)},
-    "peak": {"peak": True, "threads": 4, "cycles": 1},
+    "clients": {"clients": (1, 2, 3)},
+    "peak": {"peak": True, "clients": 4, "cycles": 1},
     "statements": {"call": "statements"},
     "prepared": {"call": "statements", "prepare": True},
     "procedure": {"population": "procedure", "scales": (1,), "cycles": 1},
@@ -55,16 +55,16 @@ FORMS: Final[dict[str, dict[str, Any]]] = {
     "serializable": {"isolation": "serializable", "retry": True},
     "reconnect": {"reconnect": True},
     "connections": {"connections": 3},
-    "carriers": {"carriers": 1, "threads": 5},
+    "os_threads": {"os_threads": 1, "clients": 5},
     "ramp-up": {"ramp_up": 0.3},
     "found ramp-up": {"find_ramp_up": True, "scales": (1,)},
-    "precision": {"precision": 20, "most_cycles": 6, "scales": (1,)},
-    "shortest": {"precision": 20, "most_cycles": 6, "shortest": 1, "duration": 2, "scales": (1,)},
+    "precision": {"precision": 20, "max_cycles": 6, "scales": (1,)},
+    "min_duration": {"precision": 20, "max_cycles": 6, "min_duration": 1, "duration": 2, "scales": (1,)},
     "open": {"rate": 200},
     "constant": {"rate": 150, "arrival": "constant"},
     "overloaded": {"rate": 30_000},
     "legs": {"load": "0s:100, 1s:50..400, 2s:sine 50..300/1s, 3s:end", "cycles": 1},
-    "sleepers": {"load": "0s:200, 1s:100x2, 2s:end", "threads": 4, "cycles": 1},
+    "sleepers": {"load": "0s:200, 1s:100x2, 2s:end", "clients": 4, "cycles": 1},
     "objective": {"objective": "p99=30ms", "scales": (1,), "duration": 0.3},
     "graduated": {"graduated": True, "scales": (1,), "cycles": 1, "duration": 0.4},
     "capacity, graduated": {"graduated": True, "objective": "p99=30ms", "scales": (1,), "cycles": 1, "duration": 0.3},
@@ -91,10 +91,10 @@ FORMS: Final[dict[str, dict[str, Any]]] = {
 }  # fmt: skip
 """Forms that any product has, by name, as options of a run."""
 SLOW: Final[dict[str, dict[str, Any]]] = {
-    "insert": {"workload": "insert", "settings": {"rows": "300", "settle": "short"}, "scales": (1,), "threads": 2,
+    "insert": {"workload": "insert", "settings": {"rows": "300", "settle": "short"}, "scales": (1,), "clients": 2,
                "duration": 0.5},
     "insert, shared": {"workload": "insert", "settings": {"rows": "300", "tables": "shared", "rates": "100"},
-                       "scales": (1,), "threads": 2, "duration": 0.5},
+                       "scales": (1,), "clients": 2, "duration": 0.5},
     "tpch": {"workload": "tpch", "settings": {"size": "0.01", "streams": "2"}, "scales": (1,), "cycles": 1},
     "ch": {"workload": "ch", "settings": {"size": "0.01"}, "scales": (1,), "cycles": 1, "duration": 1},
 }  # fmt: skip
@@ -121,7 +121,7 @@ class _Ending(Silent):
 
 
 def _drawn(draw: random.Random, target: str, least: float, of: Collection[str]) -> tuple[str, dict[str, Any]]:
-    """A form, one ``of`` these where some are named, and its options: threads, cycles, scales and seconds at random where it
+    """A form, one ``of`` these where some are named, and its options: clients, cycles, scales and seconds at random where it
     leaves them open."""
     chosen = {**FORMS, **(SLOW if target != "mock" and (of or draw.random() < 0.15) else {})}
     special = ["resumed", "interrupted", "killed", "nodes", *(("existing", "driver", "perf") if target != "mock" else ())]
@@ -130,7 +130,7 @@ def _drawn(draw: random.Random, target: str, least: float, of: Collection[str]) 
     names = [name for name in [*chosen, *special] if name not in _UNLIKE.get(target, ())]
     name = draw.choice([name for name in names if not of or name in of])
     options = {
-        "threads": draw.choice((1, 2, 3, 4)), "cycles": draw.choice((1, 2, 3)), "scales": draw.choice(((1,), (1,), (1, 2))),
+        "clients": draw.choice((1, 2, 3, 4)), "cycles": draw.choice((1, 2, 3)), "scales": draw.choice(((1,), (1,), (1, 2))),
         "duration": draw.choice((0.2, 0.3, 0.5, 0.8)), "samples": draw.choice((0, 20)), "seed": draw.randrange(1, 10**6),
         "placement": draw.choice(("free", "free", "try")),
         **chosen.get(name, {}),
@@ -143,7 +143,7 @@ def _drawn(draw: random.Random, target: str, least: float, of: Collection[str]) 
     if name in SEVERAL:
         options |= {"cycles": 1, "scales": (1,)}
     if name == "driver":
-        options |= {"client": draw.choice(_DRIVERS[target]), "duration": 1.0, "threads": 2}
+        options |= {"driver": draw.choice(_DRIVERS[target]), "duration": 1.0, "clients": 2}
     if name == "perf":
         options |= {"perf": draw.choice(("calls", "profile")), "scales": (1,)}
     return name, options
@@ -174,9 +174,9 @@ def _called(*words: str, within: Path, good: tuple[int, ...] = (0,)) -> None:
 
 
 def _study(url: str, options: dict[str, Any], folder: Path) -> list[Path]:
-    """Two levels, each in two blocks: of threads, of calls or of the placement of clients."""
+    """Two levels, each in two blocks: of clients, of calls or of the placement of clients."""
     factors: tuple[dict[str, Any], ...] = (
-        {"name": "threads", "path": "threads", "levels": [1, 2]},
+        {"name": "clients", "path": "clients", "levels": [1, 2]},
         {"name": "calls", "levels": [{"name": "default"}, {"name": "statements", "set": {"call": "statements"}}]},
         {"name": "placement", "path": "placement", "levels": ["free", "try"]},
     )
@@ -204,7 +204,7 @@ def _against(url: str, options: dict[str, Any], folder: Path, *, one_database: b
     asked = {key: value for key, value in options.items() if key not in ("seed", "placement")}
     more = ("--one-database",) if one_database else ()
     side = f"private:{_PRODUCTS[url.partition(':')[0]]}" if one_database else url
-    words = ("ab", side, side, "--quiet", "--most-blocks", "3", *more, *_words(asked), "--out", "ab")
+    words = ("ab", side, side, "--quiet", "--max-blocks", "3", *more, *_words(asked), "--out", "ab")
     _called(*words, within=folder, good=(0, 3, 4))
     return sorted((folder / "ab").rglob("*.zip"))
 
@@ -220,7 +220,7 @@ def _words(options: dict[str, Any]) -> list[str]:
 
 def _existing(url: str, options: dict[str, Any], folder: Path) -> Path:
     """Scripts on the tables that another run kept."""
-    execute(specify(url, workload="tpcb", scales=(1,), cycles=1, duration=0.1, threads=1, keep=True), folder, Silent())
+    execute(specify(url, workload="tpcb", scales=(1,), cycles=1, duration=0.1, clients=1, keep=True), folder, Silent())
     script = folder / "own.sql"
     script.write_text(f"\\set aid random(1, 1000)\nSELECT 1 + :aid{' FROM RDB$DATABASE' * url.startswith('firebird')};\n")
     asked = {**options, "scales": (1,), "duration": 0.3}

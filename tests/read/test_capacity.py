@@ -208,7 +208,7 @@ def test_what_is_no_objective_is_refused(text: str) -> None:
 def test_starts_that_were_never_made_fall_to_all_kinds_by_their_shares() -> None:
     """Of 100 starts a second for 10 s 300 were never made; those of the last second may yet have kept the objective."""
     # The starts are counted with the first kind, whatever they would have been.
-    kinds = {"buy": KindOutcomes(525, 0, 0, 0, missed=300), "look": KindOutcomes(175, 0, 0, 0, missed=0)}
+    kinds = {"buy": KindOutcomes(525, 0, 0, 0, skipped_starts=300), "look": KindOutcomes(175, 0, 0, 0, skipped_starts=0)}
     asked = [Objective("", 0.1, 1_000_000_000, kind) for kind in ("", "buy", "look")]
     found = [count_missed(one, kinds, None, 100.0) for one in asked]
     assert found == [(900, 200), (675, 150), (225, 50)]

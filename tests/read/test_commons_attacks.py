@@ -33,7 +33,7 @@ Parts = dict[str, bytes]
 
 @pytest.fixture(scope="module")
 def honest() -> Package:
-    return prepare(DATA / "archives/sqlite-threads.zip", About())
+    return prepare(DATA / "archives/sqlite-clients.zip", About())
 
 
 def _parts(content: bytes) -> Parts:
@@ -246,7 +246,7 @@ def test_half_an_entry_is_no_published_run(left: str, honest: Package, tmp_path:
         (folder / "archive.zip").write_bytes(half[left])
     if left == "another archive":
         (folder / "entry.json").write_text(honest.entry.rendered())
-    words = ("publish", str(DATA / "archives/sqlite-threads.zip"), "--to", str(tmp_path))
+    words = ("publish", str(DATA / "archives/sqlite-clients.zip"), "--to", str(tmp_path))
     done = called(*words)
     assert done.returncode == 2
     assert f"{honest.entry.id} is half an entry" in " ".join(done.stderr.split())
@@ -300,11 +300,11 @@ def test_queries_whose_times_were_made_uneven_are_refused(tmp_path: Path) -> Non
     """The power of TPC-H is a geometric mean: it rises where all queries of a stream but the longest take half of their time,
     and that one what they took less, so that the stream lasts as long."""
     copy = Copy(DATA / "published/tpch.zip")
-    keys = ("scale", "stage", "cycle", "node", "threads", "group")
+    keys = ("scale", "stage", "cycle", "node", "clients", "group")
     streams: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in copy.tables["cycles"]:
         if row["committed"] == 1:
-            streams.setdefault((*(row[key] for key in keys), row["thread"]), []).append(row)
+            streams.setdefault((*(row[key] for key in keys), row["client"]), []).append(row)
     streams = {key: rows for key, rows in streams.items() if len(rows) > 2}
     assert streams
     for stream in streams.values():

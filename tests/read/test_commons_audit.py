@@ -86,7 +86,7 @@ def test_what_a_run_does_before_its_cycles_is_no_contradiction(bases: dict[str, 
     assert "kept rows" in rules(10**6)
     changed.run |= {"placement_tried": None}
     assert "kept rows" in rules(150)
-    changed.run["spec"] |= {"shortest": 0.5, "precision": 5.0}
+    changed.run["spec"] |= {"min_duration": 0.5, "precision": 5.0}
     assert "kept rows" not in rules(10**6)
 
 

@@ -29,7 +29,7 @@ from fixtures.thorough import mostly_thorough
 @pytest.fixture(scope="module")
 def commons(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("commons")
-    write(prepare(ARCHIVES / "sqlite-threads.zip", About(by="somebody")), folder)
+    write(prepare(ARCHIVES / "sqlite-clients.zip", About(by="somebody")), folder)
     return folder
 
 
@@ -111,7 +111,7 @@ def test_an_entry_is_two_files_and_no_link(commons: Path, tmp_path: Path) -> Non
 
 
 def test_an_archive_of_an_entry_holds_nothing_else(tmp_path: Path) -> None:
-    package = prepare(ARCHIVES / "sqlite-threads.zip", About())
+    package = prepare(ARCHIVES / "sqlite-clients.zip", About())
     made = io.BytesIO(package.archive)
     with zipfile.ZipFile(made, "a") as file:
         file.writestr(f"{file.namelist()[0].split('/')[0]}/report.html", "<script>")
@@ -123,7 +123,7 @@ def test_an_archive_of_an_entry_holds_nothing_else(tmp_path: Path) -> None:
 
 
 def test_what_is_hidden_is_nowhere(tmp_path: Path) -> None:
-    changed = Copy(ARCHIVES / "sqlite-threads.zip")
+    changed = Copy(ARCHIVES / "sqlite-clients.zip")
     changed.run["host"] = "atlas"
     changed.run["spec"]["target"]["url"] = "sqlite:////home/jane/secret.db"
     changed.run["spec"]["label"] = "night"

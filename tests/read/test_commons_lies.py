@@ -31,14 +31,14 @@ REFUSED: Final[Mapping[str, tuple[str, Any]]] = {
     "graduated": ("spec.graduated", True),
     "legs": ("spec.load", "0s:10, 3s:end"),
     "terminals": ("spec.pace", "terminals"),
-    "search of threads": ("spec.peak", True),
+    "search of clients": ("spec.peak", True),
     "precision": ("spec.precision", 0.1),
     "ramp-up": ("spec.ramp_up", 60.0),
     "connections": ("spec.connections", 50),
-    "another client": ("spec.client", "pgbench"),
+    "another client": ("spec.driver", "pgbench"),
     "reconnect": ("spec.reconnect", True),
     "statements": ("call", "statements"),
-    "threads": ("spec.threads", 64),
+    "clients": ("spec.clients", 64),
     "cycles": ("spec.cycles", 10),
     "duration": ("spec.duration", 60.0),
     "scales": ("spec.scales", [1, 2, 5, 10]),
@@ -64,7 +64,7 @@ REFUSED: Final[Mapping[str, tuple[str, Any]]] = {
 CLAIMED: Final[Mapping[str, tuple[str, Any]]] = {
     "prepared": ("spec.prepare", True),
     "population": ("spec.population", "procedure"),
-    "carriers": ("spec.carriers", 2),
+    "os_threads": ("spec.os_threads", 2),
     "day": ("started", "2020-01-01T00:00:00+00:00"),
     "a setting": ("settings.random_page_cost", "1"),
     "profile": ("spec.profile", "dsi"),
@@ -83,7 +83,7 @@ def _told(base: str, path: str, value: Any) -> Copy:
     return changed
 
 
-@pytest.mark.parametrize("lie", mostly_thorough(REFUSED, "objective", "threads", "memory of the server", "workload", "checks"))
+@pytest.mark.parametrize("lie", mostly_thorough(REFUSED, "objective", "clients", "memory of the server", "workload", "checks"))
 def test_a_single_lie_that_the_archive_contradicts_is_refused(lie: str, tmp_path: Path) -> None:
     refused = set()
     for base in BASES:

@@ -42,14 +42,14 @@ def searched(
             due = round(10 * rate)
             late = round(due / (1 + 99 * (rate / capacity) ** -slope) * (0.7, 1.4)[number // 2 % 2])
             rows["groups"].append(
-                group_row(scale, "load", number, 10 * S, pacing="poisson", rate_per_s=rate, still_ns=S if number == still else 0)
+                group_row(scale, "load", number, 10 * S, pacing="poisson", rate_per_s=rate, paused_ns=S if number == still else 0)
             )
             rows["cycles"].append(cycle_row(scale, number, [MS] * (due - late) + [50 * MS] * late))
             for measure in ("residence", "response"):
                 times = [MS] * (due - late) + [50 * MS] * late
                 rows["buckets"] += bucket_rows(scale, number, times, measure=measure)
     asked = {"scales": list(capacities), "cycles": 3, "duration": 10.0, "objective": "p99=20ms", "label": label,
-             "threads": 1, "workload": "select"}  # fmt: skip
+             "clients": 1, "workload": "select"}  # fmt: skip
     return write(folder, run_json(asked, name=label), rows).path
 
 
@@ -101,7 +101,7 @@ def test_a_search_that_tells_no_interval_says_so(tmp_path: Path) -> None:
 
 def test_a_search_and_a_run_without_one_compare_rates_and_say_that_the_load_differs(tmp_path: Path) -> None:
     plain = write(
-        tmp_path, run_json({"scales": [1], "cycles": 3, "duration": 10.0, "label": "P", "threads": 1, "workload": "select"}, name="P"),
+        tmp_path, run_json({"scales": [1], "cycles": 3, "duration": 10.0, "label": "P", "clients": 1, "workload": "select"}, name="P"),
         {"cycles": [cycle_row(1, number, [MS] * 9000) for number in (1, 2, 3)]},
     ).path  # fmt: skip
     comparison = read([plain, searched(tmp_path, "B", {1: 1200})])

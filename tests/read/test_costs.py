@@ -39,7 +39,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> dsbench.Archive:
     out = tmp_path_factory.mktemp("out")
     with read_early():
         return dsbench.run(
-            "mock:?latency_us=500", workload="select", scales=(1,), cycles=2, duration=0.6, threads=3, out=out
+            "mock:?latency_us=500", workload="select", scales=(1,), cycles=2, duration=0.6, clients=3, out=out
         )
 
 

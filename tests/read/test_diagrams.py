@@ -31,7 +31,7 @@ from fixtures.sample import replace
 from fixtures.thorough import mostly_thorough
 
 FIVE = ("rate", "node", "cycle", "freq", "conf")
-"""Of one kind and one number of threads; the others: see test_kinds."""
+"""Of one kind and one number of clients; the others: see test_kinds."""
 REMOTE = sample.run(spec={"nodes": 3})
 NAN = math.nan
 
@@ -382,9 +382,9 @@ def test_server_is_named_in_few_words(engine: str, version: str, text: str) -> N
 
 
 def test_conditions_are_told_in_one_line(tpcb: Evaluation) -> None:
-    spec = {"nodes": 1, "threads": 1, "connections": 4, "cycles": 1, "duration": 0.5, "retry": True}
+    spec = {"nodes": 1, "clients": 1, "connections": 4, "cycles": 1, "duration": 0.5, "retry": True}
     assert axes.conditions(tpcb, sample.run(spec=spec)) == (
-        "1 node × 1 thread, 4 connections each, repeatable read, 1 cycle of 0.5 s, closed loop, with retry"
+        "1 node × 1 client, 4 connections each, repeatable read, 1 cycle of 0.5 s, closed loop, with retry"
     )
 
 

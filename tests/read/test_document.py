@@ -207,8 +207,8 @@ def test_conditions_are_shown(text: str) -> None:
 
 def test_collision_model_is_told_where_it_applies(tpcb: Evaluation) -> None:
     model = Collision(kappa=0.42, clients=48, rms=0.013, lowest_scale=1, highest_scale=100)
-    ceilings = {"ceilings": [{"against": "mock engine", "threads": 16, "rate_tps": 91_234.5}], "ceiling_tps": 91_234.5}
-    shown = Reader(page(replace(tpcb, collision=model, threads=16), sample.run(calibration=ceilings))).text
+    ceilings = {"ceilings": [{"against": "mock engine", "clients": 16, "rate_tps": 91_234.5}], "ceiling_tps": 91_234.5}
+    shown = Reader(page(replace(tpcb, collision=model, clients=16), sample.run(calibration=ceilings))).text
     assert "κ = 0.42, K = 48, from scale 1 to 100" in shown
     assert "91,234 tps, what the client made with a database that costs nothing" in shown
 

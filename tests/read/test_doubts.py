@@ -131,7 +131,7 @@ def test_failures_have_a_remedy_that_fits_the_run() -> None:
     assert "read-committed" in remedy(RUN)
     assert "--retry" not in remedy(replace(RUN, retry=True))
     assert "read-committed" not in remedy(replace(RUN, isolation="read-committed"))
-    assert "--threads" in remedy(RUN, "busy 5")
+    assert "--clients" in remedy(RUN, "busy 5")
     assert "log" in remedy(RUN, "statement 53100")
 
 

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from dsbench.stats import equations as eq
 
 MS = 1_000_000
-# Two cycles, two nodes, two threads; the last thread of the first cycle committed nothing.
+# Two cycles, two nodes, two clients; the last thread of the first cycle committed nothing.
 COMMITTED = np.array([[[10, 20], [30, 0]], [[5, 5], [10, 20]]])
 RESIDENCE = np.array([[[100, 400], [300, 0]], [[50, 100], [100, 400]]]) * MS
 FIRST = np.array([[[5, 8], [9, 0]], [[3, 4], [2, 6]]]) * MS

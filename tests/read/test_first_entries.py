@@ -19,7 +19,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts/first-entries"
 def test_first_entries_are_measured_once_and_hold(tmp_path: Path) -> None:
     folder = tmp_path / "results"
     begin(folder)
-    words = ("--products", "sqlite", "--workloads", "select,tpcb", "--threads", "2", "--cycles", "1", "--duration", "0.3")
+    words = ("--products", "sqlite", "--workloads", "select,tpcb", "--clients", "2", "--cycles", "1", "--duration", "0.3")
     command = [sys.executable, str(SCRIPT), str(folder), *words, "--archives", str(tmp_path / "archives"), "--by", "Ada"]
     for _ in range(2):
         done = subprocess.run(command, capture_output=True, text=True, check=False)

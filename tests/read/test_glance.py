@@ -78,14 +78,14 @@ def test_what_was_not_measured_is_not_known() -> None:
     assert not any(cause in found.words for cause in ("locks", "flushes", "round trips"))
 
 
-def calibrated(rate_tps: float, threads: int, **more: Any) -> RunRecord:
-    ceilings = [{"against": "null PostgreSQL", "transport": "tcp", "threads": threads, "rate_tps": rate_tps}]
+def calibrated(rate_tps: float, clients: int, **more: Any) -> RunRecord:
+    ceilings = [{"against": "null PostgreSQL", "transport": "tcp", "clients": clients, "rate_tps": rate_tps}]
     return sample.run(calibration={"ceilings": ceilings, "ceiling_tps": rate_tps}, **more)
 
 
 def test_a_ceiling_is_named_only_where_it_was_measured_for_that_load() -> None:
     found, _ = seen(None, use(run=0.5, server=1))
-    found = replace(found, part=sample.replace(found.part, threads=16))
+    found = replace(found, part=sample.replace(found.part, clients=16))
     near, high = found.row.rate_max_tps * 1.1, found.row.rate_max_tps * 0.9
     assert limit(found, calibrated(near, 16)).words.startswith(
         f"dsbench itself: with a database that costs nothing it made {near:,.0f}"

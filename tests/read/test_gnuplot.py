@@ -18,7 +18,7 @@ STORED = Path(__file__).parents[1] / "data" / "archives"
 @pytest.mark.parametrize(
     ("archive", "names"),
     [("pg", {"rate", "cycle", "freq", "conf"}), ("nodes", {"rate", "node", "cycle", "freq", "conf"}),
-     ("mock-threads", {"rate", "cycle", "freq", "conf", "connections", "response"})],
+     ("mock-clients", {"rate", "cycle", "freq", "conf", "connections", "response"})],
 )  # fmt: skip
 def test_every_diagram_of_the_paper_is_drawn_without_a_complaint(archive: str, names: set[str], tmp_path: Path) -> None:
     written = finish.for_gnuplot(STORED / f"{archive}.zip", tmp_path, fresh=False)

@@ -21,7 +21,7 @@ def validator() -> Any:
     return jsonschema.Draft202012Validator(schema)
 
 
-@pytest.mark.parametrize("name", ["pg", "mock-tpcc", "nodes", "mock-threads", "cut"])
+@pytest.mark.parametrize("name", ["pg", "mock-tpcc", "nodes", "mock-clients", "cut"])
 def test_what_is_printed_fits_the_schema(validator: Any, name: str) -> None:
     document = json.loads(json.dumps(finish.read(ROOT / "tests" / "data" / "archives" / f"{name}.zip").document))
     assert [error.message[:300] for error in validator.iter_errors(document)] == []

@@ -12,7 +12,7 @@ from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.stats.values import Doubt
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, run_json, write
 
-SPEC = {"scales": (10,), "cycles": 3, "duration": 60.0, "threads": 1}
+SPEC = {"scales": (10,), "cycles": 3, "duration": 60.0, "clients": 1}
 CYCLES = (1, 2, 3)
 
 
@@ -172,7 +172,7 @@ def test_one_group_that_waits_for_its_turn_tells_that_threads_are_idle_on_purpos
 def collided(folder: Path, **run: Any) -> Evaluation:
     """Three scales with 9 clients and kappa = 0.5: q = 1/(1 + 4/X), so 4/X failures for each success."""
     cycles = [cycle_row(x, 1, [MS] * 1000, failed=4000 // x, remote=150) for x in (1, 4, 16)]
-    return judged(folder, {"cycles": cycles}, **run, spec={"scales": (1, 4, 16), "threads": 9, "isolation": "repeatable-read"})
+    return judged(folder, {"cycles": cycles}, **run, spec={"scales": (1, 4, 16), "clients": 9, "isolation": "repeatable-read"})
 
 
 def test_the_collision_model_is_fitted_where_snapshots_collide(tmp_path: Path) -> None:
@@ -189,10 +189,10 @@ def test_the_collision_model_is_withheld_where_it_does_not_apply(tmp_path: Path)
     assert collided(tmp_path, stack=innodb).of(ErrorsResult).collision is None
     assert judged(tmp_path, rows()).of(ErrorsResult).collision is None
     cycles = [cycle_row(x, 1, [MS] * 1000, failed=4000 // x) for x in (1, 4, 16)]
-    open_loop = {"scales": (1, 4, 16), "threads": 9, "rate": 500.0}
+    open_loop = {"scales": (1, 4, 16), "clients": 9, "rate": 500.0}
     assert judged(tmp_path, {"cycles": cycles}, spec=open_loop).of(ErrorsResult).collision is None
     mixed = [group_row(x, "load", 1, 60 * S, group="deletes", pacing="constant") for x in (1, 4, 16)]
     assert judged(tmp_path, {"cycles": cycles, "groups": mixed}, spec={**open_loop, "rate": None}).of(ErrorsResult).collision is None
-    committed = {"scales": (1, 4, 16), "threads": 9, "isolation": "read-committed"}
+    committed = {"scales": (1, 4, 16), "clients": 9, "isolation": "read-committed"}
     cycles = [cycle_row(x, 1, [MS] * 1000, failed=4000 // x) for x in (1, 4, 16)]
     assert judged(tmp_path, {"cycles": cycles}, spec=committed).of(ErrorsResult).collision is None

@@ -44,7 +44,7 @@ def kind_text(found: Evaluation) -> str:
 
 
 def rows(
-    threads: int, cycles: range, slower: int, counts: Mapping[str, int]
+    clients: int, cycles: range, slower: int, counts: Mapping[str, int]
 ) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in ("cycles", "buckets", "sums")}
     for cycle in cycles:
@@ -52,22 +52,22 @@ def rows(
             times = [(at + 1) * slower * MS] * counts[kind]
             # Of the New-Orders one is rolled back: its time is among the times.
             back = 1 if kind == "new_order" else 0
-            row = cycle_row(5, cycle, times, kind=kind, rolled_back=back, threads=threads, response_ns=3 * sum(times))
+            row = cycle_row(5, cycle, times, kind=kind, rolled_back=back, clients=clients, response_ns=3 * sum(times))
             found["cycles"].append({**row, "committed": row["committed"] - back})
-            found["buckets"] += bucket_rows(5, cycle, times, kind=kind, threads=threads)
+            found["buckets"] += bucket_rows(5, cycle, times, kind=kind, clients=clients)
             waits = [3 * time for time in times]
-            found["buckets"] += bucket_rows(5, cycle, waits, kind=kind, threads=threads, measure="response")
-        key = {"scale": 5, "cycle": cycle, "node": "local", "threads": threads}
+            found["buckets"] += bucket_rows(5, cycle, waits, kind=kind, clients=clients, measure="response")
+        key = {"scale": 5, "cycle": cycle, "node": "local", "clients": clients}
         found["sums"] += [{**key, "name": name, "value": value} for name, value in SUMS.items()]
     return found
 
 
 def archive_of(folder: Path, several: list[int] | int = 10, counts: Mapping[str, int] = COUNTS, **spec: Any) -> Archive:
-    wanted = {"workload": "tpcc", "scales": (5,), "cycles": 2, "duration": 60.0, "threads": several, **spec}
+    wanted = {"workload": "tpcc", "scales": (5,), "cycles": 2, "duration": 60.0, "clients": several, **spec}
     run = run_json(wanted, kinds=KINDS)
     merged: dict[str, list[dict[str, Any]]] = {"phases": phase_rows(5, populate=S)}
-    for number, threads in enumerate(several if isinstance(several, list) else [several]):
-        part = rows(threads, range(2 * number + 1, 2 * number + 3), slower=1 + 999 * number, counts=counts)
+    for number, clients in enumerate(several if isinstance(several, list) else [several]):
+        part = rows(clients, range(2 * number + 1, 2 * number + 3), slower=1 + 999 * number, counts=counts)
         merged = {name: merged.get(name, []) + part.get(name, []) for name in {*merged, *part}}
     error = {"scale": 5, "cycle": 1, "node": "local", "error": "serialization", "code": "40001", "example": ""}
     merged["errors"] = [{**error, "kind": "payment", "count": 7}, {**error, "kind": "new_order", "count": 2},
@@ -146,8 +146,8 @@ def test_the_page_begins_with_nopm(tmp_path: Path) -> None:
     first = head[head.index('class="tiles"') :]
     assert "New-Orders per minute" in head[head.index("<h1>") : head.index("</h1>")]
     assert " NOPM</strong>" in first
-    # Both numbers of threads reached the same rate: the smaller one is named.
-    assert "scale 5, 10 threads · unpaced" in first
+    # Both numbers of clients reached the same rate: the smaller one is named.
+    assert "scale 5, 10 clients · unpaced" in first
     assert "DSI" not in first
 
 
@@ -179,7 +179,7 @@ def test_limits_of_response_times_are_missed_when_nine_in_ten_take_longer(tmp_pa
     assert slow == {**dict.fromkeys(KINDS, False), "new_order": True, "stock_level": True, ALL: None}
     late = [doubt.message for doubt in found.of(WarningsResult).doubts if doubt.code == "response-limit"]
     assert len(late) == 3
-    assert all(message.startswith("20 threads: ") for message in late)
+    assert all(message.startswith("20 clients: ") for message in late)
 
 
 def test_an_archive_is_judged_by_the_rules_under_which_it_was_run(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_the_page_shows_kinds_connections_and_statistics(tmp_path: Path) -> None
     html = page(evaluate(archive), archive.run)
     for words in (
         'id="kinds"', 'id="connections"', 'id="statistics"', "NOPM, unpaced: 44.0", "dead rows", "12,000",
-        "Tables and diagrams that tell no series apart show the 20 threads", "10 and 20 threads", "--threads 10,20",
+        "Tables and diagrams that tell no series apart show the 20 clients", "10 and 20 clients", "--clients 10,20",
     ):  # fmt: skip
         assert words in html, words
     for link in ("#kinds", "#connections", "#statistics"):
@@ -223,7 +223,7 @@ def test_the_diagrams_are_valid_and_become_pictures(tmp_path: Path, name: str) -
     alt.LayerChart.from_dict(drawn[name])
     assert render.picture(drawn[name]).startswith("<svg")
     subtitle = " ".join(drawn[name]["title"]["subtitle"])
-    assert ("10 and 20 threads" in subtitle) == (name != "kinds")
+    assert ("10 and 20 clients" in subtitle) == (name != "kinds")
 
 
 def test_the_diagrams_show_what_was_measured(tmp_path: Path) -> None:
@@ -240,16 +240,16 @@ def test_the_diagrams_show_what_was_measured(tmp_path: Path) -> None:
 
 def test_the_command_repeats_threads_terminals_and_settings() -> None:
     spec = build({
-        "workload": "tpcc", "threads": [10, 20], "pace": "terminals", "terminals": 7, "ramp_up": 2.5, "seed": 1,
+        "workload": "tpcc", "clients": [10, 20], "pace": "terminals", "terminals": 7, "ramp_up": 2.5, "seed": 1,
         "workload_settings": {"affinity": "off"}, "target": {"settings": {"fsync": "off"}},
     })  # fmt: skip
     line = command_line(spec.described())
-    for words in ("--threads 10,20", "--pace terminals --terminals 7 --ramp-up 2.5", "--set affinity=off --set fsync=off"):
+    for words in ("--clients 10,20", "--pace terminals --terminals 7 --ramp-up 2.5", "--set affinity=off --set fsync=off"):
         assert words in line
 
 
 def test_one_kind_and_one_number_of_threads_look_as_before(tmp_path: Path) -> None:
-    run = run_json({"scales": (1,), "cycles": 1, "duration": 1.0, "threads": 1})
+    run = run_json({"scales": (1,), "cycles": 1, "duration": 1.0, "clients": 1})
     archive = write(
         tmp_path, run, {"cycles": [cycle_row(1, 1, [MS] * 5)], "buckets": bucket_rows(1, 1, [MS] * 5)}
     )

@@ -98,7 +98,7 @@ def test_the_ledger_of_a_run_is_that_of_its_trace(
     postgresql: servers.Server, tmp_path: Path, options: dict[str, object]
 ) -> None:
     """Over PostgreSQL: what is told of client time, of the longest transaction and of gaps, from all transactions."""
-    archive = dsbench.run(postgresql.url, scales=(1,), cycles=2, duration=1.5, threads=3, trace=True, seed=7, out=tmp_path,
+    archive = dsbench.run(postgresql.url, scales=(1,), cycles=2, duration=1.5, clients=3, trace=True, seed=7, out=tmp_path,
                           **options)  # fmt: skip
     evaluation = archive.evaluate()
     ledger = evaluation.of(ClientsResult).ledger[1]

@@ -89,7 +89,7 @@ def test_a_spike_beyond_what_the_server_can_is_seen_until_its_queue_is_empty(tmp
     """A client whose seven messages take 0.3 ms each makes less than 476/s: 1,600 starts in a second leave more than
     1,100, and 100/s later on leave at most 376/s to work them off, which takes 3 s or longer."""
     load = "0s:100, 2s:1600, 3s:100, 10s:end"
-    archive = dsbench.run("mock:?latency_us=300", load=load, arrival="constant", scales=(1,), cycles=2, threads=1,
+    archive = dsbench.run("mock:?latency_us=300", load=load, arrival="constant", scales=(1,), cycles=2, clients=1,
                           out=tmp_path)  # fmt: skip
     calm, peak, after = archive.evaluate().of(LegsResult).legs[1]
     assert (calm.demanded, calm.like, after.like) == (100, 0, 1)
@@ -108,9 +108,9 @@ def test_a_spike_beyond_what_the_server_can_is_seen_until_its_queue_is_empty(tmp
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="needs Linux")
 def test_sessions_that_idle_start_nothing_on_a_real_server(tmp_path: Path) -> None:
     archive = dsbench.run("private:postgresql", workload="select", load="0s:200, 2s:200x1, 4s:end", scales=(1,), cycles=1,
-                          threads=4, trace=True, out=tmp_path)  # fmt: skip
+                          clients=4, trace=True, out=tmp_path)  # fmt: skip
     found = archive.evaluate().of(LegsResult).legs[1]
     assert all(one.achieved > 0 for one in found)
     trace = archive.table("trace").to_pylist()
-    assert {row["thread"] for row in trace if row["intended_ns"] < 1.9e9} == {0, 1, 2, 3}
-    assert {row["thread"] for row in trace if row["intended_ns"] > 2e9} == {0}
+    assert {row["client"] for row in trace if row["intended_ns"] < 1.9e9} == {0, 1, 2, 3}
+    assert {row["client"] for row in trace if row["intended_ns"] > 2e9} == {0}

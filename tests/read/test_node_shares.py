@@ -57,7 +57,7 @@ def evaluated(
     """The run of ``tables``, of which some are ``changed``; ``network``: what both nodes are behind."""
     of = {"a": 1e6, "b": 50.0}
     ceilings = [{"name": n, "network": network, "calibration": {"ceiling_tps": tps}} for n, tps in of.items()]
-    spec = {"scales": (1,), "cycles": 1, "duration": 10.0, "threads": 1, "nodes": 2}
+    spec = {"scales": (1,), "cycles": 1, "duration": 10.0, "clients": 1, "nodes": 2}
     return evaluate(write(folder, run_json(spec, nodes=ceilings), {**tables(), "nodes": nodes, **changed}))
 
 

@@ -167,7 +167,7 @@ def test_a_node_that_is_missing_from_a_cycle_shows_as_nan(tmp_path: Path) -> Non
 def test_response_times_of_the_open_loop_stand_beside_the_residence_times(tmp_path: Path) -> None:
     buckets = bucket_rows(1, 1, [MS] * 3) + bucket_rows(1, 1, [MS, 5 * MS, 9 * MS], measure="response")
     run = run_json({"scales": (1,), "cycles": 1, "duration": 1.0, "rate": 5.0})
-    found = evaluate(write(tmp_path, run, {"cycles": [cycle_row(1, 1, [MS] * 3, missed=2)], "buckets": buckets}))
+    found = evaluate(write(tmp_path, run, {"cycles": [cycle_row(1, 1, [MS] * 3, skipped_starts=2)], "buckets": buckets}))
     assert found.of(LatencyResult).frequency[1].quantiles_ns[0.5] == MS
     assert (found.of(LatencyResult).response[1].quantiles_ns[0.5], found.of(LatencyResult).response[1].quantiles_ns[1.0]) == (5 * MS, 9 * MS)
     assert "missed-starts" in {doubt.code for doubt in found.of(WarningsResult).doubts}

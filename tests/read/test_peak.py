@@ -1,4 +1,4 @@
-"""The search of the number of threads with the greatest rate: few cycles, the right number, and how sure it is."""
+"""The search of the number of clients with the greatest rate: few cycles, the right number, and how sure it is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_numbers_rise_by_a_third_or_a_half_up_to_the_most() -> None:
 
 
 def searched(best: float, noise: float, most: int = 64, cycles: int = 6) -> tuple[dict[int, list[float]], int]:
-    """Rates that were found of a server whose rate is 1000 at ``best`` threads and falls off on both sides."""
+    """Rates that were found of a server whose rate is 1000 at ``best`` clients and falls off on both sides."""
     random = np.random.default_rng(5)
     rates: dict[int, list[float]] = {}
     spent = 0
@@ -33,7 +33,7 @@ def test_a_clear_peak_is_found_in_a_third_of_the_cycles_of_a_sweep(best: int) ->
     rates, spent = searched(best, 0.005)
     found = peak(rates)
     assert found is not None
-    assert (found.threads, found.sure) == (best, True)
+    assert (found.clients, found.sure) == (best, True)
     assert spent <= len(peak_numbers(64)) * 6 / 3
     assert "chance" not in in_words(found)
 
@@ -52,7 +52,7 @@ def test_a_rate_that_still_rises_at_the_most_is_no_peak() -> None:
     rates, _ = searched(500, 0.005, most=16)
     found = peak(rates)
     assert found is not None
-    assert (found.threads, found.at_the_end, found.sure) == (16, True, False)
+    assert (found.clients, found.at_the_end, found.sure) == (16, True, False)
     assert "it may lie beyond" in in_words(found)
 
 

@@ -62,7 +62,7 @@ def test_the_price_of_the_run_goes_before_that_of_the_reader() -> None:
 
 def test_the_price_of_a_search_is_that_of_its_capacity(tmp_path: Path) -> None:
     archive = dsbench.run(
-        "mock:?latency_us=300", scales=(1,), cycles=1, duration=0.3, threads=1, objective="p90=5ms", price="1 EUR/h",
+        "mock:?latency_us=300", scales=(1,), cycles=1, duration=0.3, clients=1, objective="p90=5ms", price="1 EUR/h",
         out=tmp_path,
     )  # fmt: skip
     found = archive.evaluate()
@@ -83,7 +83,7 @@ def test_a_comparison_has_what_the_money_buys() -> None:
 
 
 def test_an_entry_has_the_price_of_its_run_unless_the_publisher_says_another(tmp_path: Path) -> None:
-    archive = dsbench.run("private:sqlite", scales=(1,), cycles=1, duration=0.2, threads=1, price="12000 EUR/3y",
+    archive = dsbench.run("private:sqlite", scales=(1,), cycles=1, duration=0.2, clients=1, price="12000 EUR/3y",
                           out=tmp_path)  # fmt: skip
     silent = packing.prepare(archive.path, owner.describe_owner(None, "", "", "", "", ""))
     assert silent.entry.about.price == read_price("12000 EUR/3y")

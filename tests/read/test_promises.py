@@ -79,7 +79,7 @@ def test_a_peak_is_told_where_there_is_one() -> None:
 
 
 def test_the_rate_of_the_best_number_of_threads_is_not_too_high() -> None:
-    """Rates that scatter by 10%, of numbers of threads that are nearly as good as each other."""
+    """Rates that scatter by 10%, of numbers of clients that are nearly as good as each other."""
     random, off, chosen_by = np.random.default_rng(1), [], []
     numbers = (1, 2, 3, 4, 6, 8, 12, 16)
     for _ in range(150):
@@ -89,14 +89,14 @@ def test_the_rate_of_the_best_number_of_threads_is_not_too_high() -> None:
         found = peak(rates)
         assert found is not None
         assert found.fresh >= 3
-        off.append(found.rate_tps / _true(found.threads) - 1)
-        chosen_by.append(np.median(rates[found.threads][:3]) / _true(found.threads) - 1)
+        off.append(found.rate_tps / _true(found.clients) - 1)
+        chosen_by.append(np.median(rates[found.clients][:3]) / _true(found.clients) - 1)
     assert abs(np.mean(off)) < 0.02
     assert np.mean(chosen_by) > 0.04, "which the cycles are by which it was chosen"
 
 
-def _true(threads: int) -> float:
-    return float(1000 * np.exp(-0.1 * np.log(threads / 8) ** 2))
+def _true(clients: int) -> float:
+    return float(1000 * np.exp(-0.1 * np.log(clients / 8) ** 2))
 
 
 def test_the_variance_of_kendalls_s_is_that_of_drawn_series() -> None:

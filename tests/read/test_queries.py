@@ -22,10 +22,10 @@ from fixtures.sample import handmade
 S = 1_000_000_000
 
 
-def row(stage: str, kind: str, start_s: float, took_s: float, thread: int = 0, **more: Any) -> dict[str, Any]:
+def row(stage: str, kind: str, start_s: float, took_s: float, client: int = 0, **more: Any) -> dict[str, Any]:
     group = "power" if stage.startswith("power") else "refresh" if kind in REFRESHES else "query"
     return {
-        "stage": stage, "group": group, "thread": thread, "kind": kind, "committed": 1, "residence_ns": int(took_s * S),
+        "stage": stage, "group": group, "client": client, "kind": kind, "committed": 1, "residence_ns": int(took_s * S),
         "first_start_ns": int(start_s * S), "last_end_ns": int((start_s + took_s) * S), **more,
     }  # fmt: skip
 

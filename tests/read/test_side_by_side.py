@@ -55,11 +55,11 @@ def test_labels_tell_archives_apart_in_few_words(three: Comparison, tmp_path: Pa
     moments = ("2026-11-21T10:00:00", "2026-11-21T10:00:00", "2026-11-21T12:30:00")
     again = [_archive(tmp_path / "x", f"r{n}", REFERENCE, started=at) for n, at in enumerate(moments)]
     assert read(again).labels == ("PostgreSQL 15.18, 10:00", "PostgreSQL 15.18, 10:00 (2)", "PostgreSQL 15.18, 12:30")
-    threads = [_archive(tmp_path / "y", f"t{n}", REFERENCE, spec={"threads": n}) for n in (1, 8)]
-    assert read(threads).labels == ("PostgreSQL 15.18, threads 1", "PostgreSQL 15.18, threads 8")
-    peers = [_archive(tmp_path / "z", f"c{n}", REFERENCE, spec={"retry": n > 0, "client": who})
+    clients = [_archive(tmp_path / "y", f"t{n}", REFERENCE, spec={"clients": n}) for n in (1, 8)]
+    assert read(clients).labels == ("PostgreSQL 15.18, clients 1", "PostgreSQL 15.18, clients 8")
+    peers = [_archive(tmp_path / "z", f"c{n}", REFERENCE, spec={"retry": n > 0, "driver": who})
              for n, who in enumerate(("own", "pgbench"))]  # fmt: skip
-    assert read(peers).labels == ("PostgreSQL 15.18, client own", "PostgreSQL 15.18, client pgbench")
+    assert read(peers).labels == ("PostgreSQL 15.18, driver own", "PostgreSQL 15.18, driver pgbench")
 
 
 def test_labels_name_the_variant_of_a_product(tmp_path: Path) -> None:
@@ -107,11 +107,11 @@ def test_the_text_has_rates_and_factors_by_scale(three: Comparison) -> None:
 
 def test_other_loads_and_workloads_are_doubted(tmp_path: Path) -> None:
     paths = [
-        _archive(tmp_path, "one", REFERENCE, spec={"threads": 4}),
-        _archive(tmp_path, "two", REFERENCE, spec={"threads": 16, "workload": "select"}),
+        _archive(tmp_path, "one", REFERENCE, spec={"clients": 4}),
+        _archive(tmp_path, "two", REFERENCE, spec={"clients": 16, "workload": "select"}),
     ]
     doubts = list(read(paths).warnings())
-    assert any("the load is not the same: threads" in doubt for doubt in doubts)
+    assert any("the load is not the same: clients" in doubt for doubt in doubts)
     assert any("workloads differ" in doubt for doubt in doubts)
     same = [_archive(tmp_path / "x", name, REFERENCE) for name in ("one", "two")]
     assert list(read(same).apart()) == []
@@ -155,32 +155,32 @@ def test_the_doubts_of_each_archive_are_told(tmp_path: Path) -> None:
 
 def test_every_number_of_threads_is_set_beside_its_like(tmp_path: Path) -> None:
     def sweep(name: str, factor: int) -> Path:
-        rows = [cycle_row(1, 1, [MS] * 5 * factor, threads=2), cycle_row(1, 2, [MS] * 9, threads=4)]
-        asked = {"scales": [1], "cycles": 1, "duration": 1.0, "threads": [2, 4], "label": name}
+        rows = [cycle_row(1, 1, [MS] * 5 * factor, clients=2), cycle_row(1, 2, [MS] * 9, clients=4)]
+        asked = {"scales": [1], "cycles": 1, "duration": 1.0, "clients": [2, 4], "label": name}
         return write(tmp_path, run_json(asked, name=name), {"cycles": rows}).path
 
-    alone = _archive(tmp_path, "alone", {1: (27,)}, spec={"threads": 4, "cycles": 1})
+    alone = _archive(tmp_path, "alone", {1: (27,)}, spec={"clients": 4, "cycles": 1})
     found = read([sweep("one", 1), sweep("two", 3), alone])
     two, four = found.sections
-    assert (two.heading, four.heading) == ("threads 2", "threads 4")
+    assert (two.heading, four.heading) == ("clients 2", "clients 4")
     assert [one.medians for one in two.compared] == [{1: 5.0}, {1: 15.0}, {}]
     assert four.compared[2].relative[1].value == 3.0
-    drawn = specs(found)["threads"]
-    points = [(row["archive"], row["threads"], row["rate"]) for row in drawn["datasets"]["threads"]]
+    drawn = specs(found)["clients"]
+    points = [(row["archive"], row["clients"], row["rate"]) for row in drawn["datasets"]["clients"]]
     assert [point[1:] for point in points] == [(2, 5), (4, 9), (2, 15), (4, 9)]
 
 
-def test_runs_that_differ_in_their_threads_are_a_line_over_threads(tmp_path: Path) -> None:
+def test_runs_that_differ_in_their_threads_are_a_line_over_clients(tmp_path: Path) -> None:
     paths = [
-        _archive(tmp_path, f"{isolation}{n}", {1: (n * 10,) * 2, 9: (n,) * 2}, spec={"threads": n, "isolation": isolation},
+        _archive(tmp_path, f"{isolation}{n}", {1: (n * 10,) * 2, 9: (n,) * 2}, spec={"clients": n, "isolation": isolation},
                  isolation=isolation)
         for isolation in ("read-committed", "serializable") for n in (1, 4, 64)
     ]  # fmt: skip
-    rows = specs(read(paths))["threads"]["datasets"]["threads"]
+    rows = specs(read(paths))["clients"]["datasets"]["clients"]
     lines = {row["archive"] for row in rows}
     assert len(lines) == 2
-    assert not any("threads" in line for line in lines)
-    assert sorted(row["threads"] for row in rows) == [1, 1, 4, 4, 64, 64]
+    assert not any("clients" in line for line in lines)
+    assert sorted(row["clients"] for row in rows) == [1, 1, 4, 4, 64, 64]
 
 
 def test_a_stage_has_one_rate_in_its_diagram_and_in_its_table() -> None:
@@ -197,18 +197,18 @@ def test_a_stage_has_one_rate_in_its_diagram_and_in_its_table() -> None:
 
 
 def test_stages_are_no_numbers_of_threads(tmp_path: Path) -> None:
-    """A run of one client has more clients in stages with work in the background: that is no line over threads."""
+    """A run of one client has more clients in stages with work in the background: that is no line over clients."""
     kept = Path(__file__).parent.parent / "data/archives/insert.zip"
-    assert "threads" not in specs(read([kept, kept]))
+    assert "clients" not in specs(read([kept, kept]))
 
-    def staged(threads: int) -> Path:
+    def staged(clients: int) -> Path:
         stages = [{"name": name, "work": "load", "repeated": True} for name in ("first", "second")]
-        rows = [cycle_row(1, n, [MS] * threads * 10 * n, stage=stage["name"], threads=threads) for n, stage in enumerate(stages, 1)]
-        asked = {"scales": [1], "cycles": 1, "duration": 1.0, "threads": threads}
-        return write(tmp_path, run_json(asked, name=f"t{threads}", stages=stages), {"cycles": rows}).path
+        rows = [cycle_row(1, n, [MS] * clients * 10 * n, stage=stage["name"], clients=clients) for n, stage in enumerate(stages, 1)]
+        asked = {"scales": [1], "cycles": 1, "duration": 1.0, "clients": clients}
+        return write(tmp_path, run_json(asked, name=f"t{clients}", stages=stages), {"cycles": rows}).path
 
-    rows = specs(read([staged(1), staged(4)]))["threads"]["datasets"]["threads"]
-    points = {(row["archive"].rpartition(", ")[2], row["threads"], row["rate"]) for row in rows}
+    rows = specs(read([staged(1), staged(4)]))["clients"]["datasets"]["clients"]
+    points = {(row["archive"].rpartition(", ")[2], row["clients"], row["rate"]) for row in rows}
     assert points == {("first", 1, 10), ("first", 4, 40), ("second", 1, 20), ("second", 4, 80)}
 
 
@@ -238,7 +238,7 @@ def test_what_somebody_changed_is_found_among_products(tmp_path: Path) -> None:
 
 def test_a_default_that_was_written_out_is_the_default(tmp_path: Path) -> None:
     known = {"settings": {"TimeZone": "UTC"}}
-    spec = {"workload": "tpcc", "threads": 4}
+    spec = {"workload": "tpcc", "clients": 4}
     said = {**spec, "workload_settings": {"mix": "10,10,1,1,1", "size": "1"}, "ramp_up": 0.0}
     paths = [
         _archive(tmp_path, "one", REFERENCE, spec=spec, **known),

@@ -22,22 +22,22 @@ LOAD, QUERY = "load", "query"
 
 
 def row(stage: str, group: str, count: int, time_ns: int, rows: int = 0) -> dict[str, Any]:
-    more = {"stage": stage, "threads": 1, "group": group, "kind": group, "rows": rows}
+    more = {"stage": stage, "clients": 1, "group": group, "kind": group, "rows": rows}
     return cycle_row(1, 1 if stage == LOAD else 2, [time_ns] * count, **more)
 
 
 def times(stage: str, group: str, found: list[int], measure: str = "residence") -> list[dict[str, Any]]:
-    rows = bucket_rows(1, 1 if stage == LOAD else 2, found, stage=stage, threads=1, group=group, kind=group)
+    rows = bucket_rows(1, 1 if stage == LOAD else 2, found, stage=stage, clients=1, group=group, kind=group)
     return [{**one, "measure": measure} for one in rows]
 
 
 def second(number: int, group: str, count: int, most: int) -> dict[str, Any]:
-    key = {"scale": 1, "stage": QUERY, "cycle": 2, "node": "local", "threads": 1, "group": group, "kind": group}
+    key = {"scale": 1, "stage": QUERY, "cycle": 2, "node": "local", "clients": 1, "group": group, "kind": group}
     return {**key, "second": number, "count": count, "failed": 0, "p50_ns": MS, "p99_ns": MS, "max_ns": most}
 
 
 def samples(monitor: str, metric: str, unit: str, *values: float) -> list[dict[str, Any]]:
-    key = {"scale": 1, "stage": QUERY, "cycle": 2, "node": "local", "threads": 1, "monitor": monitor, "metric": metric}
+    key = {"scale": 1, "stage": QUERY, "cycle": 2, "node": "local", "clients": 1, "monitor": monitor, "metric": metric}
     return [{**key, "unit": unit, "at_ns": at * 2 * S, "value": value} for at, value in enumerate(values)]
 
 
@@ -54,7 +54,7 @@ STAGES = [
 
 def rows() -> dict[str, list[dict[str, Any]]]:
     """2 s of queries; beside them 20 inserts of 50 rows were to come each second, and 18 did."""
-    rated = {"pacing": "constant", "rate_per_s": 20.0, "until": "group", "until_of": "query", "clients": 1}
+    rated = {"pacing": "constant", "rate_per_s": 20.0, "until": "group", "until_of": "query", "all_clients": 1}
     total = ("count total", "operations total", "bytes total", "s total")
     return {
         "cycles": [

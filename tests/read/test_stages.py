@@ -42,17 +42,17 @@ def second(stage: str, cycle: int, number: int, count: int) -> dict[str, Any]:
 
 def rows() -> dict[str, list[dict[str, Any]]]:
     """Cycles of 2 s and 4 s that read, and one of 1.5 s that writes; both stages number theirs from 1."""
-    reading, writing = {"stage": "reading", "threads": 2}, {"stage": "writing", "threads": 3}
+    reading, writing = {"stage": "reading", "clients": 2}, {"stage": "writing", "clients": 3}
     return {
         "cycles": [
             cycle_row(1, 1, [MS] * 20, **reading), cycle_row(1, 2, [MS] * 80, **reading),
             cycle_row(1, 1, [5 * MS] * 20, **writing, group="inserts", rows=200),
-            cycle_row(1, 1, [5 * MS] * 10, **writing, group="deletes", thread=1, rows=100),
+            cycle_row(1, 1, [5 * MS] * 10, **writing, group="deletes", client=1, rows=100),
         ],
         "groups": [
             group_row(1, "reading", 1, 2 * S), group_row(1, "reading", 2, 4 * S),
             group_row(1, "writing", 1, 3 * S // 2, group="inserts"),
-            group_row(1, "writing", 1, S, group="deletes", until="group", until_of="inserts", clients=1, connections=4),
+            group_row(1, "writing", 1, S, group="deletes", until="group", until_of="inserts", all_clients=1, connections=4),
         ],
         "buckets": [
             *bucket_rows(1, 1, [MS] * 20, **reading), *bucket_rows(1, 2, [MS] * 80, **reading),
@@ -74,7 +74,7 @@ def rows() -> dict[str, list[dict[str, Any]]]:
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Archive:
-    return write(tmp_path, run_json({"scales": (1,), "cycles": 2, "duration": 600.0, "threads": 99}), rows())
+    return write(tmp_path, run_json({"scales": (1,), "cycles": 2, "duration": 600.0, "clients": 99}), rows())
 
 
 @pytest.fixture
@@ -98,9 +98,9 @@ def test_each_stage_is_a_series_whose_cycles_have_their_own_durations(found: Eva
 
 def test_terminals_share_the_sessions_of_their_threads(tmp_path: Path) -> None:
     changed = rows()
-    changed["groups"][0] |= {"pacing": "terminals", "clients": 50, "threads": 4, "connections": 2}
-    found = evaluate(write(tmp_path, run_json({"scales": (1,), "cycles": 2, "threads": 4, "nodes": 2}), changed))
-    assert found.series[READING].of(RateResult).connections == 16, "two sessions of each of four threads on two nodes"
+    changed["groups"][0] |= {"pacing": "terminals", "all_clients": 50, "clients": 4, "connections": 2}
+    found = evaluate(write(tmp_path, run_json({"scales": (1,), "cycles": 2, "clients": 4, "nodes": 2}), changed))
+    assert found.series[READING].of(RateResult).connections == 16, "two sessions of each of four clients on two nodes"
 
 
 def test_counters_and_seconds_end_with_their_own_cycle(found: Evaluation) -> None:

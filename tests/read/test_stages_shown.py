@@ -128,7 +128,7 @@ def test_efficiency_as_multiples_of_the_reference(comparison: Comparison) -> Non
 def test_small_transactions_as_a_share_of_large_ones(tmp_path: Path) -> None:
     """4000 rows in 1 s of l.i1, and 1000 inserted and 900 deleted in 2 s of l.i2: 0.125 and 0.1125."""
     def row(stage: str, cycle: int, kind: str, count: int) -> dict[str, object]:
-        return cycle_row(1, cycle, [MS] * 10, stage=stage, threads=1, group=kind, kind=kind, rows=count)
+        return cycle_row(1, cycle, [MS] * 10, stage=stage, clients=1, group=kind, kind=kind, rows=count)
 
     asked = {"workload": "insert", "target": {"url": "mock:"}, "scales": [1]}
     named = [{"name": name, "work": "load", "repeated": False} for name in ("l.i1", "l.i2")]

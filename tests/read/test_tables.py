@@ -104,7 +104,7 @@ def test_txt_says_what_was_measured_and_what_to_doubt(evaluation: Evaluation) ->
     broken = Doubt("check-failed", "the database is wrong", "do not use", 10, severe=True)
     text = tables.results_txt(sample.replace(evaluation, doubts=(broken, doubt)), RunRecord.of(small.RUN))
     for words in (
-        "PostgreSQL 15.18 on syrtis, workload tpcb (TPC-B-like", "2 x 10 s, 2 nodes, threads 2", "closed loop", "seed 7",
+        "PostgreSQL 15.18 on syrtis, workload tpcb (TPC-B-like", "2 x 10 s, 2 nodes, clients 2", "closed loop", "seed 7",
         "DSI 0.75 (no interval below 5 cycles) over scales 1-10; comparable only",
         "VOID at scale 10: the database is wrong", "warning: fsync = off: a power cut", "hint: switch it on",
     ):  # fmt: skip

@@ -21,14 +21,14 @@ def test_other_workloads_have_no_size() -> None:
 
     settings = {"size": "0.5"}
     assert found({"workload": "tpcb", "workload_settings": settings}) == 0
-    even = {"workload": "tpcc", "scales": [2, 4], "threads": 8}
+    even = {"workload": "tpcc", "scales": [2, 4], "clients": 8}
     assert found({**even, "workload_settings": settings}) == 1
     assert found(even) == 0
 
 
 def test_homes_that_clients_share_unevenly_are_told_with_their_scales() -> None:
-    def found(threads: object, **settings: str) -> list[str]:
-        spec = {"workload": "tpcc", "scales": [1, 2, 5], "threads": threads, "workload_settings": settings}
+    def found(clients: object, **settings: str) -> list[str]:
+        spec = {"workload": "tpcc", "scales": [1, 2, 5], "clients": clients, "workload_settings": settings}
         return [f"{doubt.code}: {doubt.message}" for doubt in special_doubts(sample.run(spec=spec))]
 
     assert found(10) == []

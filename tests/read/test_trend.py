@@ -33,7 +33,7 @@ def history(folder: Path, name: str, counts: list[int], **more: object) -> None:
 def folder(tmp_path: Path) -> Path:
     noise = np.random.default_rng(5).normal(0, 4, 18)
     history(tmp_path / "all", "a", [round((500 if day < 10 else 450) + n) for day, n in enumerate(noise)])
-    history(tmp_path / "all", "few", [100] * 2, threads=8)
+    history(tmp_path / "all", "few", [100] * 2, clients=8)
     history(tmp_path / "all", "even", [300] * 10, scales=[2])
     return tmp_path / "all"
 
@@ -94,17 +94,17 @@ def test_another_measure_has_changes_of_its_own(tmp_path: Path, called: Program)
 
 
 def test_of_several_numbers_of_threads_the_highest_rate_counts(tmp_path: Path) -> None:
-    rows = [cycle_row(1, n, [MS] * count, threads=threads) for n, (threads, count) in enumerate(((2, 50), (4, 80), (8, 60)), 1)]
-    write(tmp_path, run_json({"scales": [1], "cycles": 1, "duration": 1.0, "threads": [2, 4, 8]}), {"cycles": rows})
+    rows = [cycle_row(1, n, [MS] * count, clients=clients) for n, (clients, count) in enumerate(((2, 50), (4, 80), (8, 60)), 1)]
+    write(tmp_path, run_json({"scales": [1], "cycles": 1, "duration": 1.0, "clients": [2, 4, 8]}), {"cycles": rows})
     ((found,), left) = histories(tmp_path, 0.03)
     assert (found.results[0].rate_tps, left) == (pytest.approx(80), [])
-    assert "threads highest of 2, 4, 8" in found.name
+    assert "clients highest of 2, 4, 8" in found.name
 
 
 def _of_queries(folder: Path, name: str, started: str) -> None:
     """A power test in which each query takes a second, without a throughput test."""
     asked = {"workload": "tpch", "workload_settings": {"size": "0.1", "tests": "power"}, "scales": [1]}
-    rows = [cycle_row(1, at, [1000 * MS], kind=kind, stage="power1", group="power", threads=1)
+    rows = [cycle_row(1, at, [1000 * MS], kind=kind, stage="power1", group="power", clients=1)
             for at, kind in enumerate((*QUERIES, *REFRESHES), 1)]  # fmt: skip
     write(folder, run_json(asked, name=name, started=started, kinds=[*QUERIES, *REFRESHES]), {"cycles": rows})
 
@@ -114,7 +114,7 @@ def test_what_runs_lack_is_told_with_what_makes_it(tmp_path: Path, called: Progr
         _of_queries(tmp_path / "runs", f"a{day}", f"2026-10-0{day}T10:00:00+00:00")
     ((found,), left) = histories(tmp_path / "runs", 0.03, make_choice("power"))
     assert ([round(one.rate_tps) for one in found.results], left) == ([360, 360], [])
-    assert found.name.endswith("scale 1, size=0.1, tests=power, power"), "threads mean nothing there"
+    assert found.name.endswith("scale 1, size=0.1, tests=power, power"), "clients mean nothing there"
     missing = called("trend", "runs", "--of", "qphh")
     assert missing.returncode == 2
     assert "none of the 2 complete runs in runs counts: it has no qphh" in missing.stderr
@@ -128,9 +128,9 @@ def test_a_named_stage_has_figures_of_its_own(tmp_path: Path, called: Program) -
     rows = []
     for day in (1, 2):
         for stage, factor in (("power1", 1), ("power2", 3)):
-            rows = [*rows, *(cycle_row(1, at, [factor * 1000 * MS], kind=kind, stage=stage, group="power", threads=1)
+            rows = [*rows, *(cycle_row(1, at, [factor * 1000 * MS], kind=kind, stage=stage, group="power", clients=1)
                              for at, kind in enumerate((*QUERIES, *REFRESHES), 1))]  # fmt: skip
-        rows += [cycle_row(1, 1, [took * 1000 * MS], kind="Q9", stage="throughput1", group="query", thread=at, threads=3)
+        rows += [cycle_row(1, 1, [took * 1000 * MS], kind="Q9", stage="throughput1", group="query", client=at, clients=3)
                  for at, took in enumerate((2, 8))]  # fmt: skip
         write(tmp_path / "runs", run_json(asked, name=f"a{day}", started=f"2026-10-0{day}T10:00:00+00:00",
                                           kinds=[*QUERIES, *REFRESHES]), {"cycles": rows})  # fmt: skip
@@ -175,7 +175,7 @@ def test_a_change_tells_what_became_of_a_transactions_time(tmp_path: Path) -> No
     spec = {"scales": [1], "cycles": 1, "duration": 1.0}
     for day in range(20):
         time_ns, state, of = (2 * MS, "active", None) if day < 10 else (4 * MS, "waiting", "flush")
-        run = run_json({**spec, "threads": 1}, name=f"f{day:02}", started=f"2026-11-{day + 1:02}T10:00:00+00:00")
+        run = run_json({**spec, "clients": 1}, name=f"f{day:02}", started=f"2026-11-{day + 1:02}T10:00:00+00:00")
         looked = {"scale": 1, "stage": "load", "cycle": 1, "second": 0, "state": state, "class": of, "sessions": 20, "looks": 20}
         cycles = [cycle_row(1, 1, [time_ns] * ((500 if day < 10 else 250) - day * 7 % 5))]
         write(tmp_path / "runs", run, {"cycles": cycles, "samples": [looked]})

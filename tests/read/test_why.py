@@ -144,7 +144,7 @@ def test_the_sentence_names_the_largest_causes_and_what_is_not_known() -> None:
 
 def test_of_many_scales_the_one_of_the_first_screen_is_open_and_the_others_wait_behind_a_line(tmp_path: Path) -> None:
     scales = (1, 2, 3, 4, 5, 6)
-    archive = dsbench.run("mock:", scales=scales, cycles=1, duration=0.2, threads=1, out=tmp_path)
+    archive = dsbench.run("mock:", scales=scales, cycles=1, duration=0.2, clients=1, out=tmp_path)
     evaluation = archive.evaluate()
     found = best(evaluation)
     assert found is not None

@@ -49,7 +49,7 @@ def hog() -> Iterator[int]:
 
 
 def test_the_program_is_named_before_the_run_and_after_it(hog: int, tmp_path: Path) -> None:
-    archive = dsbench.run("private:sqlite", scales=(1,), cycles=2, duration=1.0, threads=1, out=tmp_path)
+    archive = dsbench.run("private:sqlite", scales=(1,), cycles=2, duration=1.0, clients=1, out=tmp_path)
     evaluation = evaluate(Archive.open(archive.path))
     (doubt,) = [doubt for doubt in evaluation.of(WarningsResult).doubts if doubt.code == "other-programs"]
     assert "of 2 CPUs during cycles 1–2: " in doubt.message.replace(f"of {os.cpu_count()} CPUs", "of 2 CPUs")

@@ -23,7 +23,7 @@ from dsbench.spec import SpecError
 
 # Two clients and 5 ms for each call: no rate beyond 400 per second can be kept up, however fast the machine is.
 TARGET = "mock:?latency_us=5000"
-LITTLE = {"workload": "select", "scales": (1,), "cycles": 2, "duration": 1.0, "ramp_up": 0.1, "threads": 2,
+LITTLE = {"workload": "select", "scales": (1,), "cycles": 2, "duration": 1.0, "ramp_up": 0.1, "clients": 2,
           "objective": "p90=60ms"}  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def test_a_search_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "more",
-    [{"rate": 100.0}, {"peak": True}, {"threads": (1, 2)}, {"find_ramp_up": True}, {"duration": 0.5},
+    [{"rate": 100.0}, {"peak": True}, {"clients": (1, 2)}, {"find_ramp_up": True}, {"duration": 0.5},
      {"objective": "p99"}, {"reconnect": True}],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(more: dict[str, object]) -> None:

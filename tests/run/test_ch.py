@@ -25,7 +25,6 @@ from dsbench.read.subjects.interference import InterferenceResult
 from dsbench.read.subjects.kinds import KindsResult
 from dsbench.read.text import render_text
 from dsbench.spec import build
-from fixtures import sample
 from fixtures.program import Program
 from fixtures.thorough import mostly_thorough
 
@@ -43,7 +42,7 @@ QUERIES = [f"Q{number}" for number in range(1, 23)]
 def test_both_groups_work_alone_and_together_and_every_answer_is_right(url: str, tmp_path: Path) -> None:
     asked = build({
         "target": {"url": url, "settings": QUIET[url]}, "workload": "ch", "scales": (1,), "seed": 7, "cycles": 1,
-        "duration": 0.3, "threads": 2, "workload_settings": {**SIZE, "streams": "2"},
+        "duration": 0.3, "clients": 2, "workload_settings": {**SIZE, "streams": "2"},
     })  # fmt: skip
     outcome = execute(asked, tmp_path, Silent())
     assert (outcome.status, outcome.void_scales) == ("complete", ())
@@ -52,7 +51,7 @@ def test_both_groups_work_alone_and_together_and_every_answer_is_right(url: str,
     assert details["answers of queries"] == "22 of 22 are those of DuckDB"
     assert details["supplier rows"] == "found 10000, loaded 10000"
     assert "orders = loaded + committed New-Orders" in details
-    groups = [(row["stage"], row["group"], row["clients"], row["until"]) for row in archive.table("groups").to_pylist()]
+    groups = [(row["stage"], row["group"], row["all_clients"], row["until"]) for row in archive.table("groups").to_pylist()]
     assert groups == [
         ("analytics", "analytics", 2, "transactions"), ("transactions", "transactions", 2, "time"),
         ("both", "transactions", 2, "group"), ("both", "analytics", 2, "transactions"),
@@ -69,7 +68,7 @@ def test_both_groups_work_alone_and_together_and_every_answer_is_right(url: str,
 def test_what_each_does_to_the_other_is_a_ratio_of_its_own_rates(tmp_path: Path) -> None:
     asked = build({
         "target": {"url": "private:sqlite", "settings": QUIET["private:sqlite"]}, "workload": "ch", "scales": (1,),
-        "cycles": 5, "duration": 0.2, "threads": 1, "workload_settings": {**SIZE, "answers": "unchecked"},
+        "cycles": 5, "duration": 0.2, "clients": 1, "workload_settings": {**SIZE, "answers": "unchecked"},
     })  # fmt: skip
     archive = Archive.open(execute(asked, tmp_path, Silent()).archive)
     found = evaluate(archive)
@@ -105,7 +104,7 @@ def test_what_each_does_to_the_other_is_a_ratio_of_its_own_rates(tmp_path: Path)
 
 
 def test_a_run_without_such_stages_says_so(called: Program, tmp_path: Path) -> None:
-    dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, threads=1, out=tmp_path / "runs")
+    dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, clients=1, out=tmp_path / "runs")
     archive = next((tmp_path / "runs").glob("*.zip"))
     assert "No groups of clients" in called("show", str(archive), "--by", "interference").stdout
 

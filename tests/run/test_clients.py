@@ -36,7 +36,7 @@ from dsbench.measure.loaders.results import merge_results, read_result
 from dsbench.read.naming import subject
 from dsbench.servers import cache
 from dsbench.spec import NotHere, RunSpec, SpecError, Target, build
-from dsbench.spec.clients import DRIVERS, PEERS
+from dsbench.spec.drivers import DRIVERS, PEERS
 from dsbench.stats.histogram import histogram, quantile_ns
 from fixtures.archives import timed
 from fixtures.program import Program
@@ -70,15 +70,15 @@ def test_a_driver_does_the_transactions_of_a_run(urls: dict[str, str], tmp_path:
     # The SQLite of some Pythons is older than the clock of the history's rows.
     workload = "select" if client == "sqlite3" else "tpcb"
     archive = dsbench.run(
-        urls[driver.dialect], client=client, call=call, prepare=prepare,
-        workload=workload, scales=(1,), cycles=1, duration=0.5, threads=3, carriers=2, isolation="read-committed", out=tmp_path,
+        urls[driver.dialect], driver=client, call=call, prepare=prepare,
+        workload=workload, scales=(1,), cycles=1, duration=0.5, clients=3, os_threads=2, isolation="read-committed", out=tmp_path,
     )  # fmt: skip
     checks = {one.name: one for one in archive.run.checks[1]}
     assert workload == "select" or checks["history rows = committed transactions"].state is State.HOLDS, checks
     assert all(one.state is State.HOLDS for one in checks.values()), "the sums of the clients, whose inputs the core draws, as well"
     cycles = archive.table("cycles").to_pylist()
     committed = sum(row["committed"] for row in cycles)
-    assert [row["thread"] for row in cycles] == [0, 1, 2], "those of both processes are numbered on"
+    assert [row["client"] for row in cycles] == [0, 1, 2], "those of both processes are numbered on"
     assert committed == timed(archive) > 0
     assert sum(archive.table("seconds").column("count").to_pylist()) == committed
     assert all(row["cpu_ns"] > 0 for row in cycles)
@@ -91,7 +91,7 @@ def test_a_version_of_a_driver_is_taken_from_its_own_folder(
 ) -> None:
     """Beside the one of the environment, which stays as it is."""
     monkeypatch.setenv("DSBENCH_SERVERS", str(tmp_path / "cache"))
-    spec = {"workload": "select", "client": "pg8000@1.99.7", "scales": [1], "cycles": 1, "duration": 0.3, "threads": 1}
+    spec = {"workload": "select", "driver": "pg8000@1.99.7", "scales": [1], "cycles": 1, "duration": 0.3, "clients": 1}
     asked = build({"target": {"url": postgresql.url}, **spec})
     with pytest.raises(NotHere, match=r"pg8000 1\.99\.7 is not here: dsbench servers install pg8000 --version 1\.99\.7"):
         dsbench.run(asked, out=tmp_path)
@@ -116,17 +116,17 @@ def test_a_version_of_a_driver_is_taken_from_its_own_folder(
 )  # fmt: skip
 def test_a_version_that_cannot_be_is_refused(said: str, words: str) -> None:
     with pytest.raises(SpecError, match=re.escape(words)):
-        build({"target": {"url": "mock:"}, "client": said})
+        build({"target": {"url": "mock:"}, "driver": said})
 
 
 @pytest.mark.thorough
 def test_clients_of_processes_of_unequal_size_do_equal_shares(postgresql: servers.Server, tmp_path: Path) -> None:
     archive = dsbench.run(
-        postgresql.url, client="psycopg", workload="tp1", settings={"transactions": "300"}, scales=(1,), cycles=1, threads=3,
-        carriers=2, out=tmp_path,
+        postgresql.url, driver="psycopg", workload="tp1", settings={"transactions": "300"}, scales=(1,), cycles=1, clients=3,
+        os_threads=2, out=tmp_path,
     )  # fmt: skip
     rows = archive.table("cycles").to_pylist()
-    assert [row["thread"] for row in rows] == [0, 1, 2]
+    assert [row["client"] for row in rows] == [0, 1, 2]
     assert len({row["committed"] for row in rows}) == 1
 
 
@@ -139,7 +139,7 @@ def two_processes(tmp_path: Path) -> Iterator[processes.Processes]:
         for phase in ("create", "populate", "primary_key", "foreign_key"):
             watch = lambda _done, _total: None  # noqa: E731
             bench.populate(False, 1, watch, 0) if phase == "populate" else bench.phase(phase, watch)
-        spec = build({"workload": "select", "client": "sqlite3", "threads": 2, "carriers": 2, "duration": 60})
+        spec = build({"workload": "select", "driver": "sqlite3", "clients": 2, "os_threads": 2, "duration": 60})
         cycle = bench.cycle(spec, 1, None)
         cycle.connect(30, lambda _done, _total: None)
         assert isinstance(cycle._source, processes.Processes)
@@ -181,7 +181,7 @@ def test_the_times_of_a_second_are_told_while_the_cycle_goes_on(tmp_path: Path) 
                 heard.append(replace(moment, times=tuple(moment.times), seconds=tuple(moment.seconds)))
 
     archive = dsbench.run(
-        "private:sqlite", client="sqlite3", workload="select", scales=(1,), cycles=1, duration=3.3, threads=2, carriers=2,
+        "private:sqlite", driver="sqlite3", workload="select", scales=(1,), cycles=1, duration=3.3, clients=2, os_threads=2,
         call="statements", observer=Hearing(), out=tmp_path,
     )  # fmt: skip
     last = heard[-1]
@@ -197,9 +197,9 @@ def test_the_times_of_a_second_are_told_while_the_cycle_goes_on(tmp_path: Path) 
 def test_collisions_have_the_codes_and_the_meaning_that_they_have_for_the_own_client(
     urls: dict[str, str], tmp_path: Path
 ) -> None:
-    small = {"scales": (1,), "cycles": 1, "duration": 0.5, "threads": 4, "call": "statements", "retry": True}
+    small = {"scales": (1,), "cycles": 1, "duration": 0.5, "clients": 4, "call": "statements", "retry": True}
     for client in ("psycopg", "pg8000", "psycopg2"):
-        archive = dsbench.run(urls["postgres"], client=client, isolation="serializable", out=tmp_path, **small)
+        archive = dsbench.run(urls["postgres"], driver=client, isolation="serializable", out=tmp_path, **small)
         rows = archive.table("errors").to_pylist()
         assert {row["code"] for row in rows} <= {"40001", "40P01"}
         assert {"40001"} <= {row["code"] for row in rows}
@@ -227,8 +227,8 @@ def test_a_statement_that_commits_itself_ends_unknown_when_its_connection_is_los
 
     with closing(generator.Target(postgresql.url, existing=True)) as other:
         archive = dsbench.run(
-            postgresql.url, client=client, workload="select", call="statements", prepare=False, scales=(1,), cycles=1,
-            duration=3, threads=2, carriers=1, observer=Ending(), out=tmp_path,
+            postgresql.url, driver=client, workload="select", call="statements", prepare=False, scales=(1,), cycles=1,
+            duration=3, clients=2, os_threads=1, observer=Ending(), out=tmp_path,
         )  # fmt: skip
     assert lost.is_set()
     assert {row["error"] for row in archive.table("errors").to_pylist()} == {"unknown"}
@@ -251,7 +251,7 @@ def test_a_program_leaves_what_it_says_in_the_database(
     urls: dict[str, str], tmp_path: Path, client: str, dialect: str, call: str
 ) -> None:
     archive = dsbench.run(
-        urls[dialect], client=client, call=call, scales=(2,), cycles=1, duration=1, threads=2,
+        urls[dialect], driver=client, call=call, scales=(2,), cycles=1, duration=1, clients=2,
         isolation="read-committed", retry=True, out=tmp_path,
     )  # fmt: skip
     checks = {one.name: one for one in archive.run.checks[2]}
@@ -265,7 +265,7 @@ def test_a_program_leaves_what_it_says_in_the_database(
     assert {row[name] for row in told for name in PEERS[client].untold if name in row} == {None}
     committed = sum(row["committed"] for row in cycles)
     assert committed == timed(archive) > 0
-    late = sum(row["late_commits"] for row in cycles)
+    late = sum(row["commits_after_window"] for row in cycles)
     rows = checks["history rows = committed transactions"].detail
     assert f"history {committed + late}," in rows
     assert "remote" in archive.run.item("driver", "not told")
@@ -275,12 +275,12 @@ def test_a_program_leaves_what_it_says_in_the_database(
 def test_the_time_in_a_log_of_pgbench_is_that_of_its_report(urls: dict[str, str], tmp_path: Path) -> None:
     archive = dsbench.run(
         urls["postgres"],
-        client="pgbench",
+        driver="pgbench",
         workload="select",
         scales=(1,),
         cycles=1,
         duration=2,
-        threads=2,
+        clients=2,
         out=tmp_path,
     )
     seconds = archive.table("seconds").to_pylist()
@@ -293,25 +293,25 @@ def test_the_time_in_a_log_of_pgbench_is_that_of_its_report(urls: dict[str, str]
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        (["private:sqlite", "--client", "psycopg"], "psycopg does not reach sqlite: use one of own, sqlite3"),
-        (["postgresql://localhost/x", "--client", "psycopg2", "--prepare"], "psycopg2 prepares no statements"),
-        (["postgresql://localhost/x", "--client", "pgbench", "--ramp-up", "1"], "pgbench does not take --ramp-up"),
-        (["postgresql://localhost/x", "--client", "pgbench", "--duration", "1.5"], "whole seconds"),
-        (["mysql://me@localhost/", "--client", "sysbench"], "procedure of MySQL answers: add --call statements"),
-        (["private:sqlite", "--client", "odbc"], "no client 'odbc'"),
-        (["postgresql://h/x?channel_binding=require", "--client", "pg8000"], "does not heed channel_binding"),
+        (["private:sqlite", "--driver", "psycopg"], "psycopg does not reach sqlite: use one of own, sqlite3"),
+        (["postgresql://localhost/x", "--driver", "psycopg2", "--prepare"], "psycopg2 prepares no statements"),
+        (["postgresql://localhost/x", "--driver", "pgbench", "--ramp-up", "1"], "pgbench does not take --ramp-up"),
+        (["postgresql://localhost/x", "--driver", "pgbench", "--duration", "1.5"], "whole seconds"),
+        (["mysql://me@localhost/", "--driver", "sysbench"], "procedure of MySQL answers: add --call statements"),
+        (["private:sqlite", "--driver", "odbc"], "no client 'odbc'"),
+        (["postgresql://h/x?channel_binding=require", "--driver", "pg8000"], "does not heed channel_binding"),
     ],
 )
 def test_what_a_client_cannot_do_is_told_before_anything_begins(called: Program, said: list[str], words: str) -> None:
     done = called("run", *said, "--dry-run")
     assert done.returncode == 2
     assert words in done.stderr
-    assert "--client" in done.stderr
+    assert "--driver" in done.stderr
 
 
-def peer_of(program: type[PeerT], threads: int, call: str = "statements", url: str = "postgresql:///x") -> PeerT:
+def peer_of(program: type[PeerT], clients: int, call: str = "statements", url: str = "postgresql:///x") -> PeerT:
     spec = RunSpec(workload="tpcb", isolation="serializable", duration=2, retry=True, max_tries=3)
-    return program(spec, url, 1, "mysql" if url.startswith("mysql") else "pgsql", call, threads, 7)
+    return program(spec, url, 1, "mysql" if url.startswith("mysql") else "pgsql", call, clients, 7)
 
 
 def column(found: dict[str, Any], name: str) -> list[int]:
@@ -329,7 +329,7 @@ def test_a_log_of_pgbench_is_cut_at_the_end_of_the_cycle_and_counts_every_attemp
         "0 3 deadlock 0 102 200000 2\n"
     )
     found = peer._read()
-    assert [column(found, name) for name in ("committed", "retries", "failed", "in_flight", "late_commits")] == [
+    assert [column(found, name) for name in ("committed", "retries", "failed", "in_flight", "commits_after_window")] == [
         [1, 1], [2, 1], [3, 1], [1, 1], [0, 1],
     ]  # fmt: skip
     assert found["errors"] == [(0, 0, "serialization", "40001", 1, "")]
@@ -347,7 +347,7 @@ def test_the_last_transactions_of_sysbench_which_end_after_its_time_are_not_coun
     )
     found = peer._read()
     peer.join()
-    assert (column(found, "committed"), column(found, "late_commits")) == ([100] * 4, [1] * 4)
+    assert (column(found, "committed"), column(found, "commits_after_window")) == ([100] * 4, [1] * 4)
     counts = np.frombuffer(found["histogram"], "<u8").reshape(-1, 3)[:, 2].tolist()
     assert counts == [297, 103], "the history holds 404, the histogram what is counted"
     assert sum(column(found, "residence_ns")) == pytest.approx(1132e6 * 400 / 404, rel=1e-6)
@@ -480,12 +480,12 @@ def test_what_only_looks_like_a_parameter_reaches_the_server_as_it_is(urls: dict
 
 
 def test_processes_share_clients_and_what_they_recorded() -> None:
-    shares = Bench(Opened("mock:"), "select", 1, None).fill(RunSpec(threads=5), node=2, nodes=3).divide(2)
+    shares = Bench(Opened("mock:"), "select", 1, None).fill(RunSpec(clients=5), node=2, nodes=3).divide(2)
     groups = [json.loads(one.__getnewargs__()[0])["groups"][0] for one in shares]
-    assert [(one["threads"], one["first_client"]) for one in groups] == [(2, 10), (3, 12)]
-    assert [one.threads for one in shares] == [2, 3]
+    assert [(one["clients"], one["first_client"]) for one in groups] == [(2, 10), (3, 12)]
+    assert [one.clients for one in shares] == [2, 3]
     times = [np.array(some, "<u8") for some in ([1000, 2000, 2000], [2000, 9_000_000])]
-    one = {"counters": b"", "groups": b"", "seconds": b"", "failure": None, "untraced": 0, "statements": []}
+    one = {"counters": b"", "groups": b"", "seconds": b"", "failure": None, "dropped_trace_rows": 0, "statements": []}
     raws = [
         {**one, "histograms": [(0, 0, "residence", _core.buckets(some.tobytes()))], "cpu_ns": (1, 2), "sums": {"d": 3},
          "errors": [(0, 0, "busy", "5", 2, "")], "placements": [(0, "free", 2)]}
@@ -500,4 +500,4 @@ def test_processes_share_clients_and_what_they_recorded() -> None:
 
 def test_a_client_is_one_of_the_list() -> None:
     with pytest.raises(SpecError, match="use one of own, psycopg"):
-        build({"target": {"url": "private:sqlite"}, "client": "jdbc"})
+        build({"target": {"url": "private:sqlite"}, "driver": "jdbc"})

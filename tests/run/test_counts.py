@@ -29,7 +29,7 @@ def test_calls_under_way_when_a_server_is_lost_may_have_committed(tmp_path: Path
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         url = f"postgresql://null@127.0.0.1:{server.stdout.readline().strip()}/null?sslmode=disable"
-        options = {"threads": CLIENTS, "duration": 30, "call": "procedure", "scales": (1,), "reconnect": reconnect}
+        options = {"clients": CLIENTS, "duration": 30, "call": "procedure", "scales": (1,), "reconnect": reconnect}
         spec = build({"target": {"url": url}, **options})
         cycle = Bench(Target(url), "tpcb", 1, "procedure", {}).cycle(spec, 1, None)
         cycle.connect(10, lambda *_: None)

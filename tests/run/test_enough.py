@@ -25,7 +25,7 @@ LOAD = Bench(Target("mock:"), "tpcb", 1, None).load("")
 
 
 def test_cycles_go_on_until_the_rate_is_known_or_the_most_are_made(tmp_path: Path) -> None:
-    asked = {"scales": (1,), "cycles": 2, "most_cycles": 8, "duration": 0.1, "threads": [1, 2]}
+    asked = {"scales": (1,), "cycles": 2, "max_cycles": 8, "duration": 0.1, "clients": [1, 2]}
     archive = dsbench.run("mock:?latency_us=200", precision="30%", out=tmp_path, seed=1, **asked)
     found = archive.evaluate()
     assert not found.of(RateResult).void_scales
@@ -35,7 +35,7 @@ def test_cycles_go_on_until_the_rate_is_known_or_the_most_are_made(tmp_path: Pat
         stopped = enough(rates, 0.3, 2)
         assert stopped or rates.size == 8
         assert not any(enough(rates[:n], 0.3, 2) for n in range(rates.size)), "it stopped at the first time"
-        first = 1 if key.threads == 1 else 9
+        first = 1 if key.clients == 1 else 9
         assert part.of(RateResult).cycle_numbers[1].tolist() == list(range(first, first + rates.size)), "a seed for each cycle"
     assert archive.run.spec.precision == 30
     made = found.of(RateResult).durations_s[1].size
@@ -55,11 +55,11 @@ def test_the_precision_of_the_index_asks_less_of_scales_that_carry_less_of_it() 
 
 
 def test_a_run_that_goes_on_knows_what_it_knew(tmp_path: Path) -> None:
-    spec = build({"scales": (1,), "cycles": 2, "most_cycles": 10, "precision": 5, "duration": 1.0, "threads": [2, 4]})
-    rows = [cycle_row(1, n, [MS] * 100, threads=2) for n in range(1, 6)] + [cycle_row(1, 11, [MS] * 50, threads=4)]
+    spec = build({"scales": (1,), "cycles": 2, "max_cycles": 10, "precision": 5, "duration": 1.0, "clients": [2, 4]})
+    rows = [cycle_row(1, n, [MS] * 100, clients=2) for n in range(1, 6)] + [cycle_row(1, 11, [MS] * 50, clients=4)]
     path = write(tmp_path, run_json({"scales": [1]}), {"cycles": rows}).path
     left = Enough(spec, 1, CycleHistory.read(path)).select_needed(planned([LOAD], spec, 11))
-    assert [(cycle.number, cycle.threads) for cycle in left] == [(n, 4) for n in range(12, 21)]
+    assert [(cycle.number, cycle.clients) for cycle in left] == [(n, 4) for n in range(12, 21)]
     without = spec.model_copy(update={"precision": None})
     assert len(Enough(without, 1, CycleHistory.read(path)).select_needed(planned([LOAD], without))) == 4
 
@@ -68,7 +68,7 @@ def test_the_ramp_up_that_a_trial_shows_is_that_of_the_cycles(tmp_path: Path, mo
     course = np.array([1.0, *[100.0] * 9])
     monkeypatch.setattr(stopping, "LEAST_S", 0)
     monkeypatch.setattr(stopping, "sum_seconds", lambda _parts, _seconds: course)
-    archive = dsbench.run("mock:", scales=(1,), cycles=1, duration=0.2, threads=1, find_ramp_up=True, out=tmp_path)
+    archive = dsbench.run("mock:", scales=(1,), cycles=1, duration=0.2, clients=1, find_ramp_up=True, out=tmp_path)
     assert archive.table("groups")["ramp_up_ns"].to_pylist() == [10**9]
     assert archive.table("cycles")["cycle"].to_pylist() == [1]
     assert archive.run.checks[1], "the check knows what the trial left"
@@ -79,7 +79,7 @@ def test_cycles_have_the_length_that_a_trial_shows(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(stopping, "LEAST_S", 0)
     monkeypatch.setattr(stopping, "sum_seconds", lambda _parts, _seconds: np.full(2, 100.0))
     monkeypatch.setattr(stopping, "shortest", lambda counts, least: least if counts.size == 2 else 0)
-    asked = {"scales": (1,), "cycles": 1, "most_cycles": 1, "duration": 1.2, "threads": 1, "shortest": 1, "seed": 1}
+    asked = {"scales": (1,), "cycles": 1, "max_cycles": 1, "duration": 1.2, "clients": 1, "min_duration": 1, "seed": 1}
     archive = dsbench.run("mock:?latency_us=300", precision="50%", out=tmp_path, **asked)
     assert set(archive.table("groups")["duration_ns"].to_pylist()) == {10**9}
     assert not archive.evaluate().of(RateResult).void_scales, "the check knows what the trial left"
@@ -92,7 +92,7 @@ def test_cycles_have_the_length_that_a_trial_shows(tmp_path: Path, monkeypatch: 
 
 
 def test_a_trial_that_is_too_short_is_told(tmp_path: Path) -> None:
-    archive = dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, threads=1, find_ramp_up=True, out=tmp_path)
+    archive = dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, clients=1, find_ramp_up=True, out=tmp_path)
     assert "ramp-up" in [doubt.code for doubt in archive.evaluate().of(WarningsResult).doubts if doubt.scale == 1]
 
 
@@ -100,8 +100,8 @@ def test_a_trial_that_is_too_short_is_told(tmp_path: Path) -> None:
     ("values", "option"),
     [
         ({"precision": "0.02"}, "--precision"), ({"precision": "x%"}, "--precision"),
-        ({"precision": 2, "cycles": 50}, "--most-cycles"), ({"find_ramp_up": True, "ramp_up": 5}, "--find-ramp-up"),
-        ({"shortest": 5}, "--shortest"), ({"shortest": 70, "precision": 2}, "--shortest"),
+        ({"precision": 2, "cycles": 50}, "--max-cycles"), ({"find_ramp_up": True, "ramp_up": 5}, "--find-ramp-up"),
+        ({"min_duration": 5}, "--min-duration"), ({"min_duration": 70, "precision": 2}, "--min-duration"),
     ],
 )
 def test_wishes_that_do_not_fit_are_told(values: dict[str, object], option: str) -> None:
@@ -113,4 +113,4 @@ def test_wishes_that_do_not_fit_are_told(values: dict[str, object], option: str)
 def test_per_cent_is_read_with_and_without_its_sign() -> None:
     assert build({"precision": "2%"}).precision == build({"precision": 2}).precision == 2.0
     assert RunSpec().largest == RunSpec().cycles
-    assert Planned(1, LOAD, 2) in planned([LOAD], build({"precision": 2, "threads": 2, "most_cycles": 12}))
+    assert Planned(1, LOAD, 2) in planned([LOAD], build({"precision": 2, "clients": 2, "max_cycles": 12}))

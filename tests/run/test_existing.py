@@ -105,7 +105,7 @@ def test_a_foreign_database_is_as_before_but_for_the_scripts(product: str, tmp_p
 
         before = seen()
         archive = dsbench.run(
-            url, script=str(script), existing=True, threads=2, duration=0.3, cycles=2, out=tmp_path / "out"
+            url, script=str(script), existing=True, clients=2, duration=0.3, cycles=2, out=tmp_path / "out"
         )
         assert archive.run.status == "complete"
         assert seen() == before
@@ -128,7 +128,7 @@ def test_a_run_on_tables_of_somebody_tries_nothing_and_tells_all_that_it_wrote(
         user.fetch("CREATE TABLE public.of_user (item INTEGER)")
         try:
             archive = dsbench.run(
-                postgresql.url, script=str(script), existing=True, threads=2, duration=2, cycles=1, ramp_up=0.5, out=tmp_path / "out"
+                postgresql.url, script=str(script), existing=True, clients=2, duration=2, cycles=1, ramp_up=0.5, out=tmp_path / "out"
             )
             (row,) = user.fetch("SELECT count(*) AS n FROM public.of_user")
         finally:
@@ -156,14 +156,14 @@ def test_what_the_database_holds_open_is_not_counted_as_committed(product: str, 
     script.write_text(LEFT_OPEN[product])
     with foreign(product, tmp_path) as (url, ask):
         with pytest.raises(dsbench.RunError, match=r"a transaction is still open .* write BEGIN and COMMIT"):
-            dsbench.run(url, script=str(script), existing=True, threads=1, duration=5, cycles=1, out=tmp_path / "out")
+            dsbench.run(url, script=str(script), existing=True, clients=1, duration=5, cycles=1, out=tmp_path / "out")
         assert list(ask("SELECT count(*) AS n FROM orders")[0].values()) == ["0"]
 
 
 def test_the_scale_is_that_of_the_tables(tmp_path: Path) -> None:
     path = tmp_path / "bank.db"
     url = f"sqlite:///{path}"
-    asked = {"existing": True, "threads": 1, "duration": 0.2, "cycles": 1, "out": tmp_path / "out"}
+    asked = {"existing": True, "clients": 1, "duration": 0.2, "cycles": 1, "out": tmp_path / "out"}
     with sqlite3.connect(path) as made:
         made.execute("CREATE TABLE pgbench_branches (bid INTEGER)")
     made.close()

@@ -28,7 +28,7 @@ from dsbench.read.text import render_text
 from dsbench.spec.objective import GRADES
 
 TARGET = "mock:?latency_us=2000"
-LITTLE = {"workload": "select", "scales": (1,), "cycles": 1, "duration": 0.4, "ramp_up": 0.0, "threads": 2,
+LITTLE = {"workload": "select", "scales": (1,), "cycles": 1, "duration": 0.4, "ramp_up": 0.0, "clients": 2,
           "graduated": True}  # fmt: skip
 
 
@@ -135,10 +135,10 @@ def test_with_an_objective_the_levels_are_of_the_rate_that_keeps_it(tmp_path: Pa
     assert not below & {one.demanded for one in found.of(LoadResult).load[1].tried}, "no step of the search"
 
 
-@pytest.mark.parametrize("option", ["rate", "peak", "pace", "precision", "client", "several_threads"])
+@pytest.mark.parametrize("option", ["rate", "peak", "pace", "precision", "driver", "several_clients"])
 def test_what_does_not_go_with_levels_is_refused(option: str) -> None:
-    values = {"rate": 5.0, "peak": True, "pace": "terminals", "precision": 2.0, "client": "sqlite3"}.get(option)
-    more = {"threads": [1, 2]} if option == "several_threads" else {option: values}
+    values = {"rate": 5.0, "peak": True, "pace": "terminals", "precision": 2.0, "driver": "sqlite3"}.get(option)
+    more = {"clients": [1, 2]} if option == "several_clients" else {option: values}
     with pytest.raises(spec.SpecError) as refused:
         spec.build({"graduated": True, **more})
     assert refused.value.option == "--graduated"

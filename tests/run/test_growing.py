@@ -14,7 +14,7 @@ from dsbench.read.subjects.rate import RateResult
 from fixtures.thorough import mostly_thorough
 from fixtures.told import summary_text
 
-ASKED: dict[str, Any] = {"cycles": 1, "duration": 0.5, "threads": 2, "seed": 1}
+ASKED: dict[str, Any] = {"cycles": 1, "duration": 0.5, "clients": 2, "seed": 1}
 
 
 def phases(archive: Archive, scale: int) -> dict[str, dict[str, int]]:

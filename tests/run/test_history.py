@@ -18,10 +18,10 @@ from dsbench.stats.histogram import EMPTY
 @pytest.mark.parametrize(
     "asked",
     [
-        {"workload": "tpcb", "threads": [1, 2], "target": "mock:"},
-        {"workload": "tpcc", "rate": 900.0, "threads": 3, "target": "mock:?latency_us=3000"},
-        {"workload": "tp1", "threads": [1, 2], "target": "mock:"},
-        {"workload": "tpcb", "threads": 2, "objective": "p90=20ms", "most_cycles": 6, "target": "mock:?latency_us=900"},
+        {"workload": "tpcb", "clients": [1, 2], "target": "mock:"},
+        {"workload": "tpcc", "rate": 900.0, "clients": 3, "target": "mock:?latency_us=3000"},
+        {"workload": "tp1", "clients": [1, 2], "target": "mock:"},
+        {"workload": "tpcb", "clients": 2, "objective": "p90=20ms", "max_cycles": 6, "target": "mock:?latency_us=900"},
     ],
     ids=lambda asked: asked["workload"],
 )
@@ -41,13 +41,13 @@ def test_a_run_knows_what_its_archive_says(asked: dict[str, Any], tmp_path: Path
 def plain(one: CycleFigures) -> tuple[Any, ...]:
     times = {kind: (h.low_ns.tolist(), h.high_ns.tolist(), h.counts.tolist()) for kind, h in sorted(one.response.items())}
     kinds = dict(sorted(one.kinds.items()))
-    return (one.scale, one.stage, one.threads, one.cycle, one.duration_ns, one.ramp_up_ns, kinds, times,
-            one.rate_per_s, one.level, one.still_ns, one.share)  # fmt: skip
+    return (one.scale, one.stage, one.clients, one.cycle, one.duration_ns, one.ramp_up_ns, kinds, times,
+            one.rate_per_s, one.level, one.paused_ns, one.share)  # fmt: skip
 
 
-def figures(cycle: int, threads: int = 2, rate: float | None = None, level: float | None = None, count: int = 10) -> CycleFigures:
+def figures(cycle: int, clients: int = 2, rate: float | None = None, level: float | None = None, count: int = 10) -> CycleFigures:
     kinds = {"a": KindOutcomes(count, 0, 0, 0, 0)}
-    return CycleFigures(1, "load", threads, cycle, 10**9, 0, kinds, {"": EMPTY}, rate, level, 0, 0)
+    return CycleFigures(1, "load", clients, cycle, 10**9, 0, kinds, {"": EMPTY}, rate, level, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def figures(cycle: int, threads: int = 2, rate: float | None = None, level: floa
         ([figures(1, rate=100), figures(2, rate=50, count=5), figures(3, rate=50, count=6)], False, [5, 6]),
         ([figures(1, rate=90, level=100, count=9), figures(2, rate=45, level=50, count=4)], False, [9]),
     ],
-    ids=["threads", "peak", "objective", "graduated"],
+    ids=["clients", "peak", "objective", "graduated"],
 )
 def test_the_rates_that_stand_for_a_scale(cycles: list[CycleFigures], peak: bool, rates: list[float]) -> None:
     assert CycleHistory(cycles).final_rates(peak)[1] == pytest.approx(rates)

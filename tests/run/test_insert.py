@@ -41,7 +41,7 @@ PRODUCTS = {
 
 def spec(url: str, settings: dict[str, str] | None = None, **more: object) -> RunSpec:
     asked = {"target": {"url": url, "settings": settings or {}}, "workload": "insert", "scales": (1,), "duration": 0.3}
-    return build({**asked, "threads": 1, "seed": 7, "workload_settings": {"writes": "2000"}, **more})
+    return build({**asked, "clients": 1, "seed": 7, "workload_settings": {"writes": "2000"}, **more})
 
 
 @pytest.mark.parametrize(
@@ -101,13 +101,13 @@ def test_its_database_cannot_be_kept_as_no_later_run_could_work_on_it(tmp_path: 
 
 def test_several_numbers_of_threads_are_refused_before_anything_is_made() -> None:
     bench = Bench(Target("mock:"), "insert", 1, None, {}, 4)
-    with pytest.raises(CoreError, match="--threads 2,4: the stages of insert are run once each; give one number"):
-        bench.refuse(spec("mock:", threads=[2, 4]))
+    with pytest.raises(CoreError, match="--clients 2,4: the stages of insert are run once each; give one number"):
+        bench.refuse(spec("mock:", clients=[2, 4]))
 
 
 def test_a_private_server_has_room_for_all_groups_of_the_fullest_stage() -> None:
     beside = opening.sessions(spec("mock:", workload="tpcb", workload_settings={}))
-    assert opening.sessions(spec("mock:", threads=100)) - beside == 3 * 100 - 1
+    assert opening.sessions(spec("mock:", clients=100)) - beside == 3 * 100 - 1
 
 
 def test_without_a_word_of_size_it_takes_one_scale_and_a_minute() -> None:
@@ -142,7 +142,7 @@ def test_settings_of_the_users_server_come_back_however_the_run_ends(how: str, b
         target = Target(server.url)
         sizes = [word for one in ("rows=50000", "writes=500", "rates=1000", "settle=full") for word in ("--set", one)]
         process = begin(
-            server.url, "--workload", "insert", "--threads", "1", "--scales", "1", "--duration", "0.3", *sizes
+            server.url, "--workload", "insert", "--clients", "1", "--scales", "1", "--duration", "0.3", *sizes
         )
         assert until(lambda: limits(target) == [1, 1] or process.poll() is not None)
         assert process.poll() is None, process.communicate()
@@ -175,7 +175,7 @@ def test_the_next_run_sets_back_what_one_has_left_between_two_settings(called: P
             f"INSERT INTO dsbench.dsbench_limits VALUES ('{LIMITS[0]}', '80.000000'), ('{LIMITS[1]}', '7.000000')"
         )
         target.fetch(f"SET GLOBAL {LIMITS[1]} = 1")
-        words = ["--workload", "ycsb-c", "--scales", "1", "--threads", "1", "--duration", "0.2", "--cycles", "1"]
+        words = ["--workload", "ycsb-c", "--scales", "1", "--clients", "1", "--duration", "0.2", "--cycles", "1"]
         done = called("run", server.url, *words)
         assert done.returncode == 0, done.stderr
         assert f"the server has {LIMITS[0]} = 80, {LIMITS[1]} = 7 as before" in done.stdout + done.stderr

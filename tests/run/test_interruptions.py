@@ -23,7 +23,7 @@ from fixtures.program import Program, described, only_archive
 from fixtures.started import Begin, wait_for_cycle, wait_until_under_way
 from fixtures.thorough import mostly_thorough
 
-LADDER = ["--scales", "1", "--cycles", "3", "--duration", "1.5", "--threads", "3", "--seed", "1"]
+LADDER = ["--scales", "1", "--cycles", "3", "--duration", "1.5", "--clients", "3", "--seed", "1"]
 
 PROGRAMS = {
     "private:sqlite": "",
@@ -157,8 +157,8 @@ def test_a_resumed_run_keeps_its_specification(called: Program, tmp_path: Path) 
     archive = only_archive(tmp_path / "out")
     again = called("run", "--resume", str(archive))
     assert (again.returncode, "is complete" in again.stderr) == (2, True)
-    changed = called("run", "--resume", str(archive), "--threads", "9")
-    assert (changed.returncode, "--threads" in changed.stderr) == (2, True)
+    changed = called("run", "--resume", str(archive), "--clients", "9")
+    assert (changed.returncode, "--clients" in changed.stderr) == (2, True)
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mount") is None, reason="mounting a small disk needs root")
@@ -169,7 +169,7 @@ def test_a_full_disk_loses_nothing_that_was_finished(called: Program, tmp_path: 
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "tmpfs", str(small)], check=False)
     assert mounted.returncode == 0
     try:
-        arguments = ["--scales", "1", "--cycles", "12", "--duration", "0.2", "--threads", "2"]
+        arguments = ["--scales", "1", "--cycles", "12", "--duration", "0.2", "--clients", "2"]
         database = tmp_path / "run.db"
         done = called("run", f"sqlite:///{database}", *arguments, "--out", str(small))
         assert not database.exists(), "the database goes, whatever the archive's disk does"

@@ -35,7 +35,7 @@ PRODUCTS = ["sqlite", "postgresql", "mariadb", "firebird"]
 UNFLUSHED = {
     "postgresql": {"fsync": "off"}, "mariadb": {"innodb_flush_log_at_trx_commit": "0"}, "firebird": {"forced_writes": "off"},
 }  # fmt: skip
-LITTLE = {"scales": (1,), "cycles": 1, "duration": 0.3, "threads": 2}
+LITTLE = {"scales": (1,), "cycles": 1, "duration": 0.3, "clients": 2}
 WORKLOADS: dict[str, dict[str, Any]] = {
     "tpcb": {},
     "select": {},

@@ -88,7 +88,7 @@ class Killer(Silent):
 
 
 def asked(target: str, settings: dict[str, str]) -> RunSpec:
-    small = {"scales": (1,), "cycles": 2, "duration": 0.5, "threads": 3, "seed": 1}
+    small = {"scales": (1,), "cycles": 2, "duration": 0.5, "clients": 3, "seed": 1}
     return build({"target": {"url": target, "settings": settings}, **small})
 
 
@@ -116,7 +116,7 @@ def test_a_killed_server_costs_what_was_not_finished(
 def test_a_killed_program_with_its_engine_in_it(
     target: str, begin: Begin, tmp_path: Path, called: Program, dsbench: Program
 ) -> None:
-    process = begin(target, "--scales", "1", "--cycles", "3", "--duration", "1", "--threads", "3")
+    process = begin(target, "--scales", "1", "--cycles", "3", "--duration", "1", "--clients", "3")
     archive = wait_for_cycle(process, tmp_path, 1)
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=60)

@@ -18,7 +18,7 @@ from dsbench.spec import build
 
 
 def test_the_label_is_in_the_name_the_tables_the_diagrams_and_the_comparison(tmp_path: Path) -> None:
-    asked = {"scales": (1,), "cycles": 1, "duration": 0.1, "threads": 1, "out": tmp_path}
+    asked = {"scales": (1,), "cycles": 1, "duration": 0.1, "clients": 1, "out": tmp_path}
     one, two = (dsbench.run("mock:", label=label, **asked) for label in ("before / after", "Größe 2"))
     assert one.path.name.endswith("_mock_tpcb_before-after")
     assert two.path.name.endswith("_mock_tpcb_Größe-2")

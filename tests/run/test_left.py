@@ -22,14 +22,14 @@ from fixtures.kept import finished, warned
 from fixtures.program import Program, described, only_archive
 from fixtures.thorough import mostly_thorough
 
-SMALL = {"scales": (1,), "cycles": 2, "duration": 0.3, "threads": 2, "seed": 1}
+SMALL = {"scales": (1,), "cycles": 2, "duration": 0.3, "clients": 2, "seed": 1}
 DIES = """
 import os, signal, sys, dsbench
 class Dies(dsbench.Silent):
     def moment(self, moment):
         if (moment.phase, moment.cycle) == (sys.argv[2], int(sys.argv[3])):
             os.kill(os.getpid(), signal.SIGKILL)
-dsbench.run(sys.argv[1], observer=Dies(), out="out", scales=(1,), cycles=2, duration=0.3, threads=2, seed=1)
+dsbench.run(sys.argv[1], observer=Dies(), out="out", scales=(1,), cycles=2, duration=0.3, clients=2, seed=1)
 """
 
 

@@ -30,6 +30,6 @@ def test_loads_are_gains_between_the_first_sample_and_the_last() -> None:
 
 
 def test_the_log_tells_the_load_of_each_cycle(tmp_path: Path) -> None:
-    archive = dsbench.run("mock:", scales=(1,), cycles=2, duration=0.3, threads=1, out=tmp_path)
+    archive = dsbench.run("mock:", scales=(1,), cycles=2, duration=0.3, clients=1, out=tmp_path)
     lines = [line for line in archive.read("results.log").decode().splitlines() if "scale 1, cycle" in line]
     assert len([line for line in lines if " failed; CPU " in line]) == 2

@@ -1,4 +1,4 @@
-"""A run that searches the number of threads with the greatest rate."""
+"""A run that searches the number of clients with the greatest rate."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.tables import results_txt, to_json
 from dsbench.spec.checks import peak_numbers
 
-# Long answers: what a busy machine adds to them is little, and the rates are as the numbers of threads.
+# Long answers: what a busy machine adds to them is little, and the rates are as the numbers of clients.
 TARGET = "mock:?latency_us=5000"
-LITTLE = {"workload": "select", "scales": (1,), "cycles": 2, "duration": 0.2, "threads": 6, "peak": True}
+LITTLE = {"workload": "select", "scales": (1,), "cycles": 2, "duration": 0.2, "clients": 6, "peak": True}
 
 
 def tried(archive: Archive) -> dict[int, set[int]]:
-    """By number of threads, the cycles that had it."""
+    """By number of clients, the cycles that had it."""
     found: dict[int, set[int]] = {}
     for row in archive.table("cycles").to_pylist():
-        found.setdefault(row["threads"], set()).add(row["cycle"])
+        found.setdefault(row["clients"], set()).add(row["cycle"])
     return found
 
 
@@ -32,19 +32,19 @@ def test_a_run_tries_a_few_numbers_and_tells_the_best(tmp_path: Path) -> None:
     archive = dsbench.run(TARGET, out=tmp_path, **LITTLE)
     found = tried(archive)
     assert set(found) <= set(peak_numbers(6))
-    # Of a server that takes as long whatever it has to do, the most threads are the best.
+    # Of a server that takes as long whatever it has to do, the most clients are the best.
     assert (len(found[6]), len(found[4])) == (4, 2), "two by which it was chosen, and two that tell its rate"
     assert sorted(n for cycles in found.values() for n in cycles) == list(range(1, sum(map(len, found.values())) + 1))
     assert min(map(len, found.values())) == 1
-    assert [key.threads for key in archive.evaluate().series] == sorted(found), "rising, however they were tried"
+    assert [key.clients for key in archive.evaluate().series] == sorted(found), "rising, however they were tried"
     assert "missing-cycles" not in [doubt.code for doubt in archive.evaluate().of(WarningsResult).doubts]
     (line,) = peak_lines(archive.evaluate())
-    assert "at 6 threads" in line
+    assert "at 6 clients" in line
     assert "it may lie beyond" in line
     assert line in results_txt(archive.evaluate(), archive.run)
     assert archive.spec.peak
     told = to_json(archive.evaluate())["peak"]["1"]
-    assert (told["threads"], told["at_the_end"], told["sure"], told["neighbours"][0][0]) == (6, True, False, 4)
+    assert (told["clients"], told["at_the_end"], told["sure"], told["neighbours"][0][0]) == (6, True, False, 4)
 
 
 class _Impatient(Silent):
@@ -69,7 +69,7 @@ def test_a_search_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def test_one_number_of_threads_is_the_most_however_it_is_given() -> None:
-    for threads in (6, [6], (6,)):
-        asked = spec.build({"target": {"url": "mock:"}, "threads": threads, "peak": True})
-        assert asked.thread_numbers == peak_numbers(6), "the program gives a list"
-    assert spec.build({"target": {"url": "mock:"}, "threads": [2, 6], "peak": True}).thread_numbers == (2, 6)
+    for clients in (6, [6], (6,)):
+        asked = spec.build({"target": {"url": "mock:"}, "clients": clients, "peak": True})
+        assert asked.client_numbers == peak_numbers(6), "the program gives a list"
+    assert spec.build({"target": {"url": "mock:"}, "clients": [2, 6], "peak": True}).client_numbers == (2, 6)

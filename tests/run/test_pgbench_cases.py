@@ -52,7 +52,7 @@ class House:
 
     def of_dsbench(self, case: dict[str, Any]) -> tuple[str, str]:
         """How a client ends, and what is said."""
-        asked: dict[str, Any] = {"threads": 1, "duration": 0.02, "cycles": 1, **case.get("options", {})}
+        asked: dict[str, Any] = {"clients": 1, "duration": 0.02, "cycles": 1, **case.get("options", {})}
         if "script" in case:
             asked["script"] = str(self.script(case))
         if "builtin" in case:

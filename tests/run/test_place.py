@@ -34,7 +34,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[servers.Server]:
 
 
 def _spec(url: str) -> RunSpec:
-    return build({"target": {"url": url}, "scales": (1,), "cycles": 2, "duration": 0.5, "threads": 2, "seed": 7})
+    return build({"target": {"url": url}, "scales": (1,), "cycles": 2, "duration": 0.5, "clients": 2, "seed": 7})
 
 
 def test_a_second_run_is_refused_and_the_first_goes_on(server: servers.Server, tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_a_run_whose_target_was_taken_ends(postgresql: servers.Server, tmp_path:
                     seize(other)
 
         long = build(
-            {"target": {"url": postgresql.url}, "scales": (1,), "cycles": 1, "duration": 60, "threads": 2}
+            {"target": {"url": postgresql.url}, "scales": (1,), "cycles": 1, "duration": 60, "clients": 2}
             | {"placement": "free"}
         )
         outcome = execute(long, tmp_path, Thief())
@@ -219,7 +219,7 @@ def test_a_run_whose_target_was_taken_ends(postgresql: servers.Server, tmp_path:
 @pytest.mark.thorough
 def test_a_private_firebird_is_described_before_its_load(tmp_path: Path) -> None:
     wanted = {"url": "private:firebird", "version": "3", "settings": {"page_size": "4096", "forced_writes": "off"}}
-    spec = build({"target": wanted, "scales": (1,), "cycles": 1, "duration": 0.5, "threads": 1})
+    spec = build({"target": wanted, "scales": (1,), "cycles": 1, "duration": 0.5, "clients": 1})
     outcome = execute(spec, tmp_path, Silent())
     described = json.loads((outcome.archive / "run.json").read_text())
     items = {name: value for layer in described["stack"] for name, value in layer["items"].items()}

@@ -16,7 +16,7 @@ from dsbench.read.subjects.rate import RateResult
 from dsbench.spec import run as run_spec
 from fixtures.thorough import mostly_thorough
 
-POSTGRES = {"scales": (1,), "cycles": 1, "duration": 2, "threads": 2}
+POSTGRES = {"scales": (1,), "cycles": 1, "duration": 2, "clients": 2}
 
 
 def read_choice(archive: dsbench.Archive) -> tuple[str, dict[str, object]]:
@@ -112,7 +112,7 @@ def test_turns_choose_for_all_cycles_and_leave_the_database_whole(
 def test_where_nothing_can_be_tried_clients_are_free(
     target: str, options: dict[str, object], why: str, tmp_path: Path
 ) -> None:
-    archive = dsbench.run(target, scales=(1,), cycles=1, threads=1, out=tmp_path, **options)
+    archive = dsbench.run(target, scales=(1,), cycles=1, clients=1, out=tmp_path, **options)
     asked, tried = read_choice(archive)
     assert asked == "free"
     assert why in str(tried["why"])
@@ -120,7 +120,7 @@ def test_where_nothing_can_be_tried_clients_are_free(
 
 
 def test_who_asks_for_a_placement_has_no_trial(tmp_path: Path) -> None:
-    archive = dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, threads=1, placement="follow", out=tmp_path)
+    archive = dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, clients=1, placement="follow", out=tmp_path)
     assert archive.run.placement_tried is None
     assert archive.spec.placement == "follow"
     spec = dsbench.specify("mock:", placement="pinned")
@@ -133,9 +133,9 @@ def test_who_asks_for_a_placement_has_no_trial(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_runs_that_are_compared_have_the_placement_of_the_first(tmp_path: Path) -> None:
-    spec = dsbench.specify("mock:", scales=(1,), cycles=1, duration=0.05, threads=1, seed=1)
+    spec = dsbench.specify("mock:", scales=(1,), cycles=1, duration=0.05, clients=1, seed=1)
     found = versus(
-        spec, spec, tmp_path, blocks=1, most_blocks=1, observer=lambda _spec: dsbench.Silent(), told=lambda _line: None,
+        spec, spec, tmp_path, blocks=1, max_blocks=1, observer=lambda _spec: dsbench.Silent(), told=lambda _line: None,
         stop=dsbench.Stop(),
     )
     assert found.error is None

@@ -32,15 +32,15 @@ def test_a_workload_of_the_papers_has_the_ladder() -> None:
 
 
 def test_a_repeated_stage_has_its_cycles_at_each_number_of_threads() -> None:
-    spec = RunSpec.model_validate({"cycles": 2, "threads": [4, 8]})
-    assert [(c.number, c.threads) for c in planned(LADDER, spec)] == [(1, 4), (2, 4), (3, 8), (4, 8)]
+    spec = RunSpec.model_validate({"cycles": 2, "clients": [4, 8]})
+    assert [(c.number, c.clients) for c in planned(LADDER, spec)] == [(1, 4), (2, 4), (3, 8), (4, 8)]
     assert [c.number for c in planned(LADDER, spec, done=3)] == [4]
     assert planned(LADDER, spec, done=4) == ()
 
 
 def test_a_chain_of_stages_begins_anew_and_numbers_its_cycles_on() -> None:
     spec = RunSpec(cycles=3)
-    assert [(c.number, c.stage.name, c.threads) for c in planned(CHAIN, spec)] == [(1, "load", None), (2, "query", None)]
+    assert [(c.number, c.stage.name, c.clients) for c in planned(CHAIN, spec)] == [(1, "load", None), (2, "query", None)]
     assert [c.number for c in planned(CHAIN, spec, done=1)] == [2, 3]
     assert (can_go_on(LADDER), can_go_on(CHAIN)) == (True, False)
 
@@ -53,7 +53,7 @@ def test_a_ramp_up_before_a_count_is_refused_before_anything_is_made() -> None:
 
 
 def test_a_filled_in_plan_has_the_words_of_the_archive_and_goes_back_as_it_came() -> None:
-    bench, spec = Bench(Target("mock:"), "rehearsal", 1, None, {}), RunSpec(threads=2, duration=1.5)
+    bench, spec = Bench(Target("mock:"), "rehearsal", 1, None, {}), RunSpec(clients=2, duration=1.5)
     (loaded,) = bench.fill(spec, "load", node=1, nodes=2).groups
     assert (loaded.until, loaded.until_of, loaded.pacing, loaded.duration_ns) == ("rows", "each", "closed", None)
     mixed = bench.fill(spec, "query")
@@ -61,7 +61,7 @@ def test_a_filled_in_plan_has_the_words_of_the_archive_and_goes_back_as_it_came(
         ("query", "time", "", 1_500_000_000), ("insert", "group", "query", None), ("delete", "group", "query", None)
     ]  # fmt: skip
     assert mixed.groups[1].rows_per_s == 1000
-    assert (mixed.threads, mixed.duration_ns) == (4, 1_500_000_000)
+    assert (mixed.clients, mixed.duration_ns) == (4, 1_500_000_000)
     (whole,), other = mixed.divide(1), pickle.loads(pickle.dumps(mixed))
     assert whole.__getnewargs__() == other.__getnewargs__() == mixed.__getnewargs__()
 
@@ -72,7 +72,7 @@ def test_a_load_that_is_none_is_refused_in_words() -> None:
     bench = Bench(Target("mock:"), "select", 1, None)
     with pytest.raises(CoreError, match="unknown variant `chaos`, expected one of `read-committed`"):
         bench.fill(RunSpec().model_copy(update={"isolation": "chaos"}))
-    with pytest.raises(_core.CoreError, match=r"options of a load: AttributeError: .* has no attribute 'threads'"):
+    with pytest.raises(_core.CoreError, match=r"options of a load: AttributeError: .* has no attribute 'clients'"):
         bench._core.fill("load", SimpleNamespace(), 0, 1, None, False)
 
 
@@ -86,7 +86,7 @@ def test_what_the_core_asks_of_a_specification_is_in_the_table_of_options_or_mad
 
     bench = Bench(Target("mock:"), "select", 1, None)
     (group,) = bench._core.fill("load", Asked(), 0, 1, None, False).groups
-    assert (group.threads, group.pacing, group.rate_per_s) == (spec.threads, "poisson", pytest.approx(110 / 9))
+    assert (group.clients, group.pacing, group.rate_per_s) == (spec.clients, "poisson", pytest.approx(110 / 9))
     made = {"legs": ("load",), "tries": ("retry", "max_tries")}
     options = [option for name in asked for option in made.get(name, (name,))]
     assert set(options) <= RunSpec.model_fields.keys()

@@ -241,7 +241,7 @@ TPCC = [
 
 WORKLOADS: dict[str, tuple[dict[str, object], list[Fault]]] = {
     "insert": ({
-        "workload": "insert", "threads": 2, "workload_settings": {"rows": "5000", "writes": "500", "rates": "1000"},
+        "workload": "insert", "clients": 2, "workload_settings": {"rows": "5000", "writes": "500", "rates": "1000"},
     }, insert()),
     "tpcb-like": ({"workload": "scripted"}, pgbench(tpcb=True)),
     "simple-update": (
@@ -287,7 +287,7 @@ def test_what_is_planted_is_found_by_the_check(
     asked, planted = WORKLOADS[name]
     seen: dict[str, bool] = {}
     check = Bench.check
-    words = {"threads": 1, "scales": (1,), "cycles": 1, "duration": 0.5, "seed": 7, **asked}
+    words = {"clients": 1, "scales": (1,), "cycles": 1, "duration": 0.5, "seed": 7, **asked}
     spec = merged(words, target=url).spec
     earlier = iter(range(_checks(spec) - 1))
 

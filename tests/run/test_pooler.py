@@ -15,13 +15,13 @@ from dsbench.measure.drivers import DriverError, session_opener
 from dsbench.measure.loaders import IN_DATABASE, CoreError, Target
 from dsbench.measure.place import lock
 from dsbench.spec import Target as TargetSpec
-from dsbench.spec.clients import DRIVERS
+from dsbench.spec.drivers import DRIVERS
 from fixtures.pooler import pgbouncer
 from fixtures.thorough import mostly_thorough
 
 IGNORING = {"ignore_startup_parameters": "extra_float_digits,default_transaction_isolation,search_path,options"}
 """The login is taken, and what it asks for is dropped."""
-SMALL = {"scales": (1,), "cycles": 1, "duration": 0.5, "threads": 3}
+SMALL = {"scales": (1,), "cycles": 1, "duration": 0.5, "clients": 3}
 LEFT = (
     "SELECT nspname::text AS left FROM pg_namespace WHERE nspname = 'dsbench'"
     " UNION SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace"
@@ -88,7 +88,7 @@ def test_statements_and_blocks_of_a_script_have_the_level_that_was_asked_for(
         direct.fetch("CREATE TABLE seen (level text)")
         try:
             archive = dsbench.run(
-                pooled, existing=True, script=str(script), isolation="repeatable-read", cycles=1, duration=0.3, threads=2,
+                pooled, existing=True, script=str(script), isolation="repeatable-read", cycles=1, duration=0.3, clients=2,
                 out=tmp_path,
             )  # fmt: skip
             counted = archive.table("cycles")
@@ -115,8 +115,8 @@ def test_a_pooler_of_statements_is_refused(postgresql: servers.Server, tmp_path:
     ("asked", "words", "remedy"),
     [
         ({"prepare": True}, "--prepare: a pooler ", "leave --prepare out, set its pool_mode to session"),
-        ({"client": "psycopg"}, "--client psycopg: a pooler ", "leave --client out"),
-        ({"client": "pgbench", "duration": 1}, "--client pgbench: a pooler ", "leave --client out"),
+        ({"driver": "psycopg"}, "--driver psycopg: a pooler ", "leave --driver out"),
+        ({"driver": "pgbench", "duration": 1}, "--driver pgbench: a pooler ", "leave --driver out"),
     ],
 )
 def test_what_does_not_get_through_is_refused_before_anything_is_made(

@@ -27,7 +27,7 @@ TARGET = "mock:?latency_us=300"
 
 
 def spec(**more: object) -> RunSpec:
-    asked = {"target": {"url": TARGET}, "workload": "rehearsal", "scales": (1, 2), "duration": 1.0, "threads": 3}
+    asked = {"target": {"url": TARGET}, "workload": "rehearsal", "scales": (1, 2), "duration": 1.0, "clients": 3}
     return build({**asked, "cycles": 5, "seed": 7, **more})
 
 
@@ -48,10 +48,10 @@ def test_each_stage_has_its_cycle_with_its_own_groups_and_end(archive: Archive) 
         for group in names
     ]
     load, query = groups[2, "load", "insert"], groups[2, "query", "query"]
-    assert (load["until"], load["until_count"], load["until_of"], load["clients"]) == ("rows", 4000, "each", 2)
+    assert (load["until"], load["until_count"], load["until_of"], load["all_clients"]) == ("rows", 4000, "each", 2)
     # 40 inserts of each client take 12 ms at least.
     assert 12_000_000 <= load["duration_ns"] < 1_000_000_000
-    assert (query["until"], query["duration_ns"], query["pacing"], query["threads"]) == ("time", 10**9, "closed", 3)
+    assert (query["until"], query["duration_ns"], query["pacing"], query["clients"]) == ("time", 10**9, "closed", 3)
     insert = groups[2, "query", "insert"]
     assert (insert["until"], insert["until_of"], insert["pacing"], insert["rate_per_s"], insert["rows_per_s"]) == (
         "group", "query", "constant", 10.0, 1000.0
@@ -145,7 +145,7 @@ def test_a_run_that_was_cut_in_a_chain_begins_its_scale_anew(tmp_path: Path) -> 
 def test_each_group_is_divided_over_the_nodes(tmp_path: Path) -> None:
     with Bed(tmp_path, 2) as bed:
         nodes = [bed.node(1, "alba"), bed.node(2, "syrtis")]
-        ended(bed.run(TARGET, "--workload", "rehearsal", "--scales", "1", "--duration", "1", "--threads", "2"))
+        ended(bed.run(TARGET, "--workload", "rehearsal", "--scales", "1", "--duration", "1", "--clients", "2"))
         assert all("the run is complete" in ended(node) for node in nodes)
         archive = bed.archive()
     committed: dict[tuple[str, str, str], int] = defaultdict(int)

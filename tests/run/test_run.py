@@ -32,7 +32,7 @@ from fixtures.told import kept
 
 
 def spec_for(url: str, **values: object) -> RunSpec:
-    small = {"scales": (1, 2), "cycles": 2, "duration": 0.4, "threads": 3, "seed": 7}
+    small = {"scales": (1, 2), "cycles": 2, "duration": 0.4, "clients": 3, "seed": 7}
     return build({"target": {"url": url}, **small, **values})
 
 
@@ -73,10 +73,10 @@ def test_a_ladder_on_postgresql(postgresql: servers.Server, tmp_path: Path, work
 
 @pytest.mark.parametrize("url", mostly_thorough(["private:sqlite", "private:postgresql"], "private:postgresql"))
 def test_histograms_counters_course_and_history_agree(tmp_path: Path, url: str) -> None:
-    outcome = execute(spec_for(url, trace=True, threads=4), tmp_path, Silent())
+    outcome = execute(spec_for(url, trace=True, clients=4), tmp_path, Silent())
     assert outcome.status == "complete"
     archive = Archive.open(outcome.archive)
-    scale, committed, late = columns(archive, "cycles", "scale", "committed", "late_commits")
+    scale, committed, late = columns(archive, "cycles", "scale", "committed", "commits_after_window")
     bucket_scale, count = columns(archive, "buckets", "scale", "count")
     second_scale, ended = columns(archive, "seconds", "scale", "count")
     traced = archive.table("trace")
@@ -121,7 +121,7 @@ def test_the_same_seed_gives_the_same_inputs(postgresql: servers.Server) -> None
         [
             pytest.param({"prepare": True, "connections": 2}, id="prepared"),
             pytest.param({"reconnect": True}, id="reconnect"),
-            pytest.param({"retry": True, "threads": 6, "isolation": "repeatable-read"}, id="retry"),
+            pytest.param({"retry": True, "clients": 6, "isolation": "repeatable-read"}, id="retry"),
             pytest.param({"rate": 200.0, "arrival": "constant"}, id="constant"),
             pytest.param({"rate": 200.0, "isolation": "read-committed"}, id="open"),
             pytest.param({"isolation": "serializable"}, id="serializable"),
@@ -135,7 +135,7 @@ def test_options_of_the_loop_on_postgresql(postgresql: servers.Server, tmp_path:
     outcome = execute(spec, tmp_path, Silent())
     assert (outcome.status, outcome.void_scales) == ("complete", ()), options
     archive = Archive.open(outcome.archive)
-    failed, retries, missed, committed = columns(archive, "cycles", "failed", "retries", "missed", "committed")
+    failed, retries, missed, committed = columns(archive, "cycles", "failed", "retries", "skipped_starts", "committed")
     assert committed.sum() > 0, options
     if "reconnect" in options:
         (sent,) = columns(archive, "cycles", "messages_sent")
@@ -263,7 +263,7 @@ def test_a_slow_first_sample_does_not_eat_the_cycle(tmp_path: Path, monkeypatch:
 def test_a_server_that_falls_silent_fails_the_cycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dsbench.measure.cycle.GRACE_S", 0.5)
     stalls = "mock:?latency_us=100&stall_at=100&stall_ms=3000"
-    spec = spec_for(stalls, scales=(1,), cycles=1, threads=1, duration=1.0)
+    spec = spec_for(stalls, scales=(1,), cycles=1, clients=1, duration=1.0)
     outcome = execute(spec, tmp_path, Silent())
     assert outcome.status == "failed"
     assert "did not answer" in str(outcome.error)

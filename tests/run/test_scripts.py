@@ -20,7 +20,7 @@ SCRIPT = "\\set aid random(1, :size * :scale)\nSELECT abalance FROM pgbench_acco
 def test_scripts_and_builtins_are_kinds_with_figures_and_a_check(tmp_path: Path) -> None:
     own = tmp_path / "grün.sql"
     own.write_text(SCRIPT)
-    asked = {"scales": (1,), "cycles": 2, "duration": 0.3, "threads": 2, "out": tmp_path, "seed": 7}
+    asked = {"scales": (1,), "cycles": 2, "duration": 0.3, "clients": 2, "out": tmp_path, "seed": 7}
     of_both = dsbench.run(
         "private:sqlite", script=[f"{own}@3"], builtin="tpcb", define={"size": 100_000}, **asked
     )
@@ -71,21 +71,21 @@ def test_a_wrong_script_is_refused_with_file_line_and_column_before_anything_run
     own = tmp_path / "wrong.sql"
     own.write_text("SELECT 1;\n\\set x 1 +\n")
     with pytest.raises(dsbench.RunError) as caught:
-        dsbench.run("mock:", script=str(own), scales=(1,), cycles=1, duration=0.1, threads=1, out=tmp_path / "archives")
+        dsbench.run("mock:", script=str(own), scales=(1,), cycles=1, duration=0.1, clients=1, out=tmp_path / "archives")
     assert 'wrong.sql:2: syntax error in command "set" at column 10: \\set x 1 +' in str(caught.value)
     assert not list((tmp_path / "archives").glob("*"))
 
 
 def test_a_driver_of_python_runs_no_scripts(tmp_path: Path) -> None:
-    asked = {"scales": (1,), "cycles": 1, "duration": 0.1, "threads": 1, "out": tmp_path / "archives"}
+    asked = {"scales": (1,), "cycles": 1, "duration": 0.1, "clients": 1, "out": tmp_path / "archives"}
     for workload in ({"builtin": "select-only"}, {"workload": "ycsb-c"}):
         with pytest.raises(dsbench.RunError, match="neither scripts nor terminals"):
-            dsbench.run("private:sqlite", client="sqlite3", **workload, **asked)
+            dsbench.run("private:sqlite", driver="sqlite3", **workload, **asked)
 
 
 def test_a_calibration_takes_workload_files(called: Program) -> None:
     """Those with results, too: the mock answers with zeros."""
-    done = called("calibrate", "--workload", "smallbank", "--threads", "1", "--duration", "0.05")
+    done = called("calibrate", "--workload", "smallbank", "--clients", "1", "--duration", "0.05")
     assert done.returncode == 0, done.stderr
     assert "workload smallbank" in done.stdout
     assert "mock engine" in done.stdout
@@ -95,7 +95,7 @@ def test_a_calibration_takes_workload_files(called: Program) -> None:
 def test_an_error_of_a_meta_command_aborts_one_client(called: Program, tmp_path: Path) -> None:
     own = tmp_path / "own.sql"
     own.write_text("SELECT 1;\n\\set x 1 / (:client_id - 1)\n")
-    words = ("run", "private:sqlite", "--script", str(own), "--scales", "1", "--threads", "3", "--cycles", "2")
+    words = ("run", "private:sqlite", "--script", str(own), "--scales", "1", "--clients", "3", "--cycles", "2")
     words = (*words, "--duration", "0.3", "--set", "synchronous=off", "--out", str(tmp_path / "runs"))
     done = called(*words)
     assert done.returncode == 2, done.stderr
@@ -143,6 +143,6 @@ def test_a_mistake_in_a_script_is_told_once_before_anything_is_populated(
 def test_what_a_script_makes_itself_is_not_missed_before_the_run(tmp_path: Path) -> None:
     own = tmp_path / "own.sql"
     own.write_text("CREATE TEMP TABLE IF NOT EXISTS mine (n int);\nINSERT INTO mine VALUES (:client_id);\n")
-    asked = {"scales": (1,), "cycles": 1, "duration": 0.2, "threads": 1, "out": tmp_path / "out"}
+    asked = {"scales": (1,), "cycles": 1, "duration": 0.2, "clients": 1, "out": tmp_path / "out"}
     done = dsbench.run("private:postgresql", script=str(own), **asked)
     assert sum(row["committed"] for row in done.table("cycles").to_pylist()) > 0

@@ -27,7 +27,7 @@ cycle.GRACE_S, sampler.PATIENCE_S, sessions.PATIENCE_S = 4.0, 2.0, 2.0
 """
 """dsbench with less patience for a server, so that a test need not wait for all of it."""
 
-LADDER = ["--scales", "1", "--cycles", "2", "--duration", "3", "--threads", "2", "--seed", "1", "--out", "out",
+LADDER = ["--scales", "1", "--cycles", "2", "--duration", "3", "--clients", "2", "--seed", "1", "--out", "out",
           "--placement", "free"]
 
 

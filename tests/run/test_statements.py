@@ -18,7 +18,7 @@ SCRIPT = "BEGIN;\nUPDATE t SET a = a + 1;\n\\sleep 1 ms\nEND;\n"
 def _run(tmp_path: Path, target: str = "mock:?latency_ms=1", **asked: object) -> dsbench.Archive:
     own = tmp_path / "own.sql"
     own.write_text(SCRIPT)
-    more = {"scales": (1,), "cycles": 2, "duration": 0.3, "threads": 2, "out": tmp_path / "out", **asked}
+    more = {"scales": (1,), "cycles": 2, "duration": 0.3, "clients": 2, "out": tmp_path / "out", **asked}
     return dsbench.run(target, script=str(own), **more)
 
 
@@ -51,7 +51,7 @@ def test_nothing_is_written_of_statements_that_nobody_asked_for(tmp_path: Path) 
 
 def test_a_workload_without_statements_to_tell_is_refused(tmp_path: Path) -> None:
     with pytest.raises(dsbench.RunError, match="does not time its statements"):
-        dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, threads=1, per_statement=True, out=tmp_path)
+        dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, clients=1, per_statement=True, out=tmp_path)
 
 
 @pytest.mark.parametrize(("tries", "retries"), [(1, 0), (3, 2)])

@@ -22,7 +22,7 @@ OPEN = {
     "sum of accounts' numbers in the history = that of the clients",
 }  # fmt: skip
 """Of TPC-B, what a commit of unknown end leaves open."""
-LITTLE = ("--scales", "1", "--cycles", "1", "--duration", "0.3", "--threads", "1", "--quiet")
+LITTLE = ("--scales", "1", "--cycles", "1", "--duration", "0.3", "--clients", "1", "--quiet")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_what_lies_within_the_cycle_counts(due_ms: int, came_ms: int, still_ms: 
     cycle = Cycle(cast(Any, None), cast(Any, SimpleNamespace(duration_ns=2000 * MS)), 1, None)
     start_ns = 10**12
     cycle._look_back(start_ns + due_ms * MS, start_ns + came_ms * MS, start_ns)
-    assert cycle.still_ns == still_ms * MS
+    assert cycle.paused_ns == still_ms * MS
 
 
 class Silent:
@@ -84,7 +84,7 @@ def test_a_server_is_not_given_up_for_the_time_in_which_its_clients_stood_still(
 
 
 def test_a_stopped_program_tells_it(begin: Begin, tmp_path: Path) -> None:
-    run = begin("mock:?latency_us=500", "--scales", "1", "--cycles", "2", "--duration", "3", "--threads", "2")
+    run = begin("mock:?latency_us=500", "--scales", "1", "--cycles", "2", "--duration", "3", "--clients", "2")
     archive = wait_for_cycle(run, tmp_path, 1)
     wait_until_under_way(run, tmp_path, 2)
     run.send_signal(signal.SIGSTOP)

@@ -22,7 +22,7 @@ REFUSED = {
     ),
     "sqlite": (f"CREATE TRIGGER refused BEFORE UPDATE ON account BEGIN SELECT RAISE(ABORT, '{WORDS}'); END",),
 }
-LITTLE = ("--scales", "1", "--cycles", "2", "--duration", "0.3", "--threads", "1", "--quiet", "--out", "out")
+LITTLE = ("--scales", "1", "--cycles", "2", "--duration", "0.3", "--clients", "1", "--quiet", "--out", "out")
 
 
 @pytest.fixture(params=REFUSED)

@@ -23,9 +23,9 @@ from fixtures.told import summary_text
 def test_a_number_grows_until_it_takes_the_duration_at_the_fastest_number_of_threads() -> None:
     tried: list[tuple[int, int]] = []
 
-    def took(count: int, threads: int) -> int:
-        tried.append((count, threads))
-        return round(count / {1: 1000, 4: 3000}[threads] * 1e9)
+    def took(count: int, clients: int) -> int:
+        tried.append((count, clients))
+        return round(count / {1: 1000, 4: 3000}[clients] * 1e9)
 
     found = stopping.choose_number(1536, 60_000_000_000, [1, 4], took)
     assert found % 1536 == 0
@@ -45,10 +45,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dsbench.Archive]
         return dsbench.run(target, workload=name, scales=(1,), cycles=1, duration=0.2, out=out, **more)
 
     return {
-        "tp1": run("tp1", threads=(1, 3)),
-        "t1": run("t1", threads=3),
-        "same": run("t1", threads=2, workload_settings={"conflict": "same"}),
-        "t2": run("t2", threads=2, workload_settings={"transactions": "100"}),
+        "tp1": run("tp1", clients=(1, 3)),
+        "t1": run("t1", clients=3),
+        "same": run("t1", clients=2, workload_settings={"conflict": "same"}),
+        "t2": run("t2", clients=2, workload_settings={"transactions": "100"}),
     }
 
 
@@ -59,7 +59,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dsbench.Archive]
 def test_a_terminal_changes_nothing_that_a_transaction_does(target: str, tmp_path: Path) -> None:
     """The conditions of the workload hold of what came over the line: sums of amounts, accounts, tellers, branches."""
     given = {"terminal": "block", "remote": "15", "transactions": "100"}
-    archive = dsbench.run(target, workload="tp1", scales=(1,), cycles=1, duration=0.2, threads=2, out=tmp_path, workload_settings=given)
+    archive = dsbench.run(target, workload="tp1", scales=(1,), cycles=1, duration=0.2, clients=2, out=tmp_path, workload_settings=given)
     assert archive.table("cycles")["committed"].to_pylist()[0] > 0
     assert state_of(archive.run.checks[1]) is State.HOLDS
 
@@ -89,7 +89,7 @@ def test_both_definitions_stand_side_by_side(runs: dict[str, dsbench.Archive]) -
     page = runs["tp1"].read("report.html").decode()
     assert page.count("<caption>tps by two definitions</caption>") == 1
     table = page.partition("<caption>tps by two definitions</caption>")[2].partition("</table>")[0]
-    assert [f'<th scope="row">{threads}</th>' in table for threads in (1, 2, 3)] == [True, False, True]
+    assert [f'<th scope="row">{clients}</th>' in table for clients in (1, 2, 3)] == [True, False, True]
 
 
 def test_the_bound_of_tp1_comes_out_of_its_parts(runs: dict[str, dsbench.Archive]) -> None:
@@ -141,7 +141,7 @@ def test_a_private_server_has_a_partitioned_history(tmp_path: Path) -> None:
     """Its run asks for the stages before there is a server: of an engine that organises nothing."""
     asked = {"history": "partitioned", "transactions": "64"}
     archive = dsbench.run(
-        "private:postgresql?fsync=off", workload="tp1", scales=(1,), cycles=1, duration=0.1, threads=1,
+        "private:postgresql?fsync=off", workload="tp1", scales=(1,), cycles=1, duration=0.1, clients=1,
         workload_settings=asked, out=tmp_path,
     )  # fmt: skip
     (cycle,) = archive.table("cycles").to_pylist()

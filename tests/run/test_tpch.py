@@ -61,7 +61,7 @@ def test_every_answer_of_both_tests_is_that_of_the_second_engine(url: str, tmp_p
     for run in "12":
         assert details[f"answers of power{run}"] == "22 of 22 are those of DuckDB"
         assert details[f"answers of throughput{run}"] == "44 of 44 are those of DuckDB"
-    done = [(row["stage"], row["group"], row["thread"], row["kind"]) for row in archive.table("cycles").to_pylist()
+    done = [(row["stage"], row["group"], row["client"], row["kind"]) for row in archive.table("cycles").to_pylist()
             if row["committed"] == 1]  # fmt: skip
     assert sum(stage == "power1" for stage, *_ in done) == 24
     streams = {thread for stage, group, thread, _ in done if (stage, group) == ("throughput1", "query")}

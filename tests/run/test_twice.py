@@ -71,7 +71,7 @@ CHANGES = {
 def test_a_promise_that_is_given_up_during_the_cycles_is_told(product: str, meddles: bool, tmp_path: Path) -> None:
     asked, words = CHANGES[product]
     with servers.start(TargetSpec(url=f"private:{product}"), 10) as server:
-        values = {"scales": (1,), "cycles": 2, "duration": 0.3, "threads": 1, "placement": "free"}
+        values = {"scales": (1,), "cycles": 2, "duration": 0.3, "clients": 1, "placement": "free"}
         meddler = Meddler(server.url, *(asked if meddles else ()))
         made = execute(merged(values, target=server.url).spec, tmp_path / "out", meddler)
     run = Archive.open(made.archive).run
@@ -87,7 +87,7 @@ def test_a_promise_that_is_given_up_during_the_cycles_is_told(product: str, medd
 
 def test_transactions_of_somebody_else_are_told(tmp_path: Path) -> None:
     with servers.start(TargetSpec(url="private:postgresql", settings={"fsync": "off"}), 10) as server:
-        values = {"scales": (1,), "cycles": 2, "duration": 2.0, "threads": 2, "placement": "free", "samples": 0}
+        values = {"scales": (1,), "cycles": 2, "duration": 2.0, "clients": 2, "placement": "free", "samples": 0}
         meddler = Meddler(server.url, *["SELECT 1"] * 3000)
         made = execute(merged(values, target=server.url).spec, tmp_path / "out", meddler)
     first, second = evaluate(Archive.open(made.archive)).of(ClientsResult).both_counts[1]

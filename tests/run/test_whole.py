@@ -21,9 +21,9 @@ from dsbench.spec import RunSpec
 
 SPEC = RunSpec.model_validate(
     {"target": {"url": "mock:?latency_us=500&fail_every=20"}, "scales": [1], "cycles": 2, "duration": 0.5,
-     "threads": 2, "nodes": 2}
+     "clients": 2, "nodes": 2}
 )  # fmt: skip
-KEY = {"scale": 1, "stage": "load", "cycle": 1, "threads": 2}
+KEY = {"scale": 1, "stage": "load", "cycle": 1, "clients": 2}
 
 
 @pytest.fixture(scope="module")

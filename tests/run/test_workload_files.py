@@ -72,7 +72,7 @@ equals = ":sum_amount"
 [conditions."no debts"]
 sql = "SELECT id, spent FROM customer WHERE spent < 0"
 """
-ASKED = {"cycles": 1, "duration": 0.3, "threads": 2, "seed": 7}
+ASKED = {"cycles": 1, "duration": 0.3, "clients": 2, "seed": 7}
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ def test_a_workload_file_is_no_configuration(shop: Path) -> None:
 
 
 def test_the_headline_stands_in_every_form_of_the_results(shop: Path, called: Program) -> None:
-    options = ("--cycles", "2", "--duration", "0.3", "--threads", "2", "--scales", "1", "--out", str(shop.parent / "runs"))
+    options = ("--cycles", "2", "--duration", "0.3", "--clients", "2", "--scales", "1", "--out", str(shop.parent / "runs"))
     done = called("run", "private:sqlite", "--workload", str(shop), *options)
     assert done.returncode == 0, done.stderr
     shown = re.search(r"does ([\d,.]+) sales on this machine", done.stdout)

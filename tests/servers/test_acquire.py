@@ -90,7 +90,7 @@ def test_a_server_of_firebird_comes_by_apt_where_that_has_its_version(
 def test_a_version_of_a_driver_goes_into_a_folder_of_its_own(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = acquire.plan("psycopg", "3.1.18")
     assert "pip install --no-warn-conflicts --target FOLDER/driver 'psycopg[binary]==3.1.18'" in plan.described()[0]
-    assert "--client psycopg@3.1.18" in plan.described()[-1]
+    assert "--driver psycopg@3.1.18" in plan.described()[-1]
 
     def installs(command: acquire.Command) -> None:
         Path(command[command.index("--target") + 1], "psycopg").mkdir(parents=True)

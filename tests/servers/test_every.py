@@ -17,7 +17,7 @@ ONE_OF_EACH = {url.partition("?")[0].partition("@")[0]: url for url in reversed(
 
 @pytest.mark.parametrize("url", mostly_thorough(URLS, *ONE_OF_EACH))
 def test_a_short_run_leaves_a_consistent_database(url: str, called: Program, dsbench: Program, tmp_path: Path) -> None:
-    options = ["--scales", "1", "--cycles", "1", "--duration", "0.5", "--threads", "2", "--out", "out", "--json"]
+    options = ["--scales", "1", "--cycles", "1", "--duration", "0.5", "--clients", "2", "--out", "out", "--json"]
     # An engine reads its configuration once in a process.
     done = (dsbench if "embedded" in url else called)("run", url, *options)
     assert done.returncode == 0, done.stderr

@@ -126,7 +126,7 @@ def test_relations_lie_in_the_tablespaces_that_the_workload_names(tmp_path: Path
     settings = {"tablespace.fast": str(disks["fast"]), "tablespace.slow": str(disks["slow"]), "fsync": "off"}
     given = {"spaces": "account:fast,history:slow", "fillfactor": "account:50,teller:10,branch:10", "transactions": "200"}
     asked = build({"target": {"url": "private:postgresql", "settings": settings}, "workload": "tp1", "scales": [1],
-                   "cycles": 1, "duration": 0.2, "threads": 2, "seed": 7, "workload_settings": given})  # fmt: skip
+                   "cycles": 1, "duration": 0.2, "clients": 2, "seed": 7, "workload_settings": given})  # fmt: skip
     outcome = execute(asked, tmp_path, Silent())
     assert (outcome.status, outcome.void_scales) == ("complete", ())
     (checks,) = Archive.open(outcome.archive).run.checks.values()

@@ -144,7 +144,7 @@ def test_a_study_that_was_killed_leaves_nothing_with_the_next_start_and_goes_on(
     values = (
         'name = "x"\n[run]\nworkload = "select"\nscales = [1]\ncycles = 1\nduration = 0.5\n'
         f'target = {{ url = "private:sqlite", directory = "{ground}" }}\nstorage = "ext4?size=64MiB"\n'
-        '[[factor]]\nname = "threads"\npath = "threads"\nlevels = [1, 2]\n[trials]\nrepeat = 1\n'
+        '[[factor]]\nname = "clients"\npath = "clients"\nlevels = [1, 2]\n[trials]\nrepeat = 1\n'
     )
     (tmp_path / "x.toml").write_text(values)
     command = [sys.executable, "-m", "dsbench", "study", "run", "-q", "x.toml", "--out", "s", "--trust"]
@@ -223,7 +223,7 @@ def test_every_second_file_of_an_aged_file_system_is_gone(tmp_path: Path, monkey
 def test_a_run_tells_its_file_system(ground: Path, tmp_path: Path) -> None:
     archive = dsbench.run(
         f"private:sqlite?directory={ground}", storage="ext4?size=200MiB&data=journal", probes="dd", scales=(1,), cycles=1,
-        duration=0.2, threads=1, workload="select", out=tmp_path,
+        duration=0.2, clients=1, workload="select", out=tmp_path,
     )  # fmt: skip
     assert dict(archive.spec.storage) == {"type": "ext4", "size": "200MiB", "data": "journal"}
     (layer,) = (one for one in archive.run.stack if one.layer == "file system")

@@ -15,7 +15,7 @@ from fixtures.studies import archived
 
 FACTORS = [
     {"name": "isolation", "path": "isolation", "levels": ["read-committed", "serializable"]},
-    {"name": "clients", "path": "threads", "levels": [1, 2, 4]},
+    {"name": "clients", "path": "clients", "levels": [1, 2, 4]},
 ]
 
 

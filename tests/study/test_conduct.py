@@ -27,7 +27,7 @@ from dsbench.study.record import make_folder
 from dsbench.study.spec import parse
 from fixtures.waiting import until
 
-FACTOR = {"name": "threads", "path": "threads", "levels": [1, 2, 4]}
+FACTOR = {"name": "clients", "path": "clients", "levels": [1, 2, 4]}
 RUN = {"target": "mock:", "workload": "select", "scales": [1], "cycles": 1, "duration": 0.1}
 
 
@@ -55,7 +55,7 @@ def making(outcome: Callable[[RunSpec], Outcome]) -> Any:
 
 
 def complete(spec: RunSpec) -> Outcome:
-    return Outcome(Path(f"run-{spec.threads}-{spec.seed}"), "complete")
+    return Outcome(Path(f"run-{spec.clients}-{spec.seed}"), "complete")
 
 
 def test_every_trial_is_made_and_written_down(tmp_path: Path) -> None:
@@ -68,9 +68,9 @@ def test_every_trial_is_made_and_written_down(tmp_path: Path) -> None:
 
 def test_what_fails_is_named_and_the_study_goes_on(tmp_path: Path) -> None:
     def outcome(spec: RunSpec) -> Outcome:
-        if spec.threads == 2:
+        if spec.clients == 2:
             raise RunError("the file system is not known here", "use another")
-        return Outcome(Path("a"), "complete", None, (1,)) if spec.threads == 4 else complete(spec)
+        return Outcome(Path("a"), "complete", None, (1,)) if spec.clients == 4 else complete(spec)
 
     found = conduct(planned(tmp_path / "s"), making(outcome), Seen(), Stop())
     told = {one.levels[0]: (one.status, one.reason) for one in found.trials}
@@ -107,7 +107,7 @@ def test_two_programs_do_not_work_in_one_folder(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_a_study_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     text = 'name = "x"\n[run]\n' + "".join(f"{k} = {json.dumps(v)}\n" for k, v in {**RUN, "duration": 0.6}.items())
-    (tmp_path / "x.toml").write_text(text + '[[factor]]\nname = "threads"\npath = "threads"\nlevels = [1, 2]\n[trials]\nrepeat = 1\n')
+    (tmp_path / "x.toml").write_text(text + '[[factor]]\nname = "clients"\npath = "clients"\nlevels = [1, 2]\n[trials]\nrepeat = 1\n')
     command = [sys.executable, "-m", "dsbench", "study", "run", "x.toml", "--out", "s"]
     first = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     while not (found := _states(tmp_path / "s")) or found.count("done") < 1 or "running" not in found:

@@ -25,7 +25,7 @@ from read.test_stage_costs import STAGES, rows
 
 
 def _samples(scale: int, cycle: int, monitor: str, metric: str, unit: str, gained: float) -> list[dict[str, object]]:
-    key = {"scale": scale, "stage": "load", "cycle": cycle, "node": "local", "threads": 1, "monitor": monitor}
+    key = {"scale": scale, "stage": "load", "cycle": cycle, "node": "local", "clients": 1, "monitor": monitor}
     return [{**key, "metric": metric, "unit": f"{unit} total", "at_ns": at, "value": value}
             for at, value in ((0, 5.0), (2 * S, 5.0 + gained))]  # fmt: skip
 
@@ -89,7 +89,7 @@ def test_stages_and_groups_are_chosen(tmp_path: Path) -> None:
 def staged(tmp_path: Path) -> Study:
     """Two levels in three blocks: the second queries half as often, and inserts at the same rate."""
     run = {"target": "mock:", "workload": "rehearsal", "scales": [1], "cycles": 1}
-    factor = {"name": "threads", "path": "threads", "levels": [1, 2]}
+    factor = {"name": "clients", "path": "clients", "levels": [1, 2]}
     made, _ = begin(parse({"name": "stages", "run": run, "factor": [factor], "stage": "", "of": ""}), tmp_path / "s")
     make_folder(made)
     for trial in made.trials:
@@ -113,13 +113,13 @@ def test_without_a_choice_every_stage_has_a_column(staged: Study) -> None:
     assert [column.head for column in absolute.columns] == [
         "factor", "level", "load [rows/s]", "index [rows/s]", "query [transactions/s]"]  # fmt: skip
     (one, two) = absolute.rows
-    assert one[:4] == ["threads", "1 (reference)", pytest.approx(2000), pytest.approx(500)]
+    assert one[:4] == ["clients", "1 (reference)", pytest.approx(2000), pytest.approx(500)]
     assert two[4] == "101 SLA!", "and never with the 750 rows beside them"
-    assert relative.rows == [["threads", "2", "1.00", "1.00", "0.50▼"]]
-    assert [row[0] for row in effects.rows] == ["threads 2 against 1"]
+    assert relative.rows == [["clients", "2", "1.00", "1.00", "0.50▼"]]
+    assert [row[0] for row in effects.rows] == ["clients 2 against 1"]
     assert effects.rows[0][3].startswith("0.502 [")
-    assert "stage query: threads 2 has 0.502 [" in text
-    assert "stages load, index: no effect of threads above 10% was found" in text
+    assert "stage query: clients 2 has 0.502 [" in text
+    assert "stages load, index: no effect of clients above 10% was found" in text
     assert {one["stage"]: one["unit"] for one in shown.document(found)["stages"]} == {
         "load": "rows/s", "index": "rows/s", "query": "transactions/s"}  # fmt: skip
     assert shown.document(found)["effects"]["main"][0]["ratio"]["value"] == pytest.approx(0.502, rel=1e-2), "the last one"
@@ -160,7 +160,7 @@ def test_a_choice_that_is_none_names_the_option_and_what_there_is(
 
 def test_less_is_better_of_some(made: Study, whole: Outcomes) -> None:
     """Four clients take no longer, and serializable has 80% of the rate: of both the better level is taken."""
-    assert 'isolation = "read-committed", threads = 4' in best(whole)
+    assert 'isolation = "read-committed", clients = 4' in best(whole)
     found = outcomes(made, "failures")
     assert all(one.value == one.low == one.high == 0 for one in (effect.ratio for effect in found.effects.main))
     with pytest.raises(SpecError, match="no level was found"):
@@ -169,7 +169,7 @@ def test_less_is_better_of_some(made: Study, whole: Outcomes) -> None:
     assert found.gain(slower) == -2
     text = best(replace(found, effects=replace(found.effects, main=(replace(slower, ratio=replace(slower.ratio, value=-2.0, low=-3.0, high=-1.0)),))))
     assert 'of = "failures"' in text, "the study that tests it measures the same"
-    assert 'isolation = "serializable", threads = 1' in text, "fewer failures are better"
+    assert 'isolation = "serializable", clients = 1' in text, "fewer failures are better"
 
 
 def test_effects_on_the_dsi_are_differences(made: Study) -> None:
@@ -187,7 +187,7 @@ def test_effects_on_the_dsi_are_differences(made: Study) -> None:
 
 
 def test_a_wrong_stage_in_the_file_is_refused_before_a_run(tmp_path: Path) -> None:
-    factor = {"name": "threads", "path": "threads", "levels": [1, 2]}
+    factor = {"name": "clients", "path": "clients", "levels": [1, 2]}
     asked = {"name": "x", "run": {"target": "mock:", "workload": "insert", "scales": [1]}, "factor": [factor]}
     with pytest.raises(SpecError, match=r"no run has a stage 'l\.i9'") as refused:
         begin(parse({**asked, "stage": "l.i9"}), tmp_path / "s")
@@ -196,7 +196,7 @@ def test_a_wrong_stage_in_the_file_is_refused_before_a_run(tmp_path: Path) -> No
 
 
 def test_a_wrong_measure_in_the_file_names_its_key() -> None:
-    factor = {"name": "threads", "path": "threads", "levels": [1, 2]}
+    factor = {"name": "clients", "path": "clients", "levels": [1, 2]}
     with pytest.raises(SpecError, match="no measure 'hits'") as refused:
         parse({"name": "x", "of": "hits", "factor": [factor]})
     assert refused.value.option == "of"

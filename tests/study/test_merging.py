@@ -38,7 +38,7 @@ def test_studies_of_two_machines_are_one_whose_factor_is_the_host(made: Study, t
 
 
 def test_archives_of_one_run_are_a_study_too(tmp_path: Path) -> None:
-    spec = {"workload": "tpcb", "scales": [1], "cycles": 2, "threads": 1}
+    spec = {"workload": "tpcb", "scales": [1], "cycles": 2, "clients": 1}
     paths = []
     for host, count in (("a", 100), ("a", 102), ("b", 200), ("b", 198)):
         rows = [cycle_row(1, cycle, [MS] * count) for cycle in (1, 2)]
@@ -49,8 +49,8 @@ def test_archives_of_one_run_are_a_study_too(tmp_path: Path) -> None:
     effects = outcomes(found).effects
     assert effects is not None
     assert effects.main[0].ratio.value == pytest.approx(2, rel=0.03)
-    other = write(tmp_path, {**run_json({**spec, "threads": 4}, name="other"), "host": "c"}, {"cycles": rows}).path
-    with pytest.raises(SpecError, match="their work is not the same: threads is 1, 4"):
+    other = write(tmp_path, {**run_json({**spec, "clients": 4}, name="other"), "host": "c"}, {"cycles": rows}).path
+    with pytest.raises(SpecError, match="their work is not the same: clients is 1, 4"):
         merge([("", paths[0]), ("", other)], tmp_path / "none")
     failed = {"1": [{"name": "sums", "state": "broken", "detail": "0"}]}
     void = write(tmp_path, {**run_json(spec, name="void"), "host": "c", "checks": failed}, {"cycles": rows}).path
@@ -62,7 +62,7 @@ def test_archives_of_one_run_are_a_study_too(tmp_path: Path) -> None:
 
 def test_trials_on_servers_that_differ_are_not_comparable(made: Study, tmp_path: Path) -> None:
     """Another machine is the factor; another version or setting is none, unless a factor of the study sets it."""
-    spec, rows = {"workload": "tpcb", "scales": [1], "cycles": 2, "threads": 1}, [cycle_row(1, n, [MS] * 9) for n in (1, 2)]
+    spec, rows = {"workload": "tpcb", "scales": [1], "cycles": 2, "clients": 1}, [cycle_row(1, n, [MS] * 9) for n in (1, 2)]
     paths = {}
     for host, version, memory in (("a", "15.18", "4MB"), ("b", "15.18", "4MB"), ("c", "14.2", "8MB")):
         more = {"host": host, "server_version": f"PostgreSQL {version}", "settings": {"work_mem": memory}}
@@ -108,8 +108,8 @@ def test_a_host_is_no_level_that_can_be_chosen(made: Study, tmp_path: Path) -> N
 
 
 def test_screenings_stay_screenings_and_levels_of_one_name_are_the_same(tmp_path: Path) -> None:
-    def study(name: str, threads: int) -> Path:
-        many = [{"name": f"f{n}", "levels": [{"name": "low"}, {"name": "high", "set": {"threads": threads}}]} for n in range(3)]
+    def study(name: str, clients: int) -> Path:
+        many = [{"name": f"f{n}", "levels": [{"name": "low"}, {"name": "high", "set": {"clients": clients}}]} for n in range(3)]
         run = {"target": "private:sqlite", "scales": [1], "cycles": 1, "duration": 1.0}
         begun, _ = begin(parse({"name": "s", "run": run, "factor": many, "trials": {"design": "screening"}}), tmp_path / name)
         make_folder(begun)

@@ -33,7 +33,7 @@ def test_fio_and_dd_measure_and_leave_nothing(tmp_path: Path) -> None:
 
 def test_tools_are_run_after_the_last_cycle_that_was_made(tmp_path: Path) -> None:
     # As many transactions a cycle as the rate says: how busy the machine is moves no median.
-    asked = {"scales": (1,), "cycles": 2, "most_cycles": 30, "precision": "50%", "duration": 0.3, "threads": 1}
+    asked = {"scales": (1,), "cycles": 2, "max_cycles": 30, "precision": "50%", "duration": 0.3, "clients": 1}
     archive = dsbench.run(
         "private:sqlite", probes="dd", workload="select", rate=100, arrival="constant", out=tmp_path, **asked
     )

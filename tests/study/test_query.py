@@ -30,7 +30,7 @@ def rows(found: query.Found, sql: str) -> list[dict[str, object]]:
 
 
 def test_trials_stand_beside_what_they_reached(found: query.Found) -> None:
-    sql = """SELECT isolation, clients, count(*) AS trials, avg(rate_median_tps) AS tps
+    sql = """SELECT isolation, trials.clients, count(*) AS trials, avg(rate_median_tps) AS tps
              FROM trials JOIN scales USING (archive) WHERE scale = 10 GROUP BY ALL ORDER BY tps"""
     first, *_, last = rows(found, sql)
     assert (first["isolation"], first["clients"]) == ("serializable", 1)
@@ -68,7 +68,7 @@ def test_every_view_is_there_with_its_columns(found: query.Found) -> None:
     assert set(known) == {"runs", "scales", "settings", "trials", "measures", "dsi", *TABLES}
     for name, table in TABLES.items():
         assert known[name] == ["archive", *(column.name for column in table.columns)]
-    assert {"archive", "threads", "isolation", "server_version"} <= set(known["runs"])
+    assert {"archive", "clients", "isolation", "server_version"} <= set(known["runs"])
     assert len(rows(found, "SELECT * FROM cycles")) == 17 * 4
     assert rows(found, "SELECT DISTINCT workload FROM runs") == [{"workload": "tpcb"}]
     assert {row["name"] for row in rows(found, "SHOW TABLES")} == set(known)
@@ -108,10 +108,10 @@ def test_a_damaged_archive_is_left_out_by_name(made: Study, tmp_path: Path) -> N
 
 
 def test_rows_are_printed_as_text_csv_and_json(made: Study, capsys: pytest.CaptureFixture[str]) -> None:
-    sql = "SELECT archive, threads, NULL AS nothing FROM runs ORDER BY archive LIMIT 2"
+    sql = "SELECT archive, clients, NULL AS nothing FROM runs ORDER BY archive LIMIT 2"
     command(made.folder, sql, QueryForm.TEXT)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["archive", "threads", "nothing"]
+    assert lines[0].split() == ["archive", "clients", "nothing"]
     assert len(lines) == 3
     command(made.folder, sql, QueryForm.CSV)
     assert len(list(csv.reader(io.StringIO(capsys.readouterr().out)))) == 3

@@ -75,7 +75,7 @@ def test_the_axis_of_effects_begins_near_them_and_names_each_tick(whole: Outcome
 def test_the_caption_of_effects_speaks_of_no_factors_that_are_not_there(whole: Outcomes, tmp_path: Path) -> None:
     assert "beside the reference of its factor, averaged over the levels of the other factor. Bars" in shown.html(whole)
     assert "averaged over the levels of the other factors. Bars" in shown.html(outcomes(_one_at_a_time(tmp_path)))
-    factor = {"name": "clients", "path": "threads", "levels": [1, 2]}
+    factor = {"name": "clients", "path": "clients", "levels": [1, 2]}
     run = {"target": "private:sqlite", "scales": [1], "cycles": 2, "duration": 1.0}
     alone, _ = begin(parse({"name": "clients", "run": run, "factor": [factor], "trials": {"repeat": 2}}), tmp_path / "alone")
     make_folder(alone)
@@ -205,7 +205,7 @@ def test_a_median_of_two_lies_between_them() -> None:
 
 
 def test_a_study_without_a_trial_says_so(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    factor = {"name": "threads", "path": "threads", "levels": [1, 2]}
+    factor = {"name": "clients", "path": "clients", "levels": [1, 2]}
     begun, _ = begin(parse({"name": "x", "factor": [factor]}), tmp_path / "s")
     text = shown.text(outcomes(begun))
     assert "0 of 6 trials" in text
@@ -216,7 +216,7 @@ def test_a_factor_that_varies_stays_one_beside_best_and_reference(made: Study, w
     """As the talk sets optimum against default for each architecture."""
     spec = parse(tomllib.loads(study.best(whole, vary=["isolation"])))
     configuration, isolation = spec.factor
-    assert [level.sets for level in configuration.resolved] == [{"threads": 1}, {"threads": 4}]
+    assert [level.sets for level in configuration.resolved] == [{"clients": 1}, {"clients": 4}]
     assert isolation.name == "isolation"
     assert [level.sets for level in isolation.resolved] == [level.sets for level in made.factors[0].resolved]
     with pytest.raises(SpecError, match="no factor 'disk'"):
@@ -226,13 +226,13 @@ def test_a_factor_that_varies_stays_one_beside_best_and_reference(made: Study, w
 def test_the_best_levels_become_a_study_against_the_references(made: Study, whole: Outcomes) -> None:
     spec = parse(tomllib.loads(study.best(whole)))
     reference, best = spec.factor[0].resolved
-    assert (reference.sets, best.sets) == ({"isolation": "read-committed", "threads": 1}, {"isolation": "read-committed", "threads": 4})
+    assert (reference.sets, best.sets) == ({"isolation": "read-committed", "clients": 1}, {"isolation": "read-committed", "clients": 4})
     assert spec.run == made.spec.run
     only = replace(made, trials=tuple(one for one in made.trials if one.number < 4))
     with pytest.raises(SpecError, match="no level was found"):
         study.best(outcomes(only))
     short = replace(made, trials=tuple(one for one in made.trials if one.block == 1))
-    assert '"best", set = { isolation = "read-committed", threads = 4 }' in study.best(outcomes(short), likely=True)
+    assert '"best", set = { isolation = "read-committed", clients = 4 }' in study.best(outcomes(short), likely=True)
 
 
 def test_the_best_levels_come_without_a_password_and_say_so(made: Study, whole: Outcomes) -> None:
@@ -267,7 +267,7 @@ def _one_at_a_time(tmp_path: Path) -> Study:
     """Pages of 4, 8 and 16 KiB, buffers and slots, each alone beside 8 KiB, 1000 and 1: more buffers make twice as much."""
     factors = [{"name": "page size", "path": "target.settings.page_size", "levels": [4096, 8192, 16384], "reference": 8192},
                {"name": "buffers", "path": "target.settings.cache_size", "levels": [1000, 3000]},
-               {"name": "threads", "path": "threads", "levels": [10, 20, 40]}]  # fmt: skip
+               {"name": "clients", "path": "clients", "levels": [10, 20, 40]}]  # fmt: skip
     run = {"target": "private:sqlite", "scales": [1], "cycles": 2, "duration": 1.0}
     made, _ = begin(parse({"name": "one by one", "run": run, "factor": factors, "trials": {"design": "one-at-a-time", "repeat": 1}}), tmp_path / "s")
     make_folder(made)
@@ -314,13 +314,13 @@ def test_every_trial_has_a_row_with_its_value_and_what_it_found_in_memory(made: 
 
 
 def test_levels_that_are_tables_are_added_as_tables(tmp_path: Path) -> None:
-    factor = {"name": "nodes", "levels": [{"name": "local", "set": {"threads": 1}}, {"name": "1 node", "set": {"threads": 2}}]}
+    factor = {"name": "nodes", "levels": [{"name": "local", "set": {"clients": 1}}, {"name": "1 node", "set": {"clients": 2}}]}
     run = {"target": "mock:", "workload": "select", "scales": [1], "cycles": 1, "duration": 1.0}
     begun, _ = begin(parse({"name": "x", "run": run, "factor": [factor]}), tmp_path / "s")
     with pytest.raises(SpecError, match="the levels of nodes are tables") as refused:
         extend(begun, {"nodes": ["5 nodes"]})
-    assert '"threads" = …' in refused.value.remedy
-    assert len(extend(begun, {"nodes": [{"name": "5 nodes", "set": {"threads": 5}}]}, 1).trials) == 8
+    assert '"clients" = …' in refused.value.remedy
+    assert len(extend(begun, {"nodes": [{"name": "5 nodes", "set": {"clients": 5}}]}, 1).trials) == 8
 
 
 def test_archives_of_a_study_are_compared_in_the_order_of_its_levels(made: Study, tmp_path: Path) -> None:
@@ -340,15 +340,15 @@ def test_archives_of_a_study_are_compared_in_the_order_of_its_levels(made: Study
 def test_levels_tell_what_became_of_a_transactions_time(tmp_path: Path) -> None:
     """With two clients a transaction takes four times as long, and half of that is for locks."""
     run = {"target": "mock:", "workload": "select", "scales": [1], "cycles": 1, "duration": 1.0}
-    factor = {"name": "clients", "path": "threads", "levels": [1, 2]}
+    factor = {"name": "clients", "path": "clients", "levels": [1, 2]}
     begun, _ = begin(parse({"name": "x", "run": run, "factor": [factor]}), tmp_path / "s")
     make_folder(begun)
     for trial in begun.trials:
         many, name = trial.levels == ("2",), f"trial-{trial.number}"
         key = {"scale": 1, "stage": "load", "cycle": 1, "second": 0, "looks": 20}
         looked = [{**key, "state": "active", "sessions": 20}, {**key, "state": "waiting", "class": "lock", "sessions": 20 * many}]
-        cycles = [cycle_row(1, 1, [(4 if many else 1) * MS] * ((500 if many else 1000) + trial.block), threads=1 + many)]
-        spec = run_json({**run, "threads": 1 + many, "target": {"url": "mock:"}}, name=name)
+        cycles = [cycle_row(1, 1, [(4 if many else 1) * MS] * ((500 if many else 1000) + trial.block), clients=1 + many)]
+        spec = run_json({**run, "clients": 1 + many, "target": {"url": "mock:"}}, name=name)
         write(begun.archives, spec, {"cycles": cycles, "samples": looked})
         begun = begun.with_trial(replace(trial, status="done", archive=name))
     record.store(begun)

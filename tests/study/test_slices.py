@@ -27,7 +27,7 @@ from fixtures.studies import archived
 FACTORS = [
     {"name": "workload", "path": "workload", "levels": ["select", "tpcb"]},
     {"name": "pages", "path": "target.settings.page_size", "levels": [1024, 4096, 16384]},
-    {"name": "clients", "path": "threads", "levels": [1, 2, 4]},
+    {"name": "clients", "path": "clients", "levels": [1, 2, 4]},
     {"name": "flushes", "path": "target.settings.synchronous", "levels": ["off", "full"]},
 ]
 

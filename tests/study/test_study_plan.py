@@ -24,7 +24,7 @@ from dsbench.study.record import Study, begin, extend, load, make_folder, store
 from dsbench.study.spec import parse
 
 BASE = {"target": "private:sqlite", "scales": [1], "cycles": 1, "duration": 0.1}
-THREADS = {"name": "threads", "path": "threads", "levels": [1, 2, 4]}
+THREADS = {"name": "clients", "path": "clients", "levels": [1, 2, 4]}
 HISTORY = {"name": "h", "path": "history.runs", "levels": [0, 1]}
 LADDER = {**BASE, "scales": [1, 2], "storage": "ext4?size=64MiB"}
 MODES = {"name": "mode", "path": "target.settings.journal_mode", "levels": ["wal", "delete"], "reference": "delete"}
@@ -37,7 +37,7 @@ def planned(tmp_path: Path, **values: Any) -> Study:
 def test_a_full_design_has_every_combination_once_in_each_block_in_another_order(tmp_path: Path) -> None:
     found = planned(tmp_path, factor=[THREADS, MODES], trials={"repeat": 4})
     assert Counter((one.block, one.levels) for one in found.trials) == Counter(
-        (block, (threads, mode)) for block in range(1, 5) for threads in "124" for mode in ("wal", "delete")
+        (block, (clients, mode)) for block in range(1, 5) for clients in "124" for mode in ("wal", "delete")
     )
     orders = {tuple(one.levels for one in found.trials if one.block == block) for block in range(1, 5)}
     assert len(orders) == 4
@@ -50,7 +50,7 @@ def test_one_at_a_time_leaves_the_others_at_their_reference(tmp_path: Path) -> N
 
 
 def test_a_list_names_its_trials(tmp_path: Path) -> None:
-    listed = [{"threads": 4}, {"threads": 2, "mode": "wal"}]
+    listed = [{"clients": 4}, {"clients": 2, "mode": "wal"}]
     found = planned(
         tmp_path, factor=[THREADS, MODES], trial=listed, trials={"design": "list", "repeat": 1, "order": "as listed"}
     )
@@ -142,9 +142,9 @@ def test_what_was_left_out_is_made_once_it_can_be(tmp_path: Path, monkeypatch: p
 
 def test_a_study_that_was_added_to_sets_the_reference_beside_the_new_level(tmp_path: Path) -> None:
     found = planned(tmp_path, factor=[THREADS, MODES], trials={"repeat": 2})
-    more = extend(found, {"threads": [8]}, 1)
+    more = extend(found, {"clients": [8]}, 1)
     new = more.trials[len(found.trials) :]
-    assert {one.levels for one in new} == {(threads, mode) for threads in "18" for mode in ("wal", "delete")}
+    assert {one.levels for one in new} == {(clients, mode) for clients in "18" for mode in ("wal", "delete")}
     assert {one.block for one in new} == {3}
     again = extend(more, {}, 2).trials[len(more.trials) :]
     assert len({one.levels for one in again}) == 8
@@ -184,17 +184,17 @@ def test_another_study_does_not_go_on_in_the_folder(tmp_path: Path) -> None:
         ("trails", {"trails": {}, "factor": [THREADS]}),
         ("trials.repeat", {"trials": {"repeat": 0}, "factor": [THREADS]}),
         ("trials.design", {"trials": {"design": "latin"}, "factor": [THREADS]}),
-        ("factor 'threads': path", {"factor": [{**THREADS, "path": "thread"}]}),
-        ("factor 'threads': path", {"factor": [{**THREADS, "path": ""}]}),
-        ("factor 'threads': levels", {"factor": [{**THREADS, "levels": [1, 1]}]}),
-        ("factor 'threads': levels", {"factor": [{**THREADS, "levels": [1, "many"]}]}),
-        ("factor 'threads': levels", {"factor": [{**THREADS, "levels": [{"name": "a", "rules": "magic"}]}]}),
-        ("factor 'threads': levels", {"factor": [{**THREADS, "levels": [{"set": {}}]}]}),
-        ("factor 'threads': reference", {"factor": [{**THREADS, "reference": 3}]}),
-        ("factor 'threads': levels", {"factor": [THREADS], "trials": {"design": "screening"}}),
+        ("factor 'clients': path", {"factor": [{**THREADS, "path": "client"}]}),
+        ("factor 'clients': path", {"factor": [{**THREADS, "path": ""}]}),
+        ("factor 'clients': levels", {"factor": [{**THREADS, "levels": [1, 1]}]}),
+        ("factor 'clients': levels", {"factor": [{**THREADS, "levels": [1, "many"]}]}),
+        ("factor 'clients': levels", {"factor": [{**THREADS, "levels": [{"name": "a", "rules": "magic"}]}]}),
+        ("factor 'clients': levels", {"factor": [{**THREADS, "levels": [{"set": {}}]}]}),
+        ("factor 'clients': reference", {"factor": [{**THREADS, "reference": 3}]}),
+        ("factor 'clients': levels", {"factor": [THREADS], "trials": {"design": "screening"}}),
         ("factor", {"factor": [THREADS, THREADS]}),
         ("trial", {"factor": [THREADS], "trials": {"design": "list"}}),
-        ("trial.1", {"factor": [THREADS], "trial": [{"thread": 1}], "trials": {"design": "list"}}),
+        ("trial.1", {"factor": [THREADS], "trial": [{"client": 1}], "trials": {"design": "list"}}),
         ("run: --isolation", {"run": {"isolation": "none"}, "factor": [THREADS]}),
         ("run.keep", {"run": {"keep": True}, "factor": [THREADS]}),
         ("history.runs", {"factor": [{"name": "h", "path": "history.runs", "levels": [-1]}]}),
@@ -305,7 +305,7 @@ def test_the_estimate_has_what_again_makes(tmp_path: Path) -> None:
     ("text", "words"),
     [("name = 'x'\n[[factors]]\nname = 'a'", "factors: no key has this name; did you mean factor?"),
      ("name = 'x'\n[[factor]]\nname = 'a'\nlevel = [1]", "factor.1.level: no key has this name; did you mean levels?"),
-     ("name = 'x'\n[trials]\nrepeats = 2\n[[factor]]\nname='a'\npath='threads'\nlevels=[1]", "trials.repeats: no key has this name; did you mean repeat?"),
+     ("name = 'x'\n[trials]\nrepeats = 2\n[[factor]]\nname='a'\npath='clients'\nlevels=[1]", "trials.repeats: no key has this name; did you mean repeat?"),
      ("[[transaction]]\nname = 'a'", "FILE: this is a workload file and no study")],
 )  # fmt: skip
 def test_a_file_that_is_no_study_is_told_by_what_is_wrong_in_it(text: str, words: str) -> None:
@@ -341,7 +341,7 @@ def test_each_server_is_tried_once_and_one_that_takes_a_setting_elsewhere_is_lef
     methods = {"name": "method", "levels": [{"name": "own"}, {"name": "worker", "set": {"target.settings.io_method": "worker"}}]}
     run = {**BASE, "target": "private:postgresql"}
     found, heard = _tried(tmp_path, took, run=run, factor=[versions, THREADS, methods])
-    assert len(heard) == 4, "two versions with two settings each, whatever the threads are"
+    assert len(heard) == 4, "two versions with two settings each, whatever the clients are"
     assert {one.levels[::2] for one in found.counted("left out")} == {("17", "worker")}
     assert {one.reason for one in found.counted("left out")} == {"--set: this version has no such setting"}
     with pytest.raises(SpecError, match="'worker': --set: this version has no such setting"):
@@ -375,16 +375,16 @@ def test_a_wrong_setting_of_the_workload_ends_the_study_before_it_begins(path: s
 
 
 def test_keys_of_a_template_are_changed() -> None:
-    changes = ["run.scales=[1]", "run.target.settings.work_mem=4MB", "factor.workload=", "factor.threads.levels=[1, 4]",
+    changes = ["run.scales=[1]", "run.target.settings.work_mem=4MB", "factor.workload=", "factor.clients.levels=[1, 4]",
                "factor.product.path=target.product", 'factor.product.levels=["postgresql", "firebird"]',
                "trials.repeat=1"]  # fmt: skip
-    spec = study.read(Path("threads"), changes)
+    spec = study.read(Path("clients"), changes)
     assert spec.run["target"] == {"url": "private:postgresql", "settings": {"work_mem": "4MB"}}
     assert spec.run["scales"] == [1]
-    assert [(one.name, len(one.levels)) for one in spec.factor] == [("threads", 2), ("product", 2)]
+    assert [(one.name, len(one.levels)) for one in spec.factor] == [("clients", 2), ("product", 2)]
     assert spec.trials.repeat == 1
-    for wrong in ("cycles", "factor.threads=4", "factor=x"):
+    for wrong in ("cycles", "factor.clients=4", "factor=x"):
         with pytest.raises(SpecError, match="no KEY=VALUE of a study"):
-            study.read(Path("threads"), [wrong])
+            study.read(Path("clients"), [wrong])
     with pytest.raises(SpecError, match="no key has this name"):
-        study.read(Path("threads"), ["trials.repeats=1"])
+        study.read(Path("clients"), ["trials.repeats=1"])

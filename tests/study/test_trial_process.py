@@ -63,7 +63,7 @@ def spec_of(**more: Any) -> RunSpec:
 @pytest.mark.thorough
 def test_versions_and_settings_of_an_engine_in_the_process_are_levels(tmp_path: Path) -> None:
     """A process takes one client library of Firebird, and an engine reads firebird.conf once."""
-    run = {"target": "private:firebird", "workload": "tpcb", "scales": [1], "cycles": 1, "duration": 0.2, "threads": 1}
+    run = {"target": "private:firebird", "workload": "tpcb", "scales": [1], "cycles": 1, "duration": 0.2, "clients": 1}
     levels = [{"name": f"5 {mode}", "set": {"target.version": "5", "target.settings.ServerMode": mode}} for mode in ("Super", "Classic")]
     factor = {"name": "firebird", "levels": [{"name": "3", "set": {"target.version": "3"}}, *levels]}
     asked = parse({"name": "x", "run": run, "factor": [factor], "trials": {"repeat": 1, "order": "as listed"}})
@@ -143,7 +143,7 @@ def begun(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], psutil.Proc
     """A study on the command line, the process of its trial, and the server of that."""
     (tmp_path / "x.toml").write_text(
         'name = "x"\n[run]\ntarget = "private:postgresql"\nworkload = "tpcb"\nscales = [1]\ncycles = 1\nduration = 60\n'
-        '[[factor]]\nname = "threads"\npath = "threads"\nlevels = [1, 2]\n[trials]\nrepeat = 1\n'
+        '[[factor]]\nname = "clients"\npath = "clients"\nlevels = [1, 2]\n[trials]\nrepeat = 1\n'
     )
     command = [sys.executable, "-m", "dsbench", "study", "run", "x.toml", "--out", "s"]
     with (tmp_path / "stderr").open("wb") as errors:

@@ -44,7 +44,7 @@ STUDY = """
 name = "{}"
 about = "<img src=x onerror='window.hacked=1'>"
 run = {{ target = "mock:", scales = [1], cycles = 1, duration = 0.2 }}
-factor = [{{ name = "threads", path = "threads", levels = [1, 2] }}]
+factor = [{{ name = "clients", path = "clients", levels = [1, 2] }}]
 trials = {{ repeat = {} }}
 """
 
@@ -188,11 +188,11 @@ def test_a_report_can_be_read_sorted_and_switched(page: Any, base: str, path: st
 
 
 _RUNS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
-    "legs": ("mock:?latency_us=300", {"load": "0s:50, 0.3s:200, 0.6s:50, 1s:end", "cycles": 1, "threads": 2}),
+    "legs": ("mock:?latency_us=300", {"load": "0s:50, 0.3s:200, 0.6s:50, 1s:end", "cycles": 1, "clients": 2}),
     "capacity": ("mock:?latency_us=1000", {"workload": "select", "objective": "p90=10ms", "cycles": 2, "duration": 0.1,
-                                           "ramp_up": 0.05, "threads": 2}),
+                                           "ramp_up": 0.05, "clients": 2}),
     "ch": ("private:sqlite", {"workload": "ch", "workload_settings": {"size": "0.01", "answers": "unchecked"}, "cycles": 1,
-                              "duration": 0.3, "threads": 2}),
+                              "duration": 0.3, "clients": 2}),
 }  # fmt: skip
 """Short runs, each of another kind of page: their targets and what they were asked."""
 _SCHEMES: Final = {"legs": ("light",), "capacity": ("dark",), "tpch": ("dark",), "ch": ("light",)}
@@ -212,8 +212,8 @@ def _kinds(folder: Path, short_runs: dict[str, Archive]) -> Iterator[tuple[str, 
     """A report with folds, those of short runs, a study and a trend: their names and files."""
     for name, one in short_runs.items():
         (folder / f"{name}.html").write_text(render(evaluate(one), one.run))
-    archive = Archive.open(STORED / "mock-threads.zip")
-    (folder / "threads.html").write_text(render(evaluate(archive), archive.run))
+    archive = Archive.open(STORED / "mock-clients.zip")
+    (folder / "clients.html").write_text(render(evaluate(archive), archive.run))
     _studied(folder / "study")
     (folder / "study.html").write_text(shown.html(room.outcomes(room.load(folder / "study"))))
     for day in range(12):
@@ -256,7 +256,7 @@ def test_all_kinds_of_pages_can_be_read_by_all_and_are_printed_whole(
 
 
 def test_a_diagram_is_drawn_when_it_comes_near(context: Any, tmp_path: Path) -> None:
-    archive = Archive.open(STORED / "mock-threads.zip")
+    archive = Archive.open(STORED / "mock-clients.zip")
     (tmp_path / "report.html").write_text(render(evaluate(archive), archive.run))
     page = context.new_page()
     seen = Seen(page)
@@ -362,7 +362,7 @@ def test_a_run_from_the_form_to_its_report(context: Any, base: str, archives: Pa
     page.get_by_label("Label").fill(NAMED)
     page.get_by_label("Threads").focus()
     page.wait_for_function("document.getElementById('command').textContent.includes('--label')")
-    assert "2 cycles of 1 s with 2 threads" in page.locator("#plan").text_content()
+    assert "2 cycles of 1 s with 2 clients" in page.locator("#plan").text_content()
     page.get_by_role("button", name="Start the run").click()
     page.wait_for_url("**/live?run=*")
     page.get_by_text("going on", exact=False).or_(page.get_by_text("scale 1")).first.wait_for()
@@ -387,12 +387,12 @@ def test_a_run_from_the_form_to_its_report(context: Any, base: str, archives: Pa
 
 
 def _again_and_beside_the_first(page: Any) -> None:
-    """The rest of a newcomer's path: the same once more with another number of threads, and both side by side."""
+    """The rest of a newcomer's path: the same once more with another number of clients, and both side by side."""
     page.get_by_role("link", name="Repeat").click()
     page.wait_for_url("**/?repeat=*")
     page.get_by_label("Threads").fill("4")
     page.get_by_label("Label").focus()
-    page.wait_for_function("document.getElementById('command').textContent.includes('--threads 4')")
+    page.wait_for_function("document.getElementById('command').textContent.includes('--clients 4')")
     page.get_by_role("button", name="Start the run").click()
     page.get_by_role("link", name="Open the report").click()
     page.get_by_role("link", name="Compare", exact=True).last.click()
@@ -421,7 +421,7 @@ def test_the_three_choices_ask_for_what_they_say(page: Any, base: str) -> None:
     assert page.get_by_role("button", name="Start the run").is_disabled()
     page.get_by_label("Database").fill("private:sqlite")
     page.get_by_label("Three sizes").check()
-    command.get_by_text("--scales 1,10,100 --cycles 5 --duration 20 --threads 4,16").wait_for()
+    command.get_by_text("--scales 1,10,100 --cycles 5 --duration 20 --clients 4,16").wait_for()
     page.get_by_label("The index", exact=False).last.check()
     command.get_by_text("dsbench run private:sqlite --profile dsi", exact=True).wait_for()
     page.get_by_role("link", name="Compare two").click()
@@ -439,7 +439,7 @@ def test_the_three_choices_ask_for_what_they_say(page: Any, base: str) -> None:
 
 def test_empty_fields_show_what_the_plan_has(page: Any, base: str) -> None:
     def left_open(*expected: str) -> None:
-        names = ("cycles", "duration", "threads")
+        names = ("cycles", "duration", "clients")
         script = f"JSON.stringify({list(names)}.map(name => document.getElementById('field-' + name).placeholder))"
         page.wait_for_function(f"{script} === {json.dumps(json.dumps(expected, separators=(',', ':')))}")
 
@@ -449,7 +449,7 @@ def test_empty_fields_show_what_the_plan_has(page: Any, base: str) -> None:
     page.get_by_label("Profile").select_option("dsi")
     left_open("10", "60 s", "16")
     plan = page.locator("#plan")
-    plan.get_by_text("10 cycles of 60 s with 16 threads").wait_for()
+    plan.get_by_text("10 cycles of 60 s with 16 clients").wait_for()
     page.get_by_label("Database").fill("privat:postgresql")
     page.get_by_role("alert").wait_for()
     assert plan.text_content() == page.locator("#command").text_content() == ""

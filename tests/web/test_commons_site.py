@@ -30,7 +30,7 @@ from fixtures.web import Seen, browsed, served
 
 STORED = Path(__file__).parents[1] / "data/archives"
 BAD = "<img src=x onerror='window.hacked=1'></script><script>window.hacked=1</script>"
-PUBLISHED = ("sqlite-threads", "pg-tpcc", "pg", "sqlite-tpcb", "insert", "tp1")
+PUBLISHED = ("sqlite-clients", "pg-tpcc", "pg", "sqlite-tpcb", "insert", "tp1")
 
 
 def _undisturbed(commons: Path) -> Entry:
@@ -320,16 +320,16 @@ def test_two_entries_of_one_server_are_told_apart_and_their_curve_is_whole(
 
     base = _undisturbed(commons)
     made = []
-    for number, threads in enumerate((1, 4)):
-        curve = {"stage": "load", "threads": threads, "points": [[1, 0.1, 900_000 + number], [2, 0.2, 1_100_000 + number]]}
+    for number, clients in enumerate((1, 4)):
+        curve = {"stage": "load", "clients": clients, "points": [[1, 0.1, 900_000 + number], [2, 0.2, 1_100_000 + number]]}
         told = {"figures": {**base.figures, "curves": [curve]}, "id": f"{base.id[:-1]}{number}"}
-        made.append(base.model_copy(update={**told, "conditions": {**base.conditions, "threads": [threads]}}))
+        made.append(base.model_copy(update={**told, "conditions": {**base.conditions, "clients": [clients]}}))
     path = tmp_path / "index.html"
     path.write_text(render("made", made))
     page = browser.new_page(viewport={"width": width, "height": 844})
     page.goto(f"{path.as_uri()}#compare={','.join(entry.id for entry in made)}")
     product = base.system["product"]
-    assert page.locator("thead th a").all_inner_texts() == [f"{product}, 1 thread", f"{product}, 4 threads"]
+    assert page.locator("thead th a").all_inner_texts() == [f"{product}, 1 client", f"{product}, 4 clients"]
     assert "not measured alike" in page.locator("h1").inner_text()
     drawn = page.locator("svg.curve")
     assert "1,000,000" in drawn.locator("text").all_text_contents()
@@ -445,7 +445,7 @@ OTHER_WORK = {
     "objective": {"objective": "p99=20ms"}, "another": {"objective": "p99=1s"}, "cycles": {"cycles": 99},
     "load": {"load": "0s:100, 9s:end"}, "scales": {"scales": (1, 3)}, "retry": {"retry": True}, "tries": {"max_tries": 5},
     "reconnect": {"reconnect": True}, "prepare": {"prepare": True}, "connections": {"connections": 50},
-    "threads": {"threads": 7}, "nodes": {"nodes": 2}, "carriers": {"carriers": 1}, "existing": {"existing": True},
+    "clients": {"clients": 7}, "nodes": {"nodes": 2}, "os_threads": {"os_threads": 1}, "existing": {"existing": True},
     "placement": {"placement": "pinned"}, "ramp-up": {"ramp_up": 5.0}, "arrival": {"arrival": "constant"},
     "keys": {"workload_settings": {"keys": "64"}},
 }  # fmt: skip

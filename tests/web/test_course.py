@@ -17,7 +17,7 @@ from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, run_json
 def test_cpus_are_those_of_all_machines_and_not_their_mean(tmp_path: Path) -> None:
     writer = Writer.create(tmp_path, "going")
     writer.describe(RunRecord.of(run_json({"nodes": 2})))
-    key = {"scale": 1, "stage": ONLY_STAGE, "cycle": 1, "group": "all", "threads": 1}
+    key = {"scale": 1, "stage": ONLY_STAGE, "cycle": 1, "group": "all", "clients": 1}
     used = {"local": (S, 9 * S, 10 * S), "a": (8 * S, None, 2 * S), "b": (6 * S, None, 4 * S)}
     for node, (run_ns, server_ns, idle_ns) in used.items():
         rest = dict.fromkeys(("kernel_ns", "others_ns", "unseen_ns", "stolen_ns"), 0)

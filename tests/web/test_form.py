@@ -18,14 +18,14 @@ from dsbench.web import form
 
 TEXTS = {
     "target": "postgresql://me@host/db", "password": "s3cr/t", "scales": "1,2", "cycles": "3", "duration": "0.5",
-    "threads": "2,4", "precision": "2%", "retry": "yes", "workload": "tpcb", "label": "it's", "call": "",
+    "clients": "2,4", "precision": "2%", "retry": "yes", "workload": "tpcb", "label": "it's", "call": "",
 }  # fmt: skip
 
 
 def test_form_command_and_file_ask_for_the_same_and_show_no_password(tmp_path: Path) -> None:
     asked = form.asked(TEXTS)[0].spec
     assert asked.target.url == "postgresql://me:s3cr%2Ft@host/db"
-    assert (asked.scales, asked.several_threads, asked.precision, asked.label) == ((1, 2), (2, 4), 2.0, "it's")
+    assert (asked.scales, asked.several_clients, asked.precision, asked.label) == ((1, 2), (2, 4), 2.0, "it's")
     path = tmp_path / "run.toml"
     path.write_text(form.toml(TEXTS))
     values = load_toml(path)
@@ -60,7 +60,7 @@ def test_a_run_is_repeated_as_it_was(tmp_path: Path, asked: dict[str, Any]) -> N
     (tmp_path / "b.sql").write_text('SELECT "x" AS y;\n')
     (tmp_path / "own.toml").write_text("# mine\n" + examples()["orders"].read_text())
     named = {name: _in(tmp_path, value) for name, value in asked.items()}
-    target, said = named.pop("target"), {"scales": (1,), "cycles": 1, "duration": 0.5, "threads": 1, "seed": 5, **named}
+    target, said = named.pop("target"), {"scales": (1,), "cycles": 1, "duration": 0.5, "clients": 1, "seed": 5, **named}
     first = dsbench.specify(target, **said)
     texts = form.texts_of(json.loads(json.dumps(first.described())))
     again = form.asked(texts, trust=True)[0].spec

@@ -97,7 +97,7 @@ def test_a_second_click_adds_no_more_blocks(tmp_path: Path) -> None:
     text = """
 name = "twice"
 run = { target = "mock:", scales = [1], cycles = 1 }
-factor = [{ name = "threads", path = "threads", levels = [1, 2] }]
+factor = [{ name = "clients", path = "clients", levels = [1, 2] }]
 trials = { repeat = 1 }
 """
     study, _ = room.begin(room.of_text(text.encode(), "test"), tmp_path / "twice")

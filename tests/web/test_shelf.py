@@ -140,7 +140,7 @@ def test_each_archive_tells_what_its_workload_counts(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_report_is_told_as_one_with_it(tmp_path: Path) -> None:
-    archive = dsbench.run("mock:?latency_us=300", scales=(1, 2), cycles=2, duration=0.2, threads=1, out=tmp_path, report=False)
+    archive = dsbench.run("mock:?latency_us=300", scales=(1, 2), cycles=2, duration=0.2, clients=1, out=tmp_path, report=False)
     (book,) = Shelf(tmp_path).books()
     assert (book.answer, book.soundness) != ("", None)
     finish.plot(archive.path, None, fresh=True)

@@ -93,8 +93,8 @@ fn counters(client: &ClientOutcome, kind: usize, tally: &Tally, remote: Option<&
         tally.retries,
         tally.unknown,
         tally.in_flight,
-        tally.late_commits,
-        tally.early_commits,
+        tally.commits_after_window,
+        tally.commits_before_window,
         once(client.missed),
         once(remote.unsigned_abs()),
         tally.residence.sum(),
@@ -146,7 +146,7 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome, remote: Option<&st
     dict.set_item("cpu_ns", cpu_ns)?;
     let failure = outcome.failure.as_ref().map(|e| (e.kind.name(), e.code.as_str().to_owned(), e.to_string()));
     dict.set_item("failure", failure)?;
-    dict.set_item("untraced", outcome.untraced)?;
+    dict.set_item("dropped_trace_rows", outcome.dropped_trace_rows)?;
     Ok(dict)
 }
 

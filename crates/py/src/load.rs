@@ -33,13 +33,13 @@ impl CycleLoad {
         groups.iter().zip(demands).map(|(group, demand)| Group::new(group, demand, name_of)).collect()
     }
 
-    /// Threads of all groups.
+    /// Clients of all groups.
     #[getter]
-    fn threads(&self) -> usize {
+    fn clients(&self) -> usize {
         self.0.threads()
     }
 
-    /// Connections of each thread.
+    /// Connections of each client.
     #[getter]
     fn connections(&self) -> usize {
         self.0.connections()
@@ -70,9 +70,9 @@ pub struct Group {
     /// Numbers of the kinds of transactions that they run.
     kinds: Vec<u16>,
     /// Of this node: none where the group has fewer clients than there are nodes.
-    threads: usize,
+    clients: usize,
     /// Of all nodes; with terminals, these.
-    clients: u64,
+    all_clients: u64,
     /// closed, constant, poisson, terminals or in-step.
     pacing: &'static str,
     /// Demanded starts per second of all clients together.
@@ -98,8 +98,8 @@ impl Group {
         Self {
             name: group.name.clone(),
             kinds: demand.kinds.iter().copied().map(u16::from).collect(),
-            threads: group.threads,
-            clients: group.clients,
+            clients: group.threads,
+            all_clients: group.clients,
             pacing: match group.pacing {
                 Pacing::Closed => "closed",
                 Pacing::Constant(..) => "constant",

@@ -12,7 +12,7 @@ pub struct Stage {
     work: &'static str,
     /// Connections of a work stage.
     parts: u32,
-    /// Whether the load is repeated: as many cycles, at as many numbers of threads, as the run asks for.
+    /// Whether the load is repeated: as many cycles, at as many numbers of clients, as the run asks for.
     repeated: bool,
     /// Whether the database is cleaned before each cycle.
     cleaned: bool,

@@ -144,7 +144,7 @@ fn what_64_threads_count_is_what_the_database_holds() {
     let outcome = cycle.join().unwrap();
     let tallies = || outcome.clients.iter().map(|client| &client.recorder.tallies()[0]);
     let committed: u64 = tallies().map(|tally| tally.committed).sum();
-    let late: u64 = tallies().map(|tally| tally.late_commits).sum();
+    let late: u64 = tallies().map(|tally| tally.commits_after_window).sum();
     assert!(outcome.failure.is_none() && committed > 0);
     assert_eq!(committed + late, mock.counts().transactions());
     assert_eq!(committed, outcome.seconds.iter().map(|(_, second)| second.count).sum::<u64>());

@@ -65,12 +65,12 @@ class Asked(Recorded):
     precision: Real | None = None
     """In per cent."""
     precision_of: str = "rates"
-    shortest: Real | None = None
+    min_duration: Real | None = None
     """In seconds."""
     refine: str = "none"
     duration: Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)] = 1.0
     """Seconds of a cycle."""
-    threads: Whole | tuple[Whole, ...] = 1
+    clients: Whole | tuple[Whole, ...] = 1
     peak: bool = False
     objective: str = ""
     graduated: bool = False
@@ -78,7 +78,7 @@ class Asked(Recorded):
     power: str = ""
     connections: Whole = 1
     nodes: Whole = 0
-    client: str = "own"
+    driver: str = "own"
     isolation: str = ""
     retry: bool = False
     max_tries: Whole = 0
@@ -92,7 +92,7 @@ class Asked(Recorded):
     ramp_up: Real = 0.0
     levels: tuple[Real, ...] = LEVELS
     seed: int | None = None
-    most_cycles: Whole = 40
+    max_cycles: Whole = 40
     grow: bool = False
     find_ramp_up: bool = False
 
@@ -128,9 +128,9 @@ class Asked(Recorded):
             return ()
 
     @property
-    def thread_numbers(self) -> tuple[int, ...]:
-        """Numbers of threads, rising; one at least."""
-        return self.threads if isinstance(self.threads, tuple) else (self.threads,)
+    def client_numbers(self) -> tuple[int, ...]:
+        """Numbers of clients, rising; one at least."""
+        return self.clients if isinstance(self.clients, tuple) else (self.clients,)
 
     def terminals_at(self, scale: int, per_unit: int | None) -> int | None:
         """Terminals of all nodes together at ``scale``; ``None`` without keying and thinking times.

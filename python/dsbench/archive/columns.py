@@ -12,7 +12,7 @@ Type = Literal["uint32", "uint64", "int64", "double", "string"]
 """Names of Arrow."""
 
 Adds = Literal["sum", "min", "max", ""]
-"""How the values of several kinds, threads and nodes become one; empty where they do not."""
+"""How the values of several kinds, clients and nodes become one; empty where they do not."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ ONLY_STAGE: Final = "load"
 
 _SCALE = Column("scale", "uint32", "Size of the database, X_s.")
 _STAGE = Column("stage", "string", "Stretch of the run on one database.", few=True)
-_CYCLE = Column("cycle", "uint32", "Number of the cycle, from 1; several numbers of threads are numbered on.")
+_CYCLE = Column("cycle", "uint32", "Number of the cycle, from 1; several numbers of clients are numbered on.")
 _GROUP = Column("group", "string", "Clients of a stage that do the same.", few=True)
 _KEY = (
     _SCALE,
     _STAGE,
     _CYCLE,
     Column("node", "string", "Machine that made load; local is the one of dsbench run."),
-    Column("threads", "uint32", "Threads of each node in the cycle.", "threads"),
+    Column("clients", "uint32", "Clients on each node in the cycle.", "clients"),
 )
 _KIND = Column("kind", "string", "Kind of transaction.")
 _STATEMENT = Column("statement", "uint32", "Number of the statement among those of all scripts, from 1.")
@@ -71,12 +71,12 @@ _COUNTERS: Final = (
     Column("retries", "uint64", "Of `failed`, those after which it was tried again.", "attempts", "sum"),
     Column("unknown", "uint64", "The connection was lost in commit.", "transactions", "sum"),
     Column("in_flight", "uint64", "Ended after the demanded duration: not counted.", "transactions", "sum"),
-    Column("late_commits", "uint64", "Those of in_flight that the database keeps.", "transactions", "sum"),
+    Column("commits_after_window", "uint64", "Those of in_flight that the database keeps.", "transactions", "sum"),
     Column(
-        "early_commits", "uint64", "Committed in the ramp-up: not counted, but the database keeps them.",
+        "commits_before_window", "uint64", "Committed in the ramp-up: not counted, but the database keeps them.",
         "transactions", "sum",
     ),
-    Column("missed", "uint64", "Open loop: starts that were due and never made.", "transactions", "sum"),
+    Column("skipped_starts", "uint64", "Open loop: starts that were due and never made.", "transactions", "sum"),
     Column(
         "remote", "uint64", "Committed on another branch's account, early and late ones included.",
         "transactions", "sum",
@@ -138,16 +138,16 @@ _COUNTERS: Final = (
 """What the core counts, in its order."""
 
 COUNTERS: Final = tuple(column.name for column in _COUNTERS)
-"""Names of what the core counts by thread and kind, in its order."""
+"""Names of what the core counts by client and kind, in its order."""
 
 _TABLES: Final = (
     Table(
         "cycles",
-        "One row per cycle, node, thread and kind. Starts and ends count from the cycle's start.",
+        "One row per cycle, node, client and kind. Starts and ends count from the cycle's start.",
         (
             *_KEY,
             _GROUP,
-            Column("thread", "uint32", "Number of the thread on its node, from 0."),
+            Column("client", "uint32", "Number of the client on its node, from 0."),
             _KIND,
             *_COUNTERS,
         ),
@@ -160,9 +160,9 @@ _TABLES: Final = (
             _STAGE,
             _CYCLE,
             _GROUP,
-            Column("threads", "uint32", "Clients of the group on each node.", "threads"),
+            Column("clients", "uint32", "Clients of the group on each node.", "clients"),
             Column("connections", "uint32", "Connections of each client.", "connections"),
-            Column("clients", "uint32", "Clients of the group on all nodes.", "threads", "sum"),
+            Column("all_clients", "uint32", "Clients of the group on all nodes.", "clients", "sum"),
             Column(
                 "pacing", "string", "closed; in-step: closed, no client far ahead of that of another group; poisson or "
                 "constant: starts at a rate; terminals: people who key in and think.", few=True,
@@ -185,7 +185,7 @@ _TABLES: Final = (
                 "for others.", "%",
             ),
             Column(
-                "still_ns", "uint64", "How long within the cycle the program that makes the load stood still, if "
+                "paused_ns", "uint64", "How long within the cycle the program that makes the load stood still, if "
                 "longer than 0.25 s; of several nodes the longest time.", "ns", "max",
             ),
             Column("ramp_up_ns", "uint64", "Load before the cycle's start, which is not recorded.", "ns"),
@@ -344,7 +344,7 @@ _TABLES: Final = (
                 "start_late_ns", "uint64", "First start of a transaction after the agreed start; empty in the open "
                 "loop.", "ns",
             ),
-            Column("still_ns", "uint64", "How long within the cycle its process stood still.", "ns"),
+            Column("paused_ns", "uint64", "How long within the cycle its process stood still.", "ns"),
         ),
     ),
     Table(
@@ -404,7 +404,7 @@ _TABLES: Final = (
         (
             _SCALE,
             _STAGE,
-            Column("threads", "uint32", "Clients of that cycle on each node.", "threads"),
+            Column("clients", "uint32", "Clients of that cycle on each node.", "clients"),
             Column(
                 "what", "string", "calls: system calls of this name; part: seconds of CPU time in this part of the "
                 "kernel, or in the code of programs; function: seconds in this function of the kernel.", few=True,
@@ -422,7 +422,7 @@ _TABLES: Final = (
         (
             _SCALE,
             _STAGE,
-            Column("threads", "uint32", "Clients of that cycle on each node.", "threads"),
+            Column("clients", "uint32", "Clients of that cycle on each node.", "clients"),
             Column("of", "string", "server, or run: the clients, for an embedded database.", few=True),
             Column(
                 "stack", "string", "Name of the thread and its functions from the outermost on, with ; between. "
@@ -441,7 +441,7 @@ _TABLES: Final = (
         (
             _SCALE,
             _STAGE,
-            Column("threads", "uint32", "Clients of that cycle on each node.", "threads"),
+            Column("clients", "uint32", "Clients of that cycle on each node.", "clients"),
             Column("device", "string", "The kernel's name of the disk.", few=True),
             Column(
                 "operation", "string", "read, write, forced write (past the device's cache, FUA) or flush (of it).",

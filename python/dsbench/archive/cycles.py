@@ -32,14 +32,14 @@ def _figures(
 ) -> CycleFigures:
     first = groups[0]
     return CycleFigures(
-        first["scale"], first["stage"], first["threads"], first["cycle"],
+        first["scale"], first["stage"], first["clients"], first["cycle"],
         duration_ns=max(row["duration_ns"] or 0 for row in groups),
         ramp_up_ns=first["ramp_up_ns"] or 0,
         kinds=kinds,
         response=times,
         rate_per_s=next((row["rate_per_s"] for row in groups if row["rate_per_s"]), None),
         level=first["level"],
-        still_ns=first["still_ns"] or 0,
+        paused_ns=first["paused_ns"] or 0,
         share=max((row["until_count"] or 0 for row in groups if row["until_of"] == "share"), default=0),
     )  # fmt: skip
 

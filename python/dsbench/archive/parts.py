@@ -101,12 +101,12 @@ _NUMBER: Final = 2**53
 """Above any number that is counted here: in ns a hundred days."""
 _SIGNED: Final = 2**62
 """Above any difference of clocks and any sum of amounts."""
-_LARGEST: Final = {"scale": 2**31, "cycle": 10**7, "threads": 10**6, "thread": 10**6, "second": 10**7}
+_LARGEST: Final = {"scale": 2**31, "cycle": 10**7, "clients": 10**6, "client": 10**6, "second": 10**7}
 """Of numbers by which rows are told apart: arrays are made as large as they say."""
 _TOLD: Final = frozenset((
-    "scale", "cycle", "node", "thread", "measure", "low_ns", "high_ns", "count", "second", "at_ns", "monitor", "metric",
+    "scale", "cycle", "node", "client", "measure", "low_ns", "high_ns", "count", "second", "at_ns", "monitor", "metric",
     "unit", "value", "phase", "duration_ns", "state", "why", "error", "code", "name", "segment", "moment", "object",
-    "connections", "clients", "pacing", "stage", "group", "threads",
+    "connections", "all_clients", "pacing", "stage", "group", "clients",
 ))  # fmt: skip
 """Columns of which every row has a value."""
 _TOLD_IN: Final = {

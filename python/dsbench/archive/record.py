@@ -47,7 +47,7 @@ class Ceiling(Recorded):
     """What clients reached against an engine that costs nothing."""
 
     against: str = ""
-    threads: Whole = 1
+    clients: Whole = 1
     rate_tps: float = nan
 
 
@@ -58,11 +58,11 @@ class Ceilings(Recorded):
     ceiling_tps: float = nan
     """The rate of that ceiling which is nearest to the run."""
 
-    def at(self, threads: int) -> Self:
+    def at(self, clients: int) -> Self:
         """With the ceiling of that number of clients: one client cannot reach what many do."""
         against = self.ceilings[-1].against if self.ceilings else None
-        fitting = [c for c in self.ceilings if c.against == against and c.threads <= threads]
-        nearest = max(fitting, key=lambda c: c.threads, default=Ceiling())
+        fitting = [c for c in self.ceilings if c.against == against and c.clients <= clients]
+        nearest = max(fitting, key=lambda c: c.clients, default=Ceiling())
         return self.model_copy(update={"ceiling_tps": nearest.rate_tps})
 
 
@@ -267,13 +267,13 @@ class RunRecord(Recorded):
             update["nodes"] = tuple(node.model_copy(update={"calibration": None}) for node in self.nodes)
         return self.model_copy(update=update)
 
-    def at(self, threads: int) -> Self:
-        """The same as if ``threads`` had been the only number of threads."""
+    def at(self, clients: int) -> Self:
+        """The same as if ``clients`` had been the only number of clients."""
         update: dict[str, Any] = {
-            "spec": self.spec.model_copy(update={"threads": threads}),
-            "calibration": self.calibration.at(threads) if self.calibration else None,
+            "spec": self.spec.model_copy(update={"clients": clients}),
+            "calibration": self.calibration.at(clients) if self.calibration else None,
             "nodes": tuple(
-                node.model_copy(update={"calibration": node.calibration.at(threads)}) if node.calibration else node
+                node.model_copy(update={"calibration": node.calibration.at(clients)}) if node.calibration else node
                 for node in self.nodes
             ),
         }

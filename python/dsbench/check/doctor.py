@@ -185,7 +185,7 @@ def _open_files() -> list[Finding]:
     ok = sessions >= 300
     upper = "the system allows more" if hard == resource.RLIM_INFINITY or hard > soft else "raise it as the superuser"
     remedy = "" if ok else f"ulimit -n 65536 before starting dsbench ({upper})"
-    return [Finding("open files", ok, f"{soft}: enough for some {sessions} connections of all threads", remedy)]
+    return [Finding("open files", ok, f"{soft}: enough for some {sessions} connections of all clients", remedy)]
 
 
 def _cpus() -> list[Finding]:

@@ -223,7 +223,7 @@ def _begun(process: subprocess.Popen[str], file: Path, writers: int) -> None:
             said = process.stdout.read().strip() if process.stdout else ""
             raise ServerError(f"the writers ended before they were killed: {said or process.returncode}", "try again")
         if time.monotonic() > deadline:
-            raise ServerError(f"some of {writers} writers committed nothing in {_FIRST_S:.0f} s", "use fewer --threads")
+            raise ServerError(f"some of {writers} writers committed nothing in {_FIRST_S:.0f} s", "use fewer --clients")
         time.sleep(0.01)
     time.sleep(random.uniform(*_WORK_S))
 

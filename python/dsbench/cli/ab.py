@@ -43,7 +43,7 @@ def command(
         str, Option(metavar="P%", help="Rates that differ by less count as equal: then the runs end.")
     ] = "2%",
     blocks: Annotated[int, Option(min=3, max=1000, help="Blocks of A B B A or B A A B that are made anyway.")] = 3,
-    most_blocks: Annotated[int, Option(min=3, max=1000, help="Blocks after which it ends undecided.")] = 20,
+    max_blocks: Annotated[int, Option(min=3, max=1000, help="Blocks after which it ends undecided.")] = 20,
     one_database: Annotated[
         bool, Option("--one-database", help="A and B take turns on one database, made once for each block.")
     ] = False,
@@ -70,13 +70,13 @@ def command(
     of_a, of_b = (_specification(side, given) for side in (a, b))
     share = options.share("--difference", difference)
     choice = make_choice(of, stage, group)
-    if most_blocks < blocks:
-        raise spec.SpecError("--most-blocks", f"has to be {blocks} or more, as --blocks is the least", "raise it")
+    if max_blocks < blocks:
+        raise spec.SpecError("--max-blocks", f"has to be {blocks} or more, as --blocks is the least", "raise it")
     try_out(out)
     stop = Stop(signals=True)
     with _Shown(quiet) as shown:
         found = versus(
-            of_a, of_b, out, names=(_named(a), _named(b)), difference=share, blocks=blocks, most_blocks=most_blocks,
+            of_a, of_b, out, names=(_named(a), _named(b)), difference=share, blocks=blocks, max_blocks=max_blocks,
             one_database=one_database, resume=resume, choice=choice, observer=shown.of, stop=stop, told=shown.line,
         )  # fmt: skip
     files = write(found, out)

@@ -14,11 +14,11 @@ from dsbench.measure.calibration import calibrate, lines
 from dsbench.measure.journal import RunError
 
 _WORKLOADS = f"{workloads.choices()}, or as of dsbench run; the default has the shortest transactions."
-EPILOG = "Examples: dsbench calibrate --threads 16 --workload tpcb | dsbench calibrate --workload ycsb-a"
+EPILOG = "Examples: dsbench calibrate --clients 16 --workload tpcb | dsbench calibrate --workload ycsb-a"
 
 
 def command(
-    threads: Annotated[int, typer.Option(help="Simulated clients, beside one alone.")] = 8,
+    clients: Annotated[int, typer.Option(help="Simulated clients, beside one alone.")] = 8,
     duration: Annotated[float, typer.Option(help="Seconds of each of the six measurements.")] = 2.0,
     workload: Annotated[
         str, typer.Option(help=_WORKLOADS, autocompletion=completing([*workloads.names(), *spec.examples()]))
@@ -28,7 +28,7 @@ def command(
 ) -> None:
     """Measure the client's own ceiling, against engines that answer at once."""
     asked = spec.merged(
-        {"workload": workload, "threads": threads, "duration": duration, "prepare": prepare, "scales": (100,)}
+        {"workload": workload, "clients": clients, "duration": duration, "prepare": prepare, "scales": (100,)}
     ).spec
     try:
         found = replace(calibrate(asked, lambda _done, _total: None), workload=workload)

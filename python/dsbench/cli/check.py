@@ -71,7 +71,7 @@ def command(
     rounds: Annotated[
         int | None, typer.Option(min=1, max=10_000, help=f"Kills, one after another [{_ROUNDS}].")
     ] = None,
-    threads: Annotated[
+    clients: Annotated[
         int | None, typer.Option(min=1, max=1000, help=f"Sessions that commit meanwhile [{_THREADS}].")
     ] = None,
     storage: Annotated[
@@ -100,10 +100,10 @@ def command(
         kind = storage or "plain"
         if kind not in (known := _storages("")):
             raise spec.SpecError("--storage", f"no storage called {kind[:60]!r}", f"use {', '.join(known)}")
-        found = _tried(where, promised, rounds or _ROUNDS, threads or _THREADS, kind, restart or "")
+        found = _tried(where, promised, rounds or _ROUNDS, clients or _THREADS, kind, restart or "")
         _shown(found, out, as_json)
         return
-    tried = {"--rounds": rounds, "--threads": threads, "--storage": storage, "--restart": restart, "--out": out}
+    tried = {"--rounds": rounds, "--clients": clients, "--storage": storage, "--restart": restart, "--out": out}
     for option in (option for option, value in tried.items() if value):
         raise spec.SpecError(option, "it belongs to --promises and --durability", "add one of them, or leave it out")
     _consistent(where, scale, workload, given, as_json)

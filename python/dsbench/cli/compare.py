@@ -11,7 +11,7 @@ from dsbench.cli import terminal
 
 EPILOG = (
     "Examples: dsbench compare archives/*.zip --out comparison | dsbench compare archives/*.zip --reference before | "
-    "dsbench compare studies/threads --out comparison"
+    "dsbench compare studies/clients --out comparison"
 )
 
 
@@ -20,11 +20,11 @@ def command(
         list[Path],
         typer.Argument(
             help="Folders or zips that runs left, in the order of the columns; name repetitions, too. Or one that has "
-            "several numbers of threads, or the folder of a study, whose archives are in the order of its levels."
+            "several numbers of clients, or the folder of a study, whose archives are in the order of its levels."
         ),
     ],
     reference: Annotated[
-        str, typer.Option(metavar="ARCHIVE", help="One of them, its label, or a number of threads of a single one: all "
+        str, typer.Option(metavar="ARCHIVE", help="One of them, its label, or a number of clients of a single one: all "
                           "are divided by it. Default: the first, of a study that at its references.")
     ] = "",
     price: terminal.Price = "",

@@ -126,7 +126,7 @@ _KNOWN: Final[Mapping[str, tuple[Literal["gauge", "counter"], str]]] = {
     "info": ("gauge", "1, with what is run."),
     "scale": ("gauge", "Scale of the database."),
     "cycle": ("gauge", "Number of the cycle; 0 outside of cycles."),
-    "threads": ("gauge", "Threads of each node."),
+    "clients": ("gauge", "Clients on each node."),
     "phase": ("gauge", "1, with what is done now."),
     "rate_tps": ("gauge", "Committed transactions per second of the cycle so far."),
     "committed_total": ("counter", "Transactions committed in cycles; at the end as many as the archive counts."),
@@ -170,7 +170,7 @@ class Metrics:
         self._highest = committed, failed = max(committed, self._highest[0]), max(failed, self._highest[1])
         labels = {"workload": self._spec.workload, "target": self._spec.target.redacted, "label": self._spec.label}
         values: dict[str, float] = {
-            "info": 1, "scale": moment.scale, "cycle": moment.cycle, "threads": moment.threads or self._spec.threads,
+            "info": 1, "scale": moment.scale, "cycle": moment.cycle, "clients": moment.clients or self._spec.clients,
             "phase": 1, "rate_tps": moment.rate_tps, "committed_total": committed, "failed_total": failed,
         }  # fmt: skip
         if moment.times:

@@ -18,7 +18,7 @@ EPILOG = "Examples: dsbench node --join node-1.bundle | ssh host dsbench node --
 def command(
     join: Annotated[Path, typer.Option(help="The bundle for this machine; - reads it from standard input.")],
     name: Annotated[str, typer.Option(help="How results call this node [the host's name].")] = "",
-    patience: Annotated[float, typer.Option(help="Seconds to look for the run, which may start later.")] = 600.0,
+    join_timeout: Annotated[float, typer.Option(help="Seconds to look for the run, which may start later.")] = 600.0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
     """Make load for a run on another machine, until that run is over."""
@@ -32,7 +32,7 @@ def command(
         if not quiet:
             print(text, file=sys.stderr, flush=True)
 
-    last = serving.serve(bundle.read_of_node(join), name, patience, say)
+    last = serving.serve(bundle.read_of_node(join), name, join_timeout, say)
     say(last)
     if last == serving.STOPPED:
         sys.exit(errors.FAILED)

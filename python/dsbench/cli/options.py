@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, get_type_hints
 import typer
 
 from dsbench import servers, spec, workloads
-from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, clients, examples, words
+from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, drivers, examples, words
 
 _TYPES: Final = {"boolean": bool, "integer": int, "number": float, "object": list[str]}
 """What the parser makes of a value; all else stays text, which the specification reads."""
@@ -78,7 +78,7 @@ def _of_scripts(name: str, metavar: str, text: str) -> inspect.Parameter:
 
 def _values(option: Option) -> tuple[str, ...]:
     """What a shell may offer for ``option``."""
-    known = {"workload": (*workloads.names(), *examples()), "profile": PROFILE_NAMES, "client": clients.NAMES}
+    known = {"workload": (*workloads.names(), *examples()), "profile": PROFILE_NAMES, "driver": drivers.NAMES}
     return known.get(option.name, option.choices)
 
 

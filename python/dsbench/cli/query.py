@@ -18,7 +18,7 @@ from dsbench.cli import errors
 EPILOG = (
     "Examples: dsbench query archives | "
     'dsbench query archives "SELECT archive, scale, rate_median_tps FROM scales ORDER BY 3 DESC" | '
-    'dsbench query studies/isolation "SELECT isolation, trials.threads, avg(rate_median_tps) FROM trials JOIN scales '
+    'dsbench query studies/isolation "SELECT isolation, trials.clients, avg(rate_median_tps) FROM trials JOIN scales '
     'USING (archive) GROUP BY ALL" --as csv'
 )
 

@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 EPILOG = (
     "Examples: dsbench run | dsbench run private:postgresql --scales 1,10,100 --cycles 3 --duration 20 | "
     "dsbench run postgresql://me@host/db --profile dsi --out results | "
-    "dsbench run private:firebird --workload tpcc --scales 10 --threads 10,20,40 --duration 60 | "
-    "dsbench run private:postgresql --builtin tpcb-like --threads 8 | "
-    "dsbench run postgresql://me@host/db --script my.sql --threads 8 --duration 60 --existing | "
+    "dsbench run private:firebird --workload tpcc --scales 10 --clients 10,20,40 --duration 60 | "
+    "dsbench run private:postgresql --builtin tpcb-like --clients 8 | "
+    "dsbench run postgresql://me@host/db --script my.sql --clients 8 --duration 60 --existing | "
     "dsbench run private:postgresql --builtin tpcb-like --scales 10 --max-tries 3 --per-statement | "
     "dsbench run private:mariadb --script my.sql@3 --builtin select-only --define size=100 --scales 10 | "
-    "dsbench run private:postgresql --workload ycsb-a --scales 10,100 --threads 8 | "
+    "dsbench run private:postgresql --workload ycsb-a --scales 10,100 --clients 8 | "
     "dsbench run private:sqlite --workload my.toml | "
-    "dsbench run private:postgresql --workload tpcc --scales 5 --pace terminals --threads 8 --ramp-up 60 | "
-    "dsbench run private:postgresql --client psycopg --threads 4 | "
+    "dsbench run private:postgresql --workload tpcc --scales 5 --pace terminals --clients 8 --ramp-up 60 | "
+    "dsbench run private:postgresql --driver psycopg --clients 4 | "
     "dsbench run private:postgresql --limit memory=1GiB --limit write=20MiB/s --limit cpus=1.5 | "
-    "dsbench run private:postgresql --load '0s:500, 20s:5000, 30s:500, 60s:end' --threads 16 | "
+    "dsbench run private:postgresql --load '0s:500, 20s:5000, 30s:500, 60s:end' --clients 16 | "
     "dsbench run private:postgresql --storage 'ext4?data=journal&block=1k'"
 )
 
 Option = typer.Option
 _WITH_RESUME = (
-    "target", "resume", "trust", "cluster", "dask", "dask_tls", "patience", "metrics", "report", "as_json", "quiet",
+    "target", "resume", "trust", "cluster", "dask", "dask_tls", "join_timeout", "metrics", "report", "as_json", "quiet",
     "verbose",
 )  # fmt: skip
 """What a run that goes on takes: where it works and what it shows. All else is as it was."""
@@ -112,7 +112,7 @@ def command(
             metavar="CA,CERT,KEY",
         ),
     ] = "",
-    patience: Annotated[float, Option(help="Seconds to wait for the nodes to join.")] = 600.0,
+    join_timeout: Annotated[float, Option(help="Seconds to wait for the nodes to join.")] = 600.0,
     metrics: Annotated[
         str, Option(help="Tell Prometheus how it goes on, at a port of this machine or HOST:PORT.", metavar="PORT")
     ] = "",
@@ -134,7 +134,7 @@ def command(
 
         print(example.text(), end="")
         return
-    joining = (cluster, patience, dask, dask_tls)
+    joining = (cluster, join_timeout, dask, dask_tls)
     if report not in ("full", "none"):
         raise spec.SpecError("--report", f"cannot read {report[:60]!r}", "write full or none")
     if resume is not None:
@@ -142,7 +142,7 @@ def command(
         _resume(resume, target, joining, metrics, as_json, quiet, trust, verbose, report == "full")
         return
     asked = specification({**context.params, "erase": erase}, config)
-    if not asked.spec.nodes and (idle := _given(context, "cluster", "dask", "dask_tls", "patience")):
+    if not asked.spec.nodes and (idle := _given(context, "cluster", "dask", "dask_tls", "join_timeout")):
         raise spec.SpecError(", ".join(idle), "nothing to do for it: the load is made here", "add --nodes N")
     if dry_run:
         with loading():

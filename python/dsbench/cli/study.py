@@ -33,8 +33,8 @@ Folder = Annotated[Path, typer.Argument(help="Folder that a study made.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
-@_command(epilog="Examples: dsbench study templates threads > threads.toml | dsbench study run threads.toml | "
-             "dsbench study run studies/threads | dsbench study run threads --set run.cycles=2")  # fmt: skip
+@_command(epilog="Examples: dsbench study templates clients > clients.toml | dsbench study run clients.toml | "
+             "dsbench study run studies/clients | dsbench study run clients --set run.cycles=2")  # fmt: skip
 def run(
     file: Annotated[
         Path, typer.Argument(help="TOML file of a study, a template, or the folder of a study to go on with.")
@@ -47,7 +47,7 @@ def run(
         list[str] | None,
         typer.Option(
             "--set", metavar="KEY=VALUE",
-            help="Change a key of the file: run.cycles=2, trials.repeat=1, 'factor.threads.levels=[1, 4]'; without a "
+            help="Change a key of the file: run.cycles=2, trials.repeat=1, 'factor.clients.levels=[1, 4]'; without a "
             "VALUE it is left out. May be repeated.",
         ),
     ] = None,
@@ -115,7 +115,7 @@ def _begun(
     return room.begin(spec, file, again=again)
 
 
-@_command(epilog="Examples: dsbench study show studies/threads --out page | dsbench study show studies/threads "
+@_command(epilog="Examples: dsbench study show studies/clients --out page | dsbench study show studies/clients "
              "--of p99 | dsbench study show studies/insert --stage l.i1")  # fmt: skip
 def show(
     folder: Folder,
@@ -143,8 +143,8 @@ def show(
     _shown(room.load(folder), out, as_json, of, stage, group, [_two(text) for text in pair or ()])
 
 
-@_command(epilog="Examples: dsbench study add studies/threads --level threads=32 --level threads=64 | "
-             "dsbench study add studies/threads --repeat 2")  # fmt: skip
+@_command(epilog="Examples: dsbench study add studies/clients --level clients=32 --level clients=64 | "
+             "dsbench study add studies/clients --repeat 2")  # fmt: skip
 def add(
     folder: Folder,
     level: Annotated[
@@ -163,7 +163,7 @@ def add(
     for text in level or ():
         name, mark, value = text.partition("=")
         if not mark:
-            raise SpecError("--level", f"{text!r} is no FACTOR=VALUE", "write for instance --level threads=32")
+            raise SpecError("--level", f"{text!r} is no FACTOR=VALUE", "write for instance --level clients=32")
         levels.setdefault(name, []).append(room.value_of(value))
     extended = room.extend(study, levels, max(repeat, 0))
     with claimed(folder):
@@ -171,7 +171,7 @@ def add(
     print(added(study, extended))
 
 
-@_command(epilog="Examples: dsbench study merge here/studies/threads there/studies/threads --out studies/hosts | "
+@_command(epilog="Examples: dsbench study merge here/studies/clients there/studies/clients --out studies/hosts | "
              "dsbench study merge hdd=runs/a.zip ssd=runs/b.zip --out studies/disks")  # fmt: skip
 def merge(
     folders: Annotated[
@@ -215,7 +215,7 @@ def best(
 def _two(text: str) -> tuple[str, str]:
     first, comma, second = (part.strip() for part in text.partition(","))
     if not (first and comma and second) or "," in second:
-        raise SpecError("--pair", f"{text[:60]!r} are no two factors", "write for instance --pair threads,isolation")
+        raise SpecError("--pair", f"{text[:60]!r} are no two factors", "write for instance --pair clients,isolation")
     return first, second
 
 

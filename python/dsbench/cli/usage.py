@@ -22,7 +22,7 @@ _KINDS = {
 }
 
 _OTHERWISE = {
-    "--clients": "--threads", "--users": "--threads", "--jobs": "--threads",
+    "--threads": "--clients", "--users": "--clients", "--jobs": "--clients",
     "--scale": "--scales", "--warehouses": "--scales", "--time": "--duration", "--seconds": "--duration",
     "--runtime": "--duration", "--repeat": "--cycles", "--runs": "--cycles", "--tps": "--rate",
     "--benchmark": "--workload", "--test": "--workload", "--output": "--out", "--warmup": "--ramp-up",

@@ -29,9 +29,9 @@ from dsbench.stats.values import Doubt
 _LINE: Final = 80
 """Letters of a setting in the words of a group."""
 _TOLD: Final = frozenset({
-    "cycles", "shortest", "duration", "threads", "peak", "nodes", "isolation", "rate", "objective", "graduated", "load",
-    "pace", "terminals", "ramp_up", "precision", "precision_of", "most_cycles", "scales", "client", "limits", "storage",
-    "target", "workload", "price", "power", "lease", "levels",
+    "cycles", "min_duration", "duration", "clients", "peak", "nodes", "isolation", "rate", "objective", "graduated",
+    "load", "pace", "terminals", "ramp_up", "precision", "precision_of", "max_cycles", "scales", "driver", "limits",
+    "storage", "target", "workload", "price", "power", "lease", "levels",
 })  # fmt: skip
 """Options that the group or a field of their own tells, or that change nothing."""
 _SHOWN: Final = frozenset({"connections", "arrival", "existing", "reuse"})
@@ -108,7 +108,7 @@ def describe_conditions(evaluation: Evaluation, run: RunRecord) -> dict[str, Any
         "client": by_client(run),
         "options": {name: value for name, value in _options(run).items() if name in _SHOWN and name in work},
         "scales": list(spec.scales) or [row.scale for row in evaluation.of(RateResult).scales],
-        "threads": list(spec.thread_numbers),
+        "clients": list(spec.client_numbers),
         "nodes": spec.nodes,
         # Settings are those of its last part.
         **({"resumed": len(run.resumed)} if run.resumed else {}),
@@ -150,12 +150,12 @@ def _describe_cycles(evaluation: Evaluation, run: RunRecord) -> str:
     if spec.precision is not None and not spec.objective:
         asked = f"until {spec.precision:g}% of the {spec.precision_of}"
     if spec.peak:
-        asked = ", ".join(part for part in (asked, "at a searched number of threads") if part)
+        asked = ", ".join(part for part in (asked, "at a searched number of clients") if part)
     cycles = "cycles" if asked else counted(spec.cycles, "cycle")
     if run.stages and not any(stage.repeated for stage in run.stages):
         cycles = "stages" if timed and not spec.legs else ""
-    if timed and spec.shortest is not None:
-        cycles += f" of {spec.shortest:g} s at least"
+    if timed and spec.min_duration is not None:
+        cycles += f" of {spec.min_duration:g} s at least"
     elif timed and not spec.legs:
         cycles += f" of {spec.duration:g} s"
     return f"{cycles} {asked}".strip()
@@ -180,9 +180,9 @@ def describe_group(entry: Entry) -> str:
     """What has to be equal for two entries to be ranked together, in words: what is claimed stands last."""
     said, claimed = entry.conditions, entry.claimed
     settings = ", ".join(f"{name} {_shorten(value)}" for name, value in said["settings"].items())
-    scales, threads = said["scales"], said["threads"]
+    scales, numbers = said["scales"], said["clients"]
     ladder = f"scale {scales[0]}" if len(scales) == 1 else f"scales {_shorten(', '.join(map(str, scales)))}"
-    clients = f"{listed(threads)} {'thread' if threads == [1] else 'threads'}"
+    clients = f"{listed(numbers)} {'client' if numbers == [1] else 'clients'}"
     unit = (entry.figures.get("rate") or {}).get("unit", "")
     options, claims = ([f"{name.replace('_', ' ')} {'' if value == 'True' else _shorten(value)}".strip()
                         for name, value in some["options"].items()] for some in (said, claimed))  # fmt: skip
@@ -210,7 +210,7 @@ def compute_figures(evaluation: Evaluation) -> dict[str, Any]:
     dsi = None if evaluation.staged or kinds.nopm or kinds.headline else index.dsi
     parts = list(evaluation.series.values()) or [evaluation]
     return {
-        "rate": {"value": top.value, "unit": top.short, "scale": top.scale, "threads": top.part.threads,
+        "rate": {"value": top.value, "unit": top.short, "scale": top.scale, "clients": top.part.clients,
                  "stage": top.part.stage, "low": low, "high": high},
         "p50_ns": _known(curve.told(0.5) if curve else None),
         "p99_ns": _known(curve.told(0.99) if curve else None),
@@ -220,7 +220,7 @@ def compute_figures(evaluation: Evaluation) -> dict[str, Any]:
         "energy": _describe_energy(top.part.of(EnergyResult).energy.get(top.scale)),
         "stages": _rates_of_stages(evaluation),
         "curves": [
-            {"stage": part.stage, "threads": part.threads,
+            {"stage": part.stage, "clients": part.clients,
              "points": [[row.scale, _known(row.database_size_gb), _known(row.rate_median_tps)]
                  for row in part.of(RateResult).scales]}
             for part in parts if part.has_clients

@@ -39,14 +39,14 @@ _BRIEF_S: Final = 1.0
 
 def versus(
     a: RunSpec, b: RunSpec, out: Path, *, names: tuple[str, str] = ("A", "B"), difference: float = 0.02,
-    blocks: int = 3, most_blocks: int = 20, one_database: bool = False, resume: bool = False,
+    blocks: int = 3, max_blocks: int = 20, one_database: bool = False, resume: bool = False,
     observer: Callable[[RunSpec], Observer], stop: Stop | None = None,
     told: Callable[[str], None] = lambda _words: None, choice: Choice = RATE,
 ) -> Versus:
     """Makes blocks of runs, A B B A or B A A B as drawn, each in a process of its own, until one verdict stands.
 
     Each has a fresh server and database. They end when the interval of the ratio excludes 1, or leaves no
-    ``difference`` (share 0-1) open; after ``blocks`` at the earliest, after ``most_blocks`` anyway. The runs of a block
+    ``difference`` (share 0-1) open; after ``blocks`` at the earliest, after ``max_blocks`` anyway. The runs of a block
     share a seed. Their archives are left in ``out``, and so is ``ab.json``, before the first run and after each block:
     ``resume`` goes on after the blocks that it lists.
     With ``one_database`` a short run before each block makes the database, and each run of the block starts a server on
@@ -56,10 +56,10 @@ def versus(
     has a wrong database, the ``error`` of what is given says so, and its unfinished block does not count. Raises
     ``SpecError`` for what cannot be compared, and ``RunError`` for a side that cannot begin.
     """  # fmt: skip
-    for option, wrong in (("--threads", a.several_threads or b.several_threads), ("--keep", a.keep or b.keep),
+    for option, wrong in (("--clients", a.several_clients or b.several_clients), ("--keep", a.keep or b.keep),
                           ("--reuse", a.reuse or b.reuse)):  # fmt: skip
         if wrong:
-            raise SpecError(option, "each side of a comparison has one number of threads and its own database",
+            raise SpecError(option, "each side of a comparison has one number of clients and its own database",
                             "leave it out, or make several comparisons")  # fmt: skip
     if a.scales != b.scales:
         raise SpecError("--scales", "both have to have the same scales", "name them once, for both")
@@ -78,7 +78,7 @@ def versus(
     store(found, out)
     first = found.blocks[0].archives[0] if found.blocks else None
     with listening(stop) as stop:
-        while len(found.blocks) < blocks or (found.ratio.verdict is Verdict.OPEN and len(found.blocks) < most_blocks):
+        while len(found.blocks) < blocks or (found.ratio.verdict is Verdict.OPEN and len(found.blocks) < max_blocks):
             number = len(found.blocks) + 1
             sides = {letter: one.model_copy(update={"seed": found.seed + number}) for letter, one in specs.items()}
             order = order_of(found.seed, number)
@@ -226,8 +226,8 @@ def _on_one_database(
     try:
         there = {letter: one.model_copy(update={"target": one.target.model_copy(update={"directory": folder.path})})
                  for letter, one in sides.items()}  # fmt: skip
-        made = {"keep": True, "cycles": 1, "duration": _BRIEF_S, "ramp_up": 0.0, "precision": None, "shortest": None,
-                "find_ramp_up": False}  # fmt: skip
+        made = {"keep": True, "cycles": 1, "duration": _BRIEF_S, "ramp_up": 0.0, "precision": None,
+                "min_duration": None, "find_ramp_up": False}  # fmt: skip
         _run(there["A"].model_copy(update=made), out / BEFORE, observer, stop)
         yield {letter: one.model_copy(update={"reuse": True}) for letter, one in there.items()}
     finally:

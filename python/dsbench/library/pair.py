@@ -106,7 +106,7 @@ class Versus:
             most = with_unit(how.show_ratio(1 + found.most), self.unit) if how.step else f"{found.most:.1%}"
             return f"no difference of more than {most.removeprefix('+')}: {figure}"
         if found.verdict is Verdict.OPEN:
-            more = "" if self.error else "; make more blocks (--most-blocks) or longer runs (--duration, --cycles)"
+            more = "" if self.error else "; make more blocks (--max-blocks) or longer runs (--duration, --cycles)"
             return f"undecided: {figure}{more}"
         better = "better" if found.verdict is Verdict.FASTER else "worse"
         return f"{found.verdict if self.unit in _TIMED or how.name == 'rate' else better}: {figure}"

@@ -71,12 +71,12 @@ def names() -> dict[str, str]:
     """Name of each view to what a row of it is."""
     made = {
         "runs": "An archive: when and where it was made, its server, and every option of the run by its name.",
-        "scales": "A scale of an archive, at one of its numbers of threads: the columns of results.csv.",
+        "scales": "A scale of an archive, at one of its numbers of clients: the columns of results.csv.",
         "settings": "A setting of a server, a workload or the system below them, by archive.",
         "trials": "A trial of a study, with a column for each factor.",
-        "measures": "A measure (docs/studies.md) of an archive, stage, group of clients, number of threads and scale: "
+        "measures": "A measure (docs/studies.md) of an archive, stage, group of clients, number of clients and scale: "
         "those of the group '' are of the measured clients, or of all; scale is empty for one value of a whole run.",
-        "dsi": "The DSI of an archive at one of its numbers of threads, with its interval over the cycles.",
+        "dsi": "The DSI of an archive at one of its numbers of clients, with its interval over the cycles.",
     }
     return made | {name: table.sentence for name, table in TABLES.items()}
 
@@ -127,7 +127,7 @@ def _options(run: RunRecord) -> Row:
         value = asked.get(name)
         if option.kind != "object":
             found[name] = printed(value) if isinstance(value, list) else value
-    return found | {"threads": run.spec.threads}
+    return found | {"clients": run.spec.clients}
 
 
 def _scales(found: Found) -> Iterator[Row]:
@@ -137,7 +137,7 @@ def _scales(found: Found) -> Iterator[Row]:
             for row in part.of(RateResult).scales:
                 nopm = part.of(KindsResult).nopm.get(row.scale)
                 yield {
-                    "archive": archive.name, "stage": part.stage, "threads": part.threads,
+                    "archive": archive.name, "stage": part.stage, "clients": part.clients,
                     "connections": part.of(RateResult).connections, **row.cells(),
                     "nopm": nopm.median if nopm else None,
                     "void": row.scale in part.of(RateResult).void_scales,
@@ -150,10 +150,10 @@ def _measures(found: Found) -> Iterator[Row]:
         for stage, groups in list_stages(evaluation).items():
             for group in ("", *(groups if len(groups) > 1 else ())):
                 for part in choose(evaluation, stage, group):
-                    key = {"archive": archive.name, "stage": stage, "group": group, "threads": part.threads}
+                    key = {"archive": archive.name, "stage": stage, "group": group, "clients": part.clients}
                     yield from _of_part(key, part, measures(), alone=True)
         whole = {name: how for name, how in measures().items() if how.in_stage and is_of_run(how, evaluation)}
-        key = {"archive": archive.name, "stage": "", "group": "", "threads": evaluation.threads}
+        key = {"archive": archive.name, "stage": "", "group": "", "clients": evaluation.clients}
         yield from _of_part(key, choose(evaluation)[-1], whole, alone=False) if whole else ()
 
 
@@ -172,7 +172,7 @@ def _dsi(found: Found) -> Iterator[Row]:
             index = part.own.of(RateResult).index
             if index.dsi is not None:
                 yield {
-                    "archive": archive.name, "stage": part.stage, "threads": part.threads,
+                    "archive": archive.name, "stage": part.stage, "clients": part.clients,
                     "connections": part.of(RateResult).connections, "dsi": index.dsi.value,
                     "low": finite(index.dsi.low),
                     "high": finite(index.dsi.high), "lowest_scale": index.lowest_scale,
@@ -229,9 +229,9 @@ def _factors(study: Study) -> list[tuple[str, Mapping[str, Any]]]:
 
 _LEAST: Final = {"runs": ("archive",), "scales": ("archive",), "settings": ("archive", "part", "name", "value"),
                  "trials": _TAKEN,
-                 "measures": ("archive", "stage", "group", "threads", "scale", "measure", "unit", "value",
+                 "measures": ("archive", "stage", "group", "clients", "scale", "measure", "unit", "value",
                               "more_is_better"),
-                 "dsi": ("archive", "stage", "threads", "connections", "dsi", "low", "high", "lowest_scale",
+                 "dsi": ("archive", "stage", "clients", "connections", "dsi", "low", "high", "lowest_scale",
                          "highest_scale", "comparable")}  # fmt: skip
 """Columns that a view has without a row; the first is never empty."""
 _MADE: Final[Mapping[str, Callable[[Found], Iterator[Row]]]] = {

@@ -75,7 +75,7 @@ class StageAhead:
     work: str
     cycles: int
     """0 where it has none."""
-    threads: tuple[int, ...]
+    clients: tuple[int, ...]
     """Of each node, one for each cycle."""
     cycle_s: float | None
     """Demanded duration of a cycle with its ramp-up, in seconds; ``None`` where a count ends it."""
@@ -238,11 +238,11 @@ def _too_many_files(spec: RunSpec) -> list[str]:
     allowed, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # SQLite holds the file, its log and its shared memory open in every session.
     each = 3 if spec.target.url.startswith(("private:sqlite", "sqlite:")) else 1
-    needed = spec.threads * spec.connections * each + _FILES_BESIDE
+    needed = spec.clients * spec.connections * each + _FILES_BESIDE
     if allowed == resource.RLIM_INFINITY or needed <= allowed:
         return []
     more = "" if hard == resource.RLIM_INFINITY or needed <= hard else ", as the superuser,"
-    need = f"{spec.threads * spec.connections:,} connections need some {needed:,} open files"
+    need = f"{spec.clients * spec.connections:,} connections need some {needed:,} open files"
     return [f"{need}, and {allowed:,} are allowed: ulimit -n {needed}{more} before the run"]
 
 
@@ -288,14 +288,14 @@ def _folder(spec: RunSpec) -> Path | None:
 def _with_search(spec: RunSpec, load_s: float, cycle_s: float) -> float:
     """The time of all cycles of a load, with that of a search for its rate, or of the trials before a graduated one."""
     if spec.objective:
-        return SEARCH_DURATIONS * spec.duration + (spec.largest - spec.most_cycles) * cycle_s
+        return SEARCH_DURATIONS * spec.duration + (spec.largest - spec.max_cycles) * cycle_s
     return load_s + TRIALS * cycle_s if spec.graduated else load_s
 
 
 def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead:
     """``before``: the scale out of whose database this one's grows, where it does; 0 for none."""
     bench = Bench(
-        target, spec.workload, scale, spec.call, spec.workload_settings, spec.clients, existing=spec.existing
+        target, spec.workload, scale, spec.call, spec.workload_settings, spec.all_clients, existing=spec.existing
     )
     bench.refuse(spec)
     if spec.reuse and not can_go_on(bench.stages):
@@ -308,11 +308,11 @@ def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead
         if stage.work == "drop" and (spec.reuse or (spec.keep and scale == spec.scales[-1])):
             continue
         own = [cycle for cycle in cycles if cycle.stage == stage]
-        threads, cycle_s = [], None
+        clients, cycle_s = [], None
         for cycle in own:
-            at = spec.at(cycle.threads) if cycle.threads else spec
+            at = spec.at(cycle.clients) if cycle.clients else spec
             load = bench.fill(at, stage.name, nodes=max(spec.nodes, 1))
-            threads.append(load.threads)
+            clients.append(load.clients)
             if load.duration_ns is not None:
                 cycle_s = load.duration_ns / 1e9 + spec.ramp_up
                 load_s += cycle_s + _BETWEEN_S
@@ -321,10 +321,10 @@ def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead
             load_s += len(kinds(spec.perf)) * (cycle_s + _BETWEEN_S)
         if own and cycle_s is not None:
             load_s = _with_search(spec, load_s, cycle_s + _BETWEEN_S)
-        stages.append(StageAhead(stage.name, stage.work, len(own), tuple(threads), cycle_s))
+        stages.append(StageAhead(stage.name, stage.work, len(own), tuple(clients), cycle_s))
     entry = workloads.find(spec.workload, spec.workload_settings)
     least, most = entry.data.row_bytes
-    rows = bench.rows + entry.data.loaded_rows * scale * spec.clients
+    rows = bench.rows + entry.data.loaded_rows * scale * spec.all_clients
     size = (rows * least, rows * most) if least and not spec.existing else None
     there = bench.rows * before // scale if before and not bench.lacks(before) else 0
     written = 0 if spec.reuse else bench.rows
@@ -430,10 +430,10 @@ def _describe_scale(one: ScaleAhead) -> str:
 def _describe_stage(stage: StageAhead) -> str:
     if not stage.cycles:
         return stage.name
-    threads = ",".join(str(number) for number in dict.fromkeys(stage.threads))
+    clients = ",".join(str(number) for number in dict.fromkeys(stage.clients))
     took = f" of {stage.cycle_s:g} s" if stage.cycle_s is not None else ", ended by count,"
     cycles = "cycle" if stage.cycles == 1 else "cycles"
-    return f"{stage.name} ({stage.cycles} {cycles}{took} with {threads} thread{'s' * (threads != '1')})"
+    return f"{stage.name} ({stage.cycles} {cycles}{took} with {clients} client{'s' * (clients != '1')})"
 
 
 def _range(shown: Callable[[float], str], ends: tuple[float, float]) -> str:

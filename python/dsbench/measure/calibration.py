@@ -36,11 +36,11 @@ from dsbench.spec import Target as TargetSpec
 MOCK: Final = "mock engine"
 NULL: Final = "null PostgreSQL"
 
-_MOST_THREADS: Final = 64
+_MOST_CLIENTS: Final = 64
 """More clients than that reach no other rate on the way to a server that answers at once."""
 _REPEATS: Final = 100_000
 _PAUSE_NS: Final = 1_000_000
-_STARVED: Final = "nothing but CPU time is waited for here: end what else uses the CPUs, or take fewer --threads"
+_STARVED: Final = "nothing but CPU time is waited for here: end what else uses the CPUs, or take fewer --clients"
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Ceiling:
     against: str
     transport: str
     """Empty for the mock, which has none."""
-    threads: int
+    clients: int
     rate_tps: float
-    """Transactions per second of all threads together."""
+    """Transactions per second of all clients together."""
     user_ns: float
     """CPU time of the clients' threads outside of the kernel, per transaction."""
     system_ns: float
@@ -80,16 +80,16 @@ class Calibration:
 
 
 def calibrate(spec: RunSpec, watch: Watch, wakes: int = 200) -> Calibration:
-    """All ceilings for the workload of ``spec``, each over its duration, with one thread and with its threads."""
+    """All ceilings for the workload of ``spec``, each over its duration, with one client and with its clients."""
     cpus = psutil.cpu_count() or 1
-    ceilings = [_mock(spec, n, watch) for n in sorted({1, min(spec.threads, cpus)})]
+    ceilings = [_mock(spec, n, watch) for n in sorted({1, min(spec.clients, cpus)})]
     call, left_out = spec.call or "statements", list[str]()
     found = measuring(_REPEATS, wakes, _PAUSE_NS)
     with null_postgresql() as urls:
         for transport, url in urls.items():
-            for threads in sorted({1, spec.threads}):
+            for clients in sorted({1, spec.clients}):
                 try:
-                    ceilings.append(_null(spec, transport, url, threads, watch))
+                    ceilings.append(_null(spec, transport, url, clients, watch))
                 except CoreError as error:
                     left_out.append(f"{transport}: {error}")
     reached = ceilings[-1].rate_tps
@@ -97,47 +97,47 @@ def calibrate(spec: RunSpec, watch: Watch, wakes: int = 200) -> Calibration:
 
 
 def of_run(spec: RunSpec, engine: str, url: str, call: str, watch: Watch) -> Calibration:
-    """The ceilings that concern a run: its workload, calls, transport and numbers of threads, half a second for each.
+    """The ceilings that concern a run: its workload, calls, transport and numbers of clients, half a second for each.
 
     The last is that of the largest number.
     """
     cpus = psutil.cpu_count() or 1
-    numbers = sorted({min(threads, _MOST_THREADS) for threads in spec.thread_numbers})
-    ceilings = [_mock(_for(spec, 0.1), n, watch) for n in sorted({1, *(min(threads, cpus) for threads in numbers)})]
+    numbers = sorted({min(clients, _MOST_CLIENTS) for clients in spec.client_numbers})
+    ceilings = [_mock(_for(spec, 0.1), n, watch) for n in sorted({1, *(min(clients, cpus) for clients in numbers)})]
     if engine == "postgres":
         with null_postgresql() as urls:
             transport = _transport(url)
             short = _for(spec.model_copy(update={"call": call}), 0.25)
             with suppress(CoreError):  # Without it, the ceiling is that of the mock.
-                ceilings += [_null(short, transport, urls[transport], threads, watch) for threads in numbers]
+                ceilings += [_null(short, transport, urls[transport], clients, watch) for clients in numbers]
     found = measuring(_REPEATS // 10, 50, _PAUSE_NS)
     return Calibration(spec.workload, call, spec.prepare, cpus, found, tuple(ceilings), ceilings[-1].rate_tps)
 
 
 def _for(spec: RunSpec, duration_s: float) -> RunSpec:
-    """``spec`` as a closed loop of ``duration_s`` with one connection for each thread."""
+    """``spec`` as a closed loop of ``duration_s`` with one connection for each client."""
     closed = {"rate": None, "load": "", "pace": "none", "terminals": None, "ramp_up": 0.0}
     return spec.model_copy(update={"duration": duration_s, "trace": False, "connections": 1, **closed})
 
 
-def _mock(spec: RunSpec, threads: int, watch: Watch) -> Ceiling:
+def _mock(spec: RunSpec, clients: int, watch: Watch) -> Ceiling:
     target = Target("mock:")
     target.create("calibration")
     # The mock has no procedures: its transactions are statements.
-    return _ceiling(target, spec.model_copy(update={"call": None}), MOCK, "", threads, watch)
+    return _ceiling(target, spec.model_copy(update={"call": None}), MOCK, "", clients, watch)
 
 
-def _null(spec: RunSpec, transport: str, url: str, threads: int, watch: Watch) -> Ceiling:
-    return _ceiling(Target(url), spec, NULL, transport, threads, watch)
+def _null(spec: RunSpec, transport: str, url: str, clients: int, watch: Watch) -> Ceiling:
+    return _ceiling(Target(url), spec, NULL, transport, clients, watch)
 
 
-def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, threads: int, watch: Watch) -> Ceiling:
-    spec = spec.at(threads)
-    bench = Bench(target, spec.workload, spec.scales[0], spec.call, spec.workload_settings, spec.clients)
+def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, clients: int, watch: Watch) -> Ceiling:
+    spec = spec.at(clients)
+    bench = Bench(target, spec.workload, spec.scales[0], spec.call, spec.workload_settings, spec.all_clients)
     cycle = bench.cycle(spec, seed=1, trace=None, by_time=True)
     try:
-        cycle.connect(connecting_s(threads), watch)
-        start = now_ns() + 5_000_000 + threads * 50_000
+        cycle.connect(connecting_s(clients), watch)
+        start = now_ns() + 5_000_000 + clients * 50_000
         cycle.start(start)
         cycle.wait(start, GRACE_S, watch)
     except BaseException:
@@ -146,7 +146,7 @@ def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, thread
         raise
     result = cycle.join()
     if (failure := result.failure) is not None:
-        told = CoreError(failure.kind, failure.code, f"{against}, {threads} clients: {failure}")
+        told = CoreError(failure.kind, failure.code, f"{against}, {clients} clients: {failure}")
         told.remedy = _STARVED if failure.kind == "disconnected" else ""
         raise told
     if result.total("failed"):
@@ -156,7 +156,7 @@ def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, thread
     user_ns, system_ns = (ns / committed for ns in result.cpu_ns)
     # A load that ends by count has no demanded duration.
     seconds = longest_ns(cycle.load, result) / 1e9
-    return Ceiling(against, transport, threads, committed / max(seconds, 1e-9), user_ns, system_ns)
+    return Ceiling(against, transport, clients, committed / max(seconds, 1e-9), user_ns, system_ns)
 
 
 def _transport(url: str) -> str:
@@ -175,7 +175,7 @@ def lines(found: Calibration) -> Iterator[str]:
         name = f"{c.against}, {c.transport}" if c.transport else c.against
         user, system = c.user_ns / 1e3, c.system_ns / 1e3
         cpu = f"{user + system:.2f} ({user:.2f} + {system:.2f})"
-        yield f"{name:<30}{c.threads:>8}{c.rate_tps:>12,.0f}{c.rate_tps / c.threads:>12,.0f}{cpu:>38}"
+        yield f"{name:<30}{c.clients:>8}{c.rate_tps:>12,.0f}{c.rate_tps / c.clients:>12,.0f}{cpu:>38}"
     yield from (f"left out, {why}" for why in found.left_out)
     cost = found.measuring
     yield ""

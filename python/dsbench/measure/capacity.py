@@ -36,7 +36,7 @@ def search_capacity(
     """
     spec, journal = setting.spec, setting.journal
     wanted = [(one.allowed, one.limit_ns / 1e9) for one in spec.objectives]
-    keeps_to = plan_search(spec.duration, spec.ramp_up, spec.precision, spec.most_cycles)
+    keeps_to = plan_search(spec.duration, spec.ramp_up, spec.precision, spec.max_cycles)
     planned, start = iter(cycles), 0.0
     load = _judge(setting, scale)
     while True:
@@ -55,7 +55,7 @@ def search_capacity(
         _say_spoilt(setting, scale, load)
     if load is None or load.capacity is None:
         words = f"scale {scale}: {load.words if load else 'no cycle was finished'}"
-        remedy = "name a longer time, a longer --duration or more --threads" if load else "see the log"
+        remedy = "name a longer time, a longer --duration or more --clients" if load else "see the log"
         journal.warn("capacity", words, remedy, scale)
         return
     journal.say(f"scale {scale}: {load.words}")

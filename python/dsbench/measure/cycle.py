@@ -16,7 +16,7 @@ from dsbench import workloads
 from dsbench.archive import LOCAL
 from dsbench.archive.columns import COUNTERS
 from dsbench.format import say_time
-from dsbench.measure.events import Cpus, Moment, Observer, Seconds, count_threads
+from dsbench.measure.events import Cpus, Moment, Observer, Seconds, count_clients
 from dsbench.measure.history import CycleHistory
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import Journal
@@ -96,15 +96,15 @@ class Setting:
     """The machine over all cycles of the run."""
 
     def narrow(self, cycle: Planned) -> Setting:
-        """The same for one cycle: with its number of threads, where the run takes several, and its stage."""
+        """The same for one cycle: with its number of clients, where the run takes several, and its stage."""
         stage = cycle.stage.name if several_loads(self.bench.stages) else ""
         if cycle.duration is not None:
             spec = self.spec.model_copy(update={"rate": cycle.rate, "duration": cycle.duration})
             return replace(self, spec=spec, moment=replace(self.moment, stage=stage))
-        if cycle.threads is None or not self.spec.several_threads:
+        if cycle.clients is None or not self.spec.several_clients:
             return replace(self, moment=replace(self.moment, stage=stage))
-        moment = replace(self.moment, threads=cycle.threads, stage=stage)
-        return replace(self, spec=self.spec.at(cycle.threads), moment=moment)
+        moment = replace(self.moment, clients=cycle.clients, stage=stage)
+        return replace(self, spec=self.spec.at(cycle.clients), moment=moment)
 
     def during(self, phase: str, cycle: int = 0) -> AbstractContextManager[None]:
         """Around a phase: its errors say that they came in it, and how the run goes on."""
@@ -217,8 +217,8 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = 
         if trace is not None:
             trace.unlink(missing_ok=True)
         raise
-    threads = load.threads if cycle.threads is None else cycle.threads
-    key = {"scale": scale, "stage": cycle.stage.name, "cycle": number, "threads": threads}
+    clients = load.clients if cycle.clients is None else cycle.clients
+    key = {"scale": scale, "stage": cycle.stage.name, "cycle": number, "clients": clients}
     setting.history.add(_write(setting, key, measured, cycle.level))
     _warn_of_late_start(setting, wanted, load, parts)
     _warn_of_standstill(setting, wanted, load, parts)
@@ -268,7 +268,7 @@ def _measure_once(setting: Setting, wanted: Wanted) -> _Measured:
     cycle = setting.load.cycle(wanted, setting.watch("connect", number))
     sampler, sessions = Sampler(setting.monitors), sample_sessions(spec, setting.target)
     try:
-        cycle.connect(connecting_s(cycle.load.threads * spec.connections), setting.watch("connect", number))
+        cycle.connect(connecting_s(cycle.load.clients * spec.connections), setting.watch("connect", number))
         known = with_nodes(setting.known, setting.load.pids())
         _take_statements(setting)
         sampler.first()
@@ -334,14 +334,14 @@ _LONG_NS: Final = 1e8
 def _log_rate(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
     """The line of a cycle in the log."""
     whole = measured.whole
-    if lost := whole.untraced:
+    if lost := whole.dropped_trace_rows:
         words = f"cycle {wanted.number}: {lost} transactions are missing in the trace, which was written too slowly"
         remedy = "name a folder on a faster disk with --out; the rates are not touched"
         setting.journal.warn("trace", words, remedy, wanted.scale)
     rate = whole.total("committed") / max(longest_ns(measured.load, whole), 1) * 1e9
     moment = setting.moment
     where = f", {moment.stage}" if moment.stage else ""
-    where += f", {count_threads(moment.threads)}" if moment.threads else ""
+    where += f", {count_clients(moment.clients)}" if moment.clients else ""
     p99 = whole.quantile_ns(0.99)
     time = f", p99 {say_time(p99)}" if isfinite(p99) else ""
     words = f"scale {wanted.scale}, cycle {wanted.number}{where}: {rate:,.{int(rate < 100)}f} tps{time}"
@@ -381,10 +381,10 @@ def _warn_of_late_start(setting: Setting, wanted: Wanted, load: CycleLoad, parts
 def _warn_of_standstill(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[Part]) -> None:
     """Tells of a process that was stopped, or a machine that slept, for a noticeable part of the cycle."""
     for part in parts:
-        still_ns = part.found.course.still_ns if part.found and not part.why else 0
-        if still_ns > _LATE_SHARE * (load.duration_ns or 0):
+        paused_ns = part.found.course.paused_ns if part.found and not part.why else 0
+        if paused_ns > _LATE_SHARE * (load.duration_ns or 0):
             who = "dsbench" if part.node == LOCAL else f"node {part.node}"
-            words = f"{who} stood still for {still_ns / 1e9:.2g} s of cycle {wanted.number} of scale {wanted.scale}: "
+            words = f"{who} stood still for {paused_ns / 1e9:.2g} s of cycle {wanted.number} of scale {wanted.scale}: "
             remedy = "keep the program and its machine from being stopped or put to sleep, and repeat the scale"
             told = "its rate is too low and its longest times are not the database's"
             setting.journal.warn("stood-still", words + told, remedy, wanted.scale)
@@ -395,7 +395,7 @@ def _warn_of_aborted_clients(setting: Setting, wanted: Wanted, measured: _Measur
     wrong = [(count, example) for *_, kind, _code, count, example in measured.whole.errors if kind == WRONG]
     if clients := sum(count for count, _ in wrong):
         which = f"cycle {wanted.number} of scale {wanted.scale}"
-        of = f"{clients} of {wanted.spec.clients} clients " + ("was" if clients == 1 else "were")
+        of = f"{clients} of {wanted.spec.all_clients} clients " + ("was" if clients == 1 else "were")
         words = f"{which}: {of} aborted, so that its results are incomplete: {wrong[0][1]}"
         setting.journal.warn(ABORTED, words, "mend the script; --exit-on-abort ends the run at the first", wanted.scale)
 
@@ -437,8 +437,8 @@ def _write(setting: Setting, key: dict[str, Any], measured: _Measured, level: in
         if setting.spec.nodes:
             writer.rows("nodes", name, [{**key, **_node_row(part)} for part in parts])
         rows = group_rows(measured.load, measured.whole)
-        still_ns = max((part.found.course.still_ns for part in parts if part.found and not part.why), default=0)
-        writer.rows("groups", name, [{**key, **row, "level": level, "still_ns": still_ns} for row in rows])
+        paused_ns = max((part.found.course.paused_ns for part in parts if part.found and not part.why), default=0)
+        writer.rows("groups", name, [{**key, **row, "level": level, "paused_ns": paused_ns} for row in rows])
         write_cycle(writer, name, names, results)
     except BaseException:
         if not writer.has("cycles", name):
@@ -447,7 +447,7 @@ def _write(setting: Setting, key: dict[str, Any], measured: _Measured, level: in
     for part in parts:
         if part.why:
             setting.journal.say(f"scale {key['scale']}, cycle {key['cycle']}: without node {part.node}: {part.why}")
-    return figures(key, measured.load, names, measured.whole, level, still_ns)
+    return figures(key, measured.load, names, measured.whole, level, paused_ns)
 
 
 def _node_row(part: Part) -> dict[str, object]:

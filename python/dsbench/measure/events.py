@@ -52,8 +52,8 @@ class Moment:
     """Seconds since the cycle's start."""
     stage: str = ""
     """Stage of the cycle, where a scale has several that make load; else empty."""
-    threads: Whole = 0
-    """Threads of the cycle, where a run takes several numbers of them; else 0."""
+    clients: Whole = 0
+    """Clients of the cycle, where a run takes several numbers of them; else 0."""
     seconds: Sequence[Real] = ()
     """Committed transactions per second in each whole second of the cycle so far, as nearly as it was looked at."""
     times: Sequence[tuple[Real, Real]] = ()
@@ -146,16 +146,16 @@ class Silent(Observer):
         """Says nothing."""
 
 
-def count_threads(threads: int) -> str:
-    """``1 thread``, ``4 threads``."""
-    return f"{threads} thread{'s' * (threads != 1)}"
+def count_clients(clients: int) -> str:
+    """``1 client``, ``4 clients``."""
+    return f"{clients} client{'s' * (clients != 1)}"
 
 
 def describe_moment(moment: Moment) -> str:
     """One line about where the run is."""
     where = f"scale {moment.scale} ({moment.scale_number}/{moment.scales})"
     where += f", {moment.stage}" if moment.stage else ""
-    where += f", {count_threads(moment.threads)}" if moment.threads else ""
+    where += f", {count_clients(moment.clients)}" if moment.clients else ""
     if moment.phase == "cycle":
         if moment.elapsed_s < 0:
             return f"{where}, {_name_cycle(moment)}: ramp-up, {-moment.elapsed_s:.0f} s left"
@@ -205,7 +205,7 @@ def describe_briefly(moment: Moment, left_s: float, width: int) -> str:
     if moment.phase != "cycle" or moment.elapsed_s < 0:
         return shorten(", ".join(part for part in (describe_moment(moment), left) if part), width)
     where = f"scale {moment.scale}" + (f", {moment.stage}" if moment.stage else "")
-    where += f", {count_threads(moment.threads)}" if moment.threads else ""
+    where += f", {count_clients(moment.clients)}" if moment.clients else ""
     parts = [f"{where}, {_name_cycle(moment)}:", f"{moment.rate_tps:,.0f} tps", *_times(moment)[1:]]
     parts += [f"{moment.failed:,} failed"] if moment.failed else []
     room = width - len("  ".join([*parts, left])) - 2
@@ -255,10 +255,10 @@ class TimeLeft:
                 self._s_per_scale_unit[self._part] = (now - self._part_began) / self._scale
             self._part, self._scale, self._part_began = part, moment.scale, now
         demanded = spec.ramp_up + spec.duration
-        cycles = spec.largest * len(spec.thread_numbers)
+        cycles = spec.largest * len(spec.client_numbers)
         if spec.objective:
             searching = SEARCH_DURATIONS * spec.duration / (demanded + self._around_s)
-            cycles = spec.largest - spec.most_cycles + round(searching)
+            cycles = spec.largest - spec.max_cycles + round(searching)
         finished = {"build": 0, "cycles": max(moment.cycle - 1, 0), "check": cycles}[part]
         if part == "cycles" and finished:
             took = now - self._part_began - moment.elapsed_s
@@ -273,8 +273,8 @@ class TimeLeft:
 def in_brief(asked: Merged) -> list[str]:
     """What will be done, in a line, and what is special about it, in another one."""
     spec = asked.spec
-    several, cycles = spec.thread_numbers, f"{spec.cycles} cycle" + "s" * (spec.cycles != 1)
-    threads = f"{', '.join(map(str, several))} thread" + "s" * (several != (1,))
+    several, cycles = spec.client_numbers, f"{spec.cycles} cycle" + "s" * (spec.cycles != 1)
+    clients = f"{', '.join(map(str, several))} client" + "s" * (several != (1,))
     of = f" (profile {spec.profile})" if spec.profile else ""
     scales = "scales " if len(spec.scales) > 1 else "scale "
     course = workloads.find(spec.workload, spec.workload_settings).defaults.course
@@ -282,7 +282,7 @@ def in_brief(asked: Merged) -> list[str]:
         cycles = f"{cycles} at each of {len(GRADES)} levels from 100% to idle"
     if spec.objective:
         cycles = f"a search of the rate with {' and '.join(one.words for one in spec.objectives)}, then {cycles}"
-    done = course or f"{cycles} of {spec.duration:g} s; {threads}"
+    done = course or f"{cycles} of {spec.duration:g} s; {clients}"
     lines = [f"plan{of}: {scales}{', '.join(map(str, spec.scales))}; {done}; {spec.isolation}"]
     if asked.glimpse and not course:
         hours = format_time(dsi_seconds())

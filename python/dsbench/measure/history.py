@@ -29,12 +29,12 @@ class CycleHistory:
         """A cycle that has been written."""
         self._by_scale[cycle.scale].append(cycle)
 
-    def of(self, scale: int, stage: str = "", threads: int | None = None) -> Sequence[CycleFigures]:
-        """The cycles of ``scale``; of one ``stage`` and one number of ``threads``, where these are named."""
+    def of(self, scale: int, stage: str = "", clients: int | None = None) -> Sequence[CycleFigures]:
+        """The cycles of ``scale``; of one ``stage`` and one number of ``clients``, where these are named."""
         return [
             one
             for one in self._by_scale.get(scale, ())
-            if stage in ("", one.stage) and threads in (None, one.threads)
+            if stage in ("", one.stage) and clients in (None, one.clients)
         ]
 
     def last(self, scale: int) -> int:
@@ -44,14 +44,14 @@ class CycleHistory:
     def final_rates(self, peak: bool) -> dict[int, list[float]]:
         """Scale to the rates (tps) of the cycles that stand for it: those of its last series.
 
-        Of a search for a ``peak`` that is the one with most threads, of a search for a rate the cycles at the last
+        Of a search for a ``peak`` that is the one with most clients, of a search for a rate the cycles at the last
         one, and of a graduated load those at its highest level.
         """
         found = {}
         for scale, cycles in self._by_scale.items():
             stage = self.of(scale, cycles[-1].stage)
-            threads = max(one.threads for one in stage) if peak else stage[-1].threads
-            series = self.of(scale, stage[-1].stage, threads)
+            clients = max(one.clients for one in stage) if peak else stage[-1].clients
+            series = self.of(scale, stage[-1].stage, clients)
             top = max(one.level or 0 for one in series)
             level = [one for one in series if (one.level or 0) == top]
             found[scale] = [one.rate_tps for one in level if one.rate_per_s == level[-1].rate_per_s]

@@ -20,7 +20,7 @@ from dsbench.measure.events import Observer
 from dsbench.problem import Problem
 from dsbench.redaction import redact_words
 from dsbench.spec import RunSpec
-from dsbench.spec.clients import PEERS
+from dsbench.spec.drivers import PEERS
 from dsbench.workloads import Entry
 
 
@@ -36,7 +36,7 @@ class RunError(Problem):
 def _entry(spec: RunSpec) -> Entry:
     """What the workload says of itself: nothing of shares that the client does not tell."""
     found = workloads.find(spec.workload, spec.workload_settings)
-    return replace(found, remote=None) if spec.client in PEERS else found
+    return replace(found, remote=None) if spec.driver in PEERS else found
 
 
 def now() -> str:

@@ -153,7 +153,7 @@ class Base:
         spec, after = self._spec, next((x for x in self._spec.scales if x > scale), None)
         if not spec.grows or after is None:
             return False
-        bench = Bench(self.target, spec.workload, after, spec.call, spec.workload_settings, spec.clients)
+        bench = Bench(self.target, spec.workload, after, spec.call, spec.workload_settings, spec.all_clients)
         engine = place.describe_wanted(spec, self.target, after).layout.get("storage_engine", "InnoDB")
         other = "" if engine.lower() == "innodb" else f"tables of {engine} are left with another layout"
         if why := bench.lacks(scale) or other:
@@ -242,7 +242,7 @@ def check_target(target: TargetSpec, asked: Mapping[str, Any]) -> Standing:
         if there is not None:
             _refuse_unnamed(there, asked.get("workload_settings") or {})
             named = {"workload": there.workload, "workload_settings": there.settings, "scales": (there.scale,), **asked}
-            named["threads"] = there.clients
+            named["clients"] = there.clients
             spec = build({**named, "target": target, **private})
             there.check_fits(spec, place.describe_wanted(spec, found, spec.scales[-1]))
         elif "scales" not in asked:
@@ -282,7 +282,7 @@ def drop_target(target: TargetSpec, agreed: Callable[[str], bool]) -> str:
 
 
 def _bench(spec: RunSpec, target: Target) -> Bench:
-    return Bench(target, spec.workload, spec.scales[-1], spec.call, spec.workload_settings, spec.clients)
+    return Bench(target, spec.workload, spec.scales[-1], spec.call, spec.workload_settings, spec.all_clients)
 
 
 def _words(there: Kept) -> str:

@@ -68,14 +68,14 @@ class _Frame:
 def _trace(scene: Scene) -> list[list[str]]:
     """Sums up the system calls of each side: of this process those of the threads that make load."""
     sides = scene.sides
-    chosen = {SERVER: ("-p", sides.get(SERVER, set())), RUN: ("-t", _find_clients(sides.get(RUN, ())))}
+    chosen = {SERVER: ("-p", sides.get(SERVER, set())), RUN: ("-t", _find_threads(sides.get(RUN, ())))}
     return [
         ["perf", "trace", "-s", "-o", str(scene.folder / side), option, ",".join(map(str, sorted(numbers)))]
         for side, (option, numbers) in chosen.items() if numbers
     ]  # fmt: skip
 
 
-def _find_clients(pids: Iterable[int]) -> set[int]:
+def _find_threads(pids: Iterable[int]) -> set[int]:
     """Threads that make load; all of a process that is another program."""
     found: set[int] = set()
     for pid in pids:
@@ -157,7 +157,7 @@ def _profile_of(watch: Watch, folder: Path) -> list[Row]:
 
 
 Row = Mapping[str, object]
-"""Of a table of the archive, without scale, stage, threads and committed."""
+"""Of a table of the archive, without scale, stage, clients and committed."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def watch_kernel(setting: Setting, scale: int, last: Planned, count: Callable[[S
                 watch.end()
             count(parts)
             committed = sum(part.found.result.total(name) for part in parts if part.found for name in IN_DATABASE)
-            key = {"scale": scale, "stage": last.stage.name, "threads": last.threads or setting.spec.threads}
+            key = {"scale": scale, "stage": last.stage.name, "clients": last.clients or setting.spec.clients}
             try:
                 rows = [{**key, **row, "committed": committed} for row in kind.read(watch, folder)]
             except OSError as error:

@@ -115,8 +115,8 @@ def sessions(spec: RunSpec) -> int:
     The stages are those of the workload on the mock, since no database is there yet to be asked.
     """
     with closing(Target("mock:")) as target:
-        stages = Bench(target, spec.workload, spec.scales[0], None, spec.workload_settings, spec.clients).stages
-    loads = [[clients or spec.clients for clients in stage.clients] for stage in stages]
+        stages = Bench(target, spec.workload, spec.scales[0], None, spec.workload_settings, spec.all_clients).stages
+    loads = [[clients or spec.all_clients for clients in stage.clients] for stage in stages]
     most = max(*(sum(load) * spec.connections for load in loads), *(stage.parts for stage in stages))
     return most + _SESSIONS_BESIDE + (psutil.cpu_count() or 1)
 

@@ -148,7 +148,7 @@ def describe_wanted(spec: RunSpec, target: Target, scale: int, run: str = "") ->
         settings=defaults | {name: workloads.brief(text, _LONGEST) for name, text in spec.workload_settings.items()},
         layout={name: query[name] for name in _LAYOUT if name in query},
         scale=scale,
-        clients=spec.clients,
+        clients=spec.all_clients,
     )
 
 

@@ -18,7 +18,7 @@ from dsbench.measure.cycle import Setting, run_cycle
 from dsbench.measure.loaders.results import Part, merge_whole
 from dsbench.measure.plan import Planned
 from dsbench.spec import RunSpec
-from dsbench.spec.clients import OWN
+from dsbench.spec.drivers import OWN
 from dsbench.spec.run import TURN_RAMP_UP_S, turn_s
 
 TRY: Final = "try"
@@ -63,7 +63,7 @@ def _find_obstacle(setting: Setting, cycle: Planned) -> str:
     reasons = {
         "the clients are on other machines": spec.nodes > 0,
         "the tables are somebody else's, and turns would write to them": spec.existing,
-        "another program makes the load": spec.client != OWN,
+        "another program makes the load": spec.driver != OWN,
         "starts at set times are left alone": bool(spec.rate or spec.objective or spec.load) or spec.pace != "none",
         "each transaction has a connection of its own": spec.reconnect,
         "clients have several connections": spec.connections > 1,
@@ -75,11 +75,11 @@ def _find_obstacle(setting: Setting, cycle: Planned) -> str:
 
 
 def _try(setting: Setting, scale: int, cycle: Planned, count: Callable[[Sequence[Part]], None]) -> PlacementTried:
-    """Makes the turns, at the largest number of threads: with more clients than CPUs a placement can do most harm."""
+    """Makes the turns, at the largest number of clients: with more clients than CPUs a placement can do most harm."""
     spec = setting.spec
     short = {"duration": turn_s(spec.duration), "ramp_up": TURN_RAMP_UP_S, "trace": False}
-    threads = max(spec.thread_numbers) if cycle.threads is not None else None
-    turn = replace(cycle, number=0, threads=threads, stage=cycle.stage.uncleaned(), duration=None)
+    clients = max(spec.client_numbers) if cycle.clients is not None else None
+    turn = replace(cycle, number=0, clients=clients, stage=cycle.stage.uncleaned(), duration=None)
     rates: dict[str, list[float]] = {FREE: [], FOLLOW: []}
     for placement in chain.from_iterable(islice(cycle_through(_BLOCKS), _PAIRS // 2)):
         there = replace(setting, monitors=(), spec=spec.model_copy(update={**short, "placement": placement}))

@@ -16,7 +16,7 @@ class Planned:
     number: int
     """From 1, on through all stages of the scale."""
     stage: Stage
-    threads: int | None
+    clients: int | None
     """Of each node; ``None`` where the stage's groups say it."""
     cold: bool = False
     """Whether the server is restarted before it, and its files leave the page cache."""
@@ -36,8 +36,8 @@ def planned(stages: Sequence[Stage], spec: RunSpec, done: int = 0) -> tuple[Plan
     """
     wanted: list[tuple[Stage, int | None, bool]] = []
     for stage in (one for one in stages if one.work == "load"):
-        each = [n for n in spec.thread_numbers for _ in range(spec.largest)] if stage.repeated else [None]
-        wanted += [(stage, threads, False) for threads in (() if stage.cycles else each)]
+        each = [n for n in spec.client_numbers for _ in range(spec.largest)] if stage.repeated else [None]
+        wanted += [(stage, clients, False) for clients in (() if stage.cycles else each)]
         wanted += [(stage, None, at % stage.cold_each == 0) for at in range(stage.cycles)]
     if can_go_on(stages):
         return tuple(Planned(n, *cycle) for n, cycle in enumerate(wanted, start=1) if n > done)

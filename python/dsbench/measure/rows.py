@@ -20,10 +20,10 @@ from dsbench.stats.histogram import histogram
 from dsbench.stats.machine import Used
 
 Key = Mapping[str, Any]
-"""scale, stage, cycle, node and threads: the first columns of most tables."""
+"""scale, stage, cycle, node and clients: the first columns of most tables."""
 
 
-_ONCE = ("missed", "remote", "cpu_ns", "moves", "waiting_ns", "client_ns", "client_p99_ns")
+_ONCE = ("skipped_starts", "remote", "cpu_ns", "moves", "waiting_ns", "client_ns", "client_p99_ns")
 """Counters that a client has once, not for each kind."""
 DETAILS = (
     "groups", "monitors", "machine", "programs", "nodes", "errors", "sums", "seconds", "buckets", "statements",
@@ -70,9 +70,9 @@ def group_rows(load: CycleLoad, result: CycleResult) -> list[dict[str, Any]]:
     return [
         {
             "group": group.name,
-            "threads": group.threads,
-            "connections": load.connections,
             "clients": group.clients,
+            "connections": load.connections,
+            "all_clients": group.all_clients,
             "pacing": group.pacing,
             "rate_per_s": group.rate_per_s,
             "rows_per_s": group.rows_per_s,
@@ -88,7 +88,7 @@ def group_rows(load: CycleLoad, result: CycleResult) -> list[dict[str, Any]]:
 
 
 def figures(
-    key: Key, load: CycleLoad, names: Names, result: CycleResult, level: float | None, still_ns: int
+    key: Key, load: CycleLoad, names: Names, result: CycleResult, level: float | None, paused_ns: int
 ) -> CycleFigures:
     """The few numbers of a cycle that ``archive.cycles`` reads from its rows; ``key`` names no node."""
     counters = _of_first_kind(names, result).sum(axis=0)
@@ -105,8 +105,8 @@ def figures(
     response = {kind: histogram(*np.concatenate(parts).astype(np.int64).T) for kind, parts in times.items()}
     shares = (group.until_count or 0 for group in load.groups if group.until_of == "share")
     return CycleFigures(
-        key["scale"], key["stage"], key["threads"], key["cycle"], longest_ns(load, result), load.ramp_up_ns, kinds,
-        response, next((group.rate_per_s for group in load.groups if group.rate_per_s), None), level, still_ns,
+        key["scale"], key["stage"], key["clients"], key["cycle"], longest_ns(load, result), load.ramp_up_ns, kinds,
+        response, next((group.rate_per_s for group in load.groups if group.rate_per_s), None), level, paused_ns,
         max(shares, default=0),
     )  # fmt: skip
 
@@ -145,14 +145,14 @@ def _write_details(writer: Writer, part: str, key: Key, names: Names, result: Cy
 
 
 def _cycles(key: Key, names: Names, result: CycleResult) -> pa.Table:
-    threads, width, _ = result.counters.shape
-    thread, kind = np.repeat(np.arange(threads), width), np.tile(np.arange(width), threads)
-    group = result.groups[thread]
+    clients, width, _ = result.counters.shape
+    client, kind = np.repeat(np.arange(clients), width), np.tile(np.arange(width), clients)
+    group = result.groups[client]
     here = [names.runs(int(g), int(k)) for g, k in zip(group, kind, strict=True)]
     counters = _of_first_kind(names, result).reshape(-1, len(COUNTERS))[here]
     columns: dict[str, Any] = {name: counters[:, i] for i, name in enumerate(COUNTERS)}
     columns |= dict.fromkeys(result.untold, [None] * len(counters))
-    columns |= {"thread": thread[here], "kind": names.of_kinds(kind[here]), "group": names.of_groups(group[here])}
+    columns |= {"client": client[here], "kind": names.of_kinds(kind[here]), "group": names.of_groups(group[here])}
     return _keyed("cycles", key, columns, len(counters))
 
 
@@ -160,11 +160,11 @@ def _of_first_kind(names: Names, result: CycleResult) -> UInts:
     """The counters, by client and kind: what a client has once is the core's to enter for kind 0, and has to be with
     the first kind that the client runs."""
     counters, once = result.counters.copy(), [COUNTERS.index(name) for name in _ONCE]
-    for thread, group in enumerate(result.groups):
+    for client, group in enumerate(result.groups):
         first = names.groups[int(group)].kinds[0]
         if first:
-            counters[thread, first, once] = counters[thread, 0, once]
-            counters[thread, 0, once] = 0
+            counters[client, first, once] = counters[client, 0, once]
+            counters[client, 0, once] = 0
     return counters
 
 
@@ -254,7 +254,7 @@ def _trace(key: Key, kinds: Sequence[str], words: UInts) -> pa.Table:
             "stage": pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [key["stage"]]),
             "cycle": pa.array(np.full(rows, key["cycle"], np.uint32)),
             "node": nodes,
-            "thread": pa.array(words[:, 3].astype(np.uint32)),
+            "client": pa.array(words[:, 3].astype(np.uint32)),
             "kind": pa.DictionaryArray.from_arrays(((last >> 32) & 0xFF).astype(np.int32), list(kinds)),
             "outcome": pa.DictionaryArray.from_arrays(((last >> 40) & 0xFF).astype(np.int32), list(OUTCOMES)),
             "retries": pa.array((last & 0xFFFFFFFF).astype(np.uint32)),

@@ -47,7 +47,7 @@ from dsbench.measure.twice import Twice
 from dsbench.redaction import HIDDEN, redact_words, secrets_of
 from dsbench.spec import RunSpec, SpecError
 from dsbench.spec import Target as TargetSpec
-from dsbench.spec.clients import OWN
+from dsbench.spec.drivers import OWN
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class _Run:
                 self.perf = possible_kinds(self.spec.perf, self.known.devices, self.journal.warn)
                 with surroundings.watch_others(self.known, self.journal, self.load):
                     self.load.begin(self.journal, self._url(), self._show_progress)
-                    if not self.spec.nodes and self.spec.client == OWN:
+                    if not self.spec.nodes and self.spec.driver == OWN:
                         self._measure_ceiling()
                 for number, scale in enumerate(self.spec.scales, start=1):
                     if not self._is_finished(scale):
@@ -386,9 +386,9 @@ def _refuse_cold(bench: Bench, server: servers.Server | None) -> None:
 def _refuse_pooled(spec: RunSpec, pooled: str) -> None:
     """``RunError`` for what does not get through the pooler before the server."""
     server = "name the server itself as TARGET"
-    if pooled and spec.client != OWN:
+    if pooled and spec.driver != OWN:
         words = "a pooler stands before the server, which may not pass on what it asks for with its login"
-        raise RunError(f"--client {spec.client}: {words}", f"leave --client out, or {server}", usage=True)
+        raise RunError(f"--driver {spec.driver}: {words}", f"leave --driver out, or {server}", usage=True)
     if pooled == "transactions" and spec.prepare:
         words = "--prepare: a pooler before the server gives each transaction another session, which has no statements"
         raise RunError(words, f"leave --prepare out, set its pool_mode to session, or {server}", usage=True)
@@ -396,7 +396,7 @@ def _refuse_pooled(spec: RunSpec, pooled: str) -> None:
 
 def _open_bench(spec: RunSpec, target: Target, scale: int) -> Bench:
     bench = Bench(
-        target, spec.workload, scale, spec.call, spec.workload_settings, spec.clients, existing=spec.existing
+        target, spec.workload, scale, spec.call, spec.workload_settings, spec.all_clients, existing=spec.existing
     )
     bench.refuse(spec)
     _refuse_pooled(spec, target.pooled)

@@ -229,7 +229,7 @@ class Scale:
             self._work(stage)
         finally:
             samples = sampler.stop()
-        key = {"scale": self._scale, "stage": stage.name, "cycle": 0, "node": LOCAL, "threads": stage.parts}
+        key = {"scale": self._scale, "stage": stage.name, "cycle": 0, "node": LOCAL, "clients": stage.parts}
         part = f"scale-{self._scale:05d}_{stage.name}_{LOCAL}"
         self._setting.journal.writer.rows("monitors", part, [{**key, **row} for row in samples])
 

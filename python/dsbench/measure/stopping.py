@@ -1,8 +1,8 @@
-"""What decides how much a run does: which cycles are still needed, with how many threads, how long, and which scales.
+"""What decides how much a run does: which cycles are still needed, with how many clients, how long, and which scales.
 
 - ``Enough``: no more cycles of a series whose median rate is known precisely enough (``--precision``);
-- ``choose_cycles``: numbers of threads until the greatest rate is known (``--peak``);
-- ``Trials``: ramp-up and length of cycles by a cycle on trial (``--find-ramp-up``, ``--shortest``);
+- ``choose_cycles``: numbers of clients until the greatest rate is known (``--peak``);
+- ``Trials``: ramp-up and length of cycles by a cycle on trial (``--find-ramp-up``, ``--min-duration``);
 - ``size_cycles``: how many transactions a cycle of a fixed number takes;
 - ``choose_scale``: further scales where the rate falls most (``--refine``).
 
@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from dsbench.measure.cycle import Setting, run_cycle
-from dsbench.measure.events import count_threads
+from dsbench.measure.events import count_clients
 from dsbench.measure.history import CycleHistory
 from dsbench.measure.loaders import Bench, CoreError
 from dsbench.measure.loaders.results import Part, merge_whole
@@ -58,7 +58,7 @@ class Enough:
 
     def reached(self, cycle: Planned) -> bool:
         """Whether the series of ``cycle`` needs no further one; a stage that is not repeated needs its own."""
-        if self._wanted is None or cycle.threads is None:
+        if self._wanted is None or cycle.clients is None:
             return False
         return enough(self._rates(cycle), self._wanted, self._spec.cycles)
 
@@ -70,23 +70,23 @@ class Enough:
         return known + (f"; its share of the index is ±{self._wanted:.1%}" if of_index else "")
 
     def _rates(self, cycle: Planned) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-        series = self._history.of(self._scale, cycle.stage.name, cycle.threads)
+        series = self._history.of(self._scale, cycle.stage.name, cycle.clients)
         return np.array([one.committed for one in series], dtype=float) / self._spec.duration
 
 
 def choose_cycles(setting: Setting, scale: int, cycles: Sequence[Planned]) -> Iterator[Planned]:
-    """``cycles`` as they are, or, where a peak is searched, as many as that takes, with its numbers of threads."""
+    """``cycles`` as they are, or, where a peak is searched, as many as that takes, with its numbers of clients."""
     if not setting.spec.peak or not cycles or not cycles[0].stage.repeated:
         yield from cycles
         return
     for cycle in cycles:
         rates: dict[int, list[float]] = {}
         for one in setting.history.of(scale):
-            rates.setdefault(one.threads, []).append(one.rate_tps)
-        threads = next_number(setting.spec.thread_numbers, rates, setting.spec.cycles)
-        if threads is None:
+            rates.setdefault(one.clients, []).append(one.rate_tps)
+        clients = next_number(setting.spec.client_numbers, rates, setting.spec.cycles)
+        if clients is None:
             return
-        yield replace(cycle, threads=threads)
+        yield replace(cycle, clients=clients)
 
 
 _SECOND, _COUNT = 1, 3
@@ -111,16 +111,16 @@ class Trials:
     def set_up(self, cycle: Planned) -> Setting:
         """What ``cycle`` is run with; after its trial, where it is the first of its series."""
         spec = self._setting.spec
-        wants_trial = (spec.find_ramp_up or spec.shortest is not None) and cycle.threads is not None
-        if wants_trial and cycle.threads != self._tried:
-            self._tried = cycle.threads
+        wants_trial = (spec.find_ramp_up or spec.min_duration is not None) and cycle.clients is not None
+        if wants_trial and cycle.clients != self._tried:
+            self._tried = cycle.clients
             found = self._read(cycle) or self._try(cycle)
             self._with = replace(self._setting, spec=spec.model_copy(update=found))
         return self._with
 
     def _read(self, cycle: Planned) -> dict[str, float]:
         """What the cycles have that a run which goes on finds of this series; empty where it finds none."""
-        found = self._setting.history.of(self._scale, cycle.stage.name, cycle.threads)
+        found = self._setting.history.of(self._scale, cycle.stage.name, cycle.clients)
         return {"ramp_up": found[0].ramp_up_ns / 1e9, "duration": found[0].duration_ns / 1e9} if found else {}
 
     def _try(self, cycle: Planned) -> dict[str, float]:
@@ -132,10 +132,10 @@ class Trials:
         per_second = sum_seconds(parts, int(spec.duration))
         ramp_up, settled = self._find_ramp_up(per_second) if spec.find_ramp_up else (spec.ramp_up, True)
         found = {"ramp_up": float(ramp_up)}
-        if spec.shortest is not None:
+        if spec.min_duration is not None:
             rest = per_second[int(ramp_up) if spec.find_ramp_up else 0 :]
             met = _count_checkpoints(self._setting) > begun
-            found["duration"] = self._find_length(rest, spec.shortest, met) if settled else spec.duration
+            found["duration"] = self._find_length(rest, spec.min_duration, met) if settled else spec.duration
         return found
 
     def _find_ramp_up(self, counts: Floats) -> tuple[int, bool]:
@@ -159,8 +159,8 @@ class Trials:
 
     @property
     def _at(self) -> str:
-        threads = f", {count_threads(self._tried or 0)}" if self._setting.spec.several_threads else ""
-        return f"scale {self._scale}{threads}"
+        clients = f", {count_clients(self._tried or 0)}" if self._setting.spec.several_clients else ""
+        return f"scale {self._scale}{clients}"
 
 
 def _count_checkpoints(setting: Setting) -> float:
@@ -189,7 +189,7 @@ _MORE: Final = 1.2
 _MOST_TRIALS: Final = 6
 
 Took = Callable[[int, int], int]
-"""Transactions and threads to the nanoseconds that they took."""
+"""Transactions and clients to the nanoseconds that they took."""
 
 
 def size_cycles(setting: Setting, least: int, cycles: Sequence[Planned], count: Count) -> Setting:
@@ -197,28 +197,28 @@ def size_cycles(setting: Setting, least: int, cycles: Sequence[Planned], count: 
 
     It is ``least``, as the workload says, or more, so that a cycle is no burst: a rate over too short a time has its
     writes in caches, and cannot be sustained. The number is raised until a cycle lasts as long as ``--duration`` at the
-    fastest number of threads, and is the same for all of them. A run that is resumed goes on with its number.
+    fastest number of clients, and is the same for all of them. A run that is resumed goes on with its number.
     """
     stage, scale = cycles[0].stage, setting.bench.scale
     known = max((one.share for one in setting.history.of(scale)), default=0)
     if not known:
 
-        def took(transactions: int, threads: int) -> int:
+        def took(transactions: int, clients: int) -> int:
             trial = set_number(setting, scale, transactions)
-            parts = run_cycle(trial, scale, Planned(0, trial.bench.load(stage.name), threads), recorded=False)
+            parts = run_cycle(trial, scale, Planned(0, trial.bench.load(stage.name), clients), recorded=False)
             count(parts)
             return merge_whole(parts).duration_ns(0)
 
-        numbers = dict.fromkeys(cycle.threads or setting.spec.threads for cycle in cycles)
+        numbers = dict.fromkeys(cycle.clients or setting.spec.clients for cycle in cycles)
         known = choose_number(least, round(setting.spec.duration * 1e9), list(numbers), took)
-        setting.journal.say(f"scale {scale}: {known} transactions in each cycle, of all threads together")
+        setting.journal.say(f"scale {scale}: {known} transactions in each cycle, of all clients together")
     return set_number(setting, scale, known)
 
 
-def choose_number(asked: int, duration_ns: int, threads: Sequence[int], took: Took) -> int:
-    """The least multiple of ``asked`` that takes ``duration_ns`` at each of ``threads``, by trials with ``took``."""
+def choose_number(asked: int, duration_ns: int, numbers: Sequence[int], took: Took) -> int:
+    """The least multiple of ``asked`` that takes ``duration_ns`` with each of ``numbers`` clients, by ``took``."""
     most = asked
-    for clients in threads:
+    for clients in numbers:
         count = asked
         for _ in range(_MOST_TRIALS):
             lasted_ns = max(took(count, clients), 1)
@@ -233,7 +233,7 @@ def set_number(setting: Setting, scale: int, transactions: int) -> Setting:
     """``setting`` with so many transactions in each cycle; nodes learn it from the workload's setting."""
     spec = setting.spec
     settings = {**spec.workload_settings, "transactions": str(transactions)}
-    bench = Bench(setting.target, spec.workload, scale, spec.call, settings, spec.clients)
+    bench = Bench(setting.target, spec.workload, scale, spec.call, settings, spec.all_clients)
     return replace(setting, spec=spec.model_copy(update={"workload_settings": settings}), bench=bench)
 
 

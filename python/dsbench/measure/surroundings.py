@@ -32,7 +32,7 @@ from dsbench.measure.plans import Plan, describe_change, is_cheap
 from dsbench.measure.stack import Described, Switch
 from dsbench.servers.storage.volume import StorageError
 from dsbench.spec import Limits, RunSpec, SpecError
-from dsbench.spec.clients import OWN
+from dsbench.spec.drivers import OWN
 from dsbench.stats.machine import noticed
 
 
@@ -79,7 +79,7 @@ def note_system(
         # With one writer at a time every level comes out as the strictest.
         isolation="serializable" if target.dialect.single_writer else spec.isolation,
         server_version=version,
-        stack=stack.by_client(described.layers, spec.client),
+        stack=stack.by_client(described.layers, spec.driver),
         settings=described.settings,
         durability=described.durability,
         marks=described.marks,
@@ -105,7 +105,7 @@ def sample_sessions(spec: RunSpec, target: Target) -> SessionSampler:
         return SessionSampler(None)
     if name in WATCHERS:
         own = Target(target.url, existing=spec.existing)
-        asked = Asked(own.fetch, own.close, target.fetch, spec.client == OWN, kept=target.pooled != "transactions")
+        asked = Asked(own.fetch, own.close, target.fetch, spec.driver == OWN, kept=target.pooled != "transactions")
         return SessionSampler(WATCHERS[name](asked), spec.samples)
     return SessionSampler(EmbeddedWatcher(target.seen), spec.samples)
 

@@ -278,14 +278,14 @@ def describe(evaluation: Evaluation, run: RunRecord) -> str:
     """The work, how it was done and the machine, in one line."""
     spec = run.spec
     cycles, seconds = conduct(evaluation, run)
-    numbers, scales = spec.thread_numbers, [row.scale for row in evaluation.of(RateResult).scales] or list(spec.scales)
-    threads = f"{', '.join(map(str, numbers))} {'thread' if numbers == (1,) else 'threads'}"
+    numbers, scales = spec.client_numbers, [row.scale for row in evaluation.of(RateResult).scales] or list(spec.scales)
+    clients = f"{', '.join(map(str, numbers))} {'client' if numbers == (1,) else 'clients'}"
     pace = pacing(run)
     memory, cpu = run.item("core", "RAM"), run.item("core", "CPU")
     parts = [
         run.workload.label,
         f"scale {scales[0]:,}" if len(scales) == 1 else f"scales {scales[0]:,} to {scales[-1]:,}",
-        " · ".join(streams(evaluation)) or (f"{counted(spec.nodes, 'node')} × {threads}" if spec.nodes else threads),
+        " · ".join(streams(evaluation)) or (f"{counted(spec.nodes, 'node')} × {clients}" if spec.nodes else clients),
         f"{spec.connections} connections each" if spec.connections > 1 else "",
         run.in_force.replace("-", " "),
         "" if evaluation.of(QueriesResult).queries

@@ -45,7 +45,7 @@ def list_stages(evaluation: Evaluation) -> dict[str, list[str]]:
 
 
 def choose(evaluation: Evaluation, stage: str = "", group: str = "") -> list[Evaluation]:
-    """The numbers of threads of ``stage``, of the last stage where none is named, with the clients of ``group`` alone
+    """The numbers of clients of ``stage``, of the last stage where none is named, with the clients of ``group`` alone
     where one is named. Nothing where the run has no such stage or group."""
     wanted = stage or evaluation.stage
     found = [part for key, part in (evaluation.series or {evaluation.key: evaluation}).items() if key.stage == wanted]
@@ -134,7 +134,7 @@ class Choice:
         return self.how.needs
 
     def read(self, evaluation: Evaluation) -> Figure:
-        """The mean along lg scale, geometric or arithmetic as the measure wants it; of several numbers of threads the
+        """The mean along lg scale, geometric or arithmetic as the measure wants it; of several numbers of clients the
         best."""
         parts, alone = choose(evaluation, self.stage, self.group), bool(self.stage)
         means = [_mean(self.how, read_values(self.how, part, alone=alone)) for part in parts]

@@ -31,7 +31,7 @@ class Evaluation:
     name: str
     levels: tuple[float, ...]
     stage: str
-    threads: int
+    clients: int
     """Of each node, in these cycles."""
     series: Mapping[Series, Evaluation]
     """Every series of cycles with its evaluation, where a run has several; the whole is that of the last."""
@@ -41,7 +41,7 @@ class Evaluation:
         self.rows = rows
         self.run = rows.whole.run if series else rows.run
         self.name, self.levels = rows.whole.name, rows.run.spec.levels
-        self.stage, self.threads = rows.key
+        self.stage, self.clients = rows.key
         self.series = dict(series or {})
         self._results: dict[type[Result], Result] = {}
 
@@ -49,7 +49,7 @@ class Evaluation:
     def without_rows(cls, key: Series, known: Known) -> Self:
         """One that has nothing but the results that are ``known``: of a stage of statements that are timed."""
         found = cls.__new__(cls)
-        found.stage, found.threads = key
+        found.stage, found.clients = key
         found.series = {}
         found._results = {result: result(found, values) for result, values in known.items()}
         return found
@@ -118,15 +118,15 @@ class Evaluation:
         return len({key.stage for key in self.series}) > 1
 
     @property
-    def by_threads(self) -> dict[int, Evaluation]:
-        """Numbers of threads of this stage, rising, each with its evaluation; empty where the run has one series."""
-        return {key.threads: part for key, part in sorted(self.series.items(), key=lambda one: one[0].threads)
+    def by_clients(self) -> dict[int, Evaluation]:
+        """Numbers of clients of this stage, rising, each with its evaluation; empty where the run has one series."""
+        return {key.clients: part for key, part in sorted(self.series.items(), key=lambda one: one[0].clients)
                 if key.stage == self.stage}  # fmt: skip
 
     @property
     def key(self) -> Series:
         """The series of these cycles."""
-        return Series(self.stage, self.threads)
+        return Series(self.stage, self.clients)
 
 
 def evaluate(archive: Archive) -> Evaluation:

@@ -67,7 +67,7 @@ def ceiling_tps(found: Best, run: RunRecord) -> float:
     calibration = run.of_stage(found.part.stage).calibration
     measured = calibration.ceilings if calibration else ()
     rates = [one.rate_tps for one in measured if one.against == measured[-1].against
-             and one.threads == found.part.threads]  # fmt: skip
+             and one.clients == found.part.clients]  # fmt: skip
     return rates[-1] if rates and rates[-1] >= found.row.rate_max_tps else nan
 
 
@@ -110,7 +110,7 @@ def limit(found: Best, run: RunRecord) -> Limit:
     if not cpus:
         return Limit("not known: the archive does not tell what the machine did")
     storage = f", and storage was waited for in {waited:.0%} of the time" if isfinite(waited) else ""
-    turns = "; on this database writers take turns" if run.dialect.single_writer and part.threads > 1 else ""
+    turns = "; on this database writers take turns" if run.dialect.single_writer and part.clients > 1 else ""
     return Limit(f"not known: {used}{storage}; nothing else was measured{turns}")
 
 
@@ -123,7 +123,7 @@ def failures(evaluation: Evaluation, found: Best) -> str:
     if worst <= 0:
         return ""
     here = 1 - found.part.of(ErrorsResult).success_share.get(found.row.scale, 1.0)
-    at = f"at scale {scale}" + (f" with {part.threads} threads" if part.threads != found.part.threads else "")
+    at = f"at scale {scale}" + (f" with {part.clients} clients" if part.clients != found.part.clients else "")
     beside = f"{format_share(here)} of the attempts"
     return beside if worst <= here else f"{beside}; {format_share(worst)} {at}"
 

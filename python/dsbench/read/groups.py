@@ -107,27 +107,27 @@ def plain(table: pa.Table) -> pa.Table:
 
 
 class Series(NamedTuple):
-    """Cycles that repeat each other: of one stage with one number of threads, at every scale."""
+    """Cycles that repeat each other: of one stage with one number of clients, at every scale."""
 
     stage: str
-    threads: int
+    clients: int
     """Of each node."""
 
 
 def series_of(cycles: pa.Table, asked: Asked) -> tuple[Series, ...]:
     """The series of a run in the order in which it has them, those included of which no cycle was finished.
 
-    A search for a peak tries numbers of threads as it needs them: there they rise within a stage.
+    A search for a peak tries numbers of clients as it needs them: there they rise within a stage.
     """
-    found = {Series(row["stage"], row["threads"]): row["cycle_min"] for row in _distinct(cycles, ["stage", "threads"])}
-    planned = [Series(ONLY_STAGE, threads) for threads in asked.thread_numbers]
+    found = {Series(row["stage"], row["clients"]): row["cycle_min"] for row in _distinct(cycles, ["stage", "clients"])}
+    planned = [Series(ONLY_STAGE, clients) for clients in asked.client_numbers]
     # What a run of several stages had planned beyond its cycles is nothing that can be shown,
-    # nor which numbers of threads the search for a peak would have come to.
+    # nor which numbers of clients the search for a peak would have come to.
     begun = planned if {key.stage for key in found} <= {ONLY_STAGE} and not asked.peak else []
     order = sorted(found, key=lambda key: found[key])
     if asked.peak:
         stages = list(dict.fromkeys(key.stage for key in order))
-        order.sort(key=lambda key: (stages.index(key.stage), key.threads))
+        order.sort(key=lambda key: (stages.index(key.stage), key.clients))
     return tuple(dict.fromkeys([*begun, *order]))
 
 
@@ -162,7 +162,7 @@ class Makers:
     clients: int
     """In the cycle with the most of them; 0 without a cycle."""
     connections: int
-    """Sessions with the server in the cycle with the most of them: terminals share those of the threads that serve
+    """Sessions with the server in the cycle with the most of them: terminals share those of the clients that serve
     them."""
 
 
@@ -173,8 +173,8 @@ def makers_of(groups: pa.Table, cycles: pa.Table, nodes: int = 1) -> Makers:
         pacings=frozenset(str(row["pacing"]) for row in rows),
         timed=any(row["until"] == "time" for row in rows),
         sized=any(row["until_of"] == "share" for row in rows),
-        clients=_most(rows, lambda row: int(row["clients"])),
-        connections=_most(rows, lambda row: min(row["clients"], row["threads"] * nodes) * row["connections"]),
+        clients=_most(rows, lambda row: int(row["all_clients"])),
+        connections=_most(rows, lambda row: min(row["all_clients"], row["clients"] * nodes) * row["connections"]),
     )
 
 

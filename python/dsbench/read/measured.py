@@ -24,7 +24,7 @@ _LATEST: Final = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Measured:
-    """The rows of ``cycles`` of one scale, kinds added up; arrays have the shape (cycles, nodes, threads)."""
+    """The rows of ``cycles`` of one scale, kinds added up; arrays have the shape (cycles, nodes, clients)."""
 
     cycles: Ints
     """Numbers of the cycles, rising."""
@@ -76,7 +76,7 @@ class Measured:
     @property
     def kept(self) -> int:
         """Transactions that the database holds, those before and after the measured time included."""
-        return self.total("committed", "early_commits", "late_commits")
+        return self.total("committed", "commits_before_window", "commits_after_window")
 
     @property
     def attempts(self) -> int:
@@ -87,7 +87,7 @@ class Measured:
 def measured(cycles: pa.Table, groups: pa.Table) -> dict[int, Measured]:
     """The table ``cycles`` by scale; its rows, and those of ``groups``, are of one stage."""
     nodes, node = np.unique(np.array(texts(cycles, "node"), dtype=object).astype(str), return_inverse=True)
-    names = ("scale", "cycle", "thread", *(column.name for column in _COLUMNS.columns if column.adds))
+    names = ("scale", "cycle", "client", *(column.name for column in _COLUMNS.columns if column.adds))
     found = {name: whole(cycles, name) for name in names} | {"node": node.astype(np.int64)}
     found["duration_ns"] = durations_ns(groups, cycles)
     return {
@@ -98,8 +98,8 @@ def measured(cycles: pa.Table, groups: pa.Table) -> dict[int, Measured]:
 
 def _measured(rows: dict[str, Ints], nodes: list[str]) -> Measured:
     numbers, first_row, cycle = np.unique(rows["cycle"], return_index=True, return_inverse=True)
-    shape = (numbers.size, len(nodes), int(rows["thread"].max()) + 1)
-    at = (cycle, rows["node"], rows["thread"])
+    shape = (numbers.size, len(nodes), int(rows["client"].max()) + 1)
+    at = (cycle, rows["node"], rows["client"])
     present = np.zeros(shape[:2], dtype=bool)
     present[cycle, rows["node"]] = True
     sums = {name: np.zeros(shape, dtype=np.int64) for name in _SUMS}
@@ -108,7 +108,7 @@ def _measured(rows: dict[str, Ints], nodes: list[str]) -> Measured:
     greatest = {name: np.zeros(shape, dtype=np.int64) for name in _MOST}
     for name, array in greatest.items():
         np.maximum.at(array, at, rows[name])
-    # Kinds of which a thread finished none say 0 for their times: no time, rather than time 0.
+    # Kinds of which a client finished none say 0 for their times: no time, rather than time 0.
     some = rows["last_end_ns"] > 0
     here = tuple(place[some] for place in at)
     first, last = np.full(shape, _LATEST), np.zeros(shape, dtype=np.int64)

@@ -67,11 +67,11 @@ def streams(evaluation: Evaluation) -> list[str]:
 
 def conduct(evaluation: Evaluation, run: RunRecord) -> tuple[str, str]:
     """How many cycles the scales have and of how many seconds, each as ``10`` or ``5–10``: those that were asked for,
-    and where ``--precision``, ``--peak`` or ``--shortest`` decided, those that were made."""
+    and where ``--precision``, ``--peak`` or ``--min-duration`` decided, those that were made."""
     from dsbench.read.subjects.rate import RateResult  # Late: it needs this module.
 
     spec = run.spec
-    decided = spec.precision is not None or spec.shortest is not None or spec.peak
+    decided = spec.precision is not None or spec.min_duration is not None or spec.peak
     made = [seconds
         for seconds in evaluation.of(RateResult).durations_s.values() if seconds.size and decided]
     lengths = [float(f"{second:.4g}") for seconds in made for second in seconds if second > 0]
@@ -91,7 +91,7 @@ def subject(run: RunRecord) -> str:
 
 def by_client(run: RunRecord) -> str:
     """Who made the load, where that was not dsbench's own client: ``by psycopg``."""
-    return "" if run.spec.client == "own" else f"by {run.spec.client}"
+    return "" if run.spec.driver == "own" else f"by {run.spec.driver}"
 
 
 def server(run: RunRecord) -> str:

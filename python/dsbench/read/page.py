@@ -48,7 +48,7 @@ from dsbench.stats.values import result_columns
 
 _CAPTIONS: Final = {
     "rate": "Rate of the cycles over the scale: median, mean with standard deviation, range; on the right times. Or, "
-    "for each number of threads, median and range.",
+    "for each number of clients, median and range.",
     "node": "The same for each node that made load.",
     "cycle": "Rate of each cycle in order: it moves with the age of the database.",
     "freq": "Share of transactions that take longer than the time below. The further right a curve ends, the worse "
@@ -203,7 +203,7 @@ def answers(evaluation: Evaluation, run: RunRecord) -> list[tuple[str, object]]:
 
 
 _SWITCHED: Final = frozenset(
-    {"hero", "rate", "cycle", "connections", "response", "kinds", "relative", "threads"}
+    {"hero", "rate", "cycle", "connections", "response", "kinds", "relative", "clients"}
 )
 """Diagrams of which both a linear and a logarithmic axis tell something."""
 

@@ -36,7 +36,7 @@ _TABLE: Final = (
            _MARIADB + "explain/"),
     Remedy(shares.CPU, "sqlite", "Look at the plans of the statements that take most: an index may be missing",
            _SQLITE + "eqp.html"),
-    Remedy(shares.QUEUE, "postgres", "Fewer connections than threads of the load, by a pooler",
+    Remedy(shares.QUEUE, "postgres", "Fewer connections than clients of the load, by a pooler",
            _PG + "runtime-config-connection.html"),
     Remedy(shares.QUEUE, "", "More CPUs, or fewer clients at a time", _KERNEL + "scheduler/sched-stats.html"),
     Remedy(shares.FOREIGN, "", "End the other programs, or give server and clients CPUs of their own",

@@ -72,8 +72,8 @@ class RunRows:
         tables = {name: rows if name in _OF_SCALES else rows.filter(here) for name, rows in self.tables.items()}
         if len(self.keys) == 1:
             return SeriesRows(self, self.run.of_stage(key.stage), tables, key)
-        tables["cycles"] = tables["cycles"].filter(pc.field("threads") == key.threads)
-        return SeriesRows(self, self.run.at(key.threads).of_stage(key.stage), tables, key)
+        tables["cycles"] = tables["cycles"].filter(pc.field("clients") == key.clients)
+        return SeriesRows(self, self.run.at(key.clients).of_stage(key.stage), tables, key)
 
     def of_level(self, level: float, key: Series) -> SeriesRows:
         """The rows of one level of a graduated load."""

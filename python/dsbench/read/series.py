@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 def run_shown(run: RunRecord, evaluation: Evaluation) -> RunRecord:
     """``run.json`` for what ``evaluation`` itself shows: of several series one."""
-    return run.at(evaluation.threads) if evaluation.series else run
+    return run.at(evaluation.clients) if evaluation.series else run
 
 
 def labels(series: Iterable[Series]) -> dict[Series, dict[str, str]]:
-    """For each of ``series`` what tells it from the others: its threads, its stage, or both, by these names."""
+    """For each of ``series`` what tells it from the others: its clients, its stage, or both, by these names."""
     found = list(series)
     stages = {key.stage for key in found}
     if len(stages) < 2:
-        return {key: {"threads": str(key.threads)} for key in found}
+        return {key: {"clients": str(key.clients)} for key in found}
     if len(stages) == len(found):
         return {key: {"stage": key.stage} for key in found}
-    return {key: {"stage": key.stage, "threads": str(key.threads)} for key in found}
+    return {key: {"stage": key.stage, "clients": str(key.clients)} for key in found}
 
 
 def headings(series: Iterable[Series]) -> dict[Series, str]:
-    """``threads 10``, ``stage queries`` or ``stage queries, threads 10``: the latter where a stage has several."""
+    """``clients 10``, ``stage queries`` or ``stage queries, clients 10``: the latter where a stage has several."""
     said = labels(series)
     often = Counter(key.stage for key in said)
     return {key: ", ".join(f"{name} {value}" for name, value in parts.items()
@@ -40,13 +40,13 @@ def headings(series: Iterable[Series]) -> dict[Series, str]:
 
 
 def phrases(series: Iterable[Series]) -> dict[Series, str]:
-    """The same within a sentence: ``10 threads``, ``stage queries`` or ``stage queries with 10 threads``."""
+    """The same within a sentence: ``10 clients``, ``stage queries`` or ``stage queries with 10 clients``."""
     found = {}
     for key, said in labels(series).items():
-        plural = "s" * (key.threads != 1)
-        threads = f"{key.threads:,} thread{plural}" * ("threads" in said)
+        plural = "s" * (key.clients != 1)
+        clients = f"{key.clients:,} client{plural}" * ("clients" in said)
         stage = f"stage {key.stage}" * ("stage" in said)
-        found[key] = " with ".join(part for part in (stage, threads) if part)
+        found[key] = " with ".join(part for part in (stage, clients) if part)
     return found
 
 

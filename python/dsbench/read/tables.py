@@ -32,7 +32,7 @@ DIGITS = 9
 _KNOWN: Final = (
     "name", "scales", "levels", "void_scales", "cycle_rates", "node_rates", "kind_counts", "success_share",
     "remote_share", "errors", "resources", "index", "doubts", "collision", "nodes", "kinds", "kind_errors", "probes",
-    "statement_times", "nopm", "headline", "windows", "changes", "threads", "machine", "evenness", "checkpoints",
+    "statement_times", "nopm", "headline", "windows", "changes", "clients", "machine", "evenness", "checkpoints",
     "connections", "placement", "fall", "falls_at", "models", "intervals", "cycle_numbers", "definitions", "grown",
 )  # fmt: skip
 """Keys of the JSON in the order that programs know; those of newer subjects follow."""
@@ -50,7 +50,7 @@ def keys() -> tuple[str, ...]:
 
 
 def read_result(evaluation: Evaluation, name: str) -> Any:
-    """A result by its name in the JSON; name, levels and threads are those of the evaluation itself."""
+    """A result by its name in the JSON; name, levels and clients are those of the evaluation itself."""
     of = results().get(name)
     return getattr(evaluation if of is None else evaluation.of(of), name)
 
@@ -89,7 +89,7 @@ def _block(evaluation: Evaluation) -> list[str]:
 def results_csv(evaluation: Evaluation) -> str:
     """The columns with their names, separated by commas, with decimal points; empty where missing.
 
-    Several series are told apart by one more column, ``threads`` or ``stage``, or by both.
+    Several series are told apart by one more column, ``clients`` or ``stage``, or by both.
     """
     said = labels(evaluation.series)
     more = list(next(iter(said.values()), {}))
@@ -123,7 +123,7 @@ def summary_notes(evaluation: Evaluation) -> list[str]:
 
 
 def _describe_ratings(evaluation: Evaluation) -> list[str]:
-    """Index and rating, wake-ups, and which number of threads is best."""
+    """Index and rating, wake-ups, and which number of clients is best."""
     waking = [f"{heading}, {line}" if heading else line
               for heading, part in each_series(evaluation) for line in describe_waking(part)]  # fmt: skip
     return [*rate.describe_indexes(evaluation), *waking, *rate.peak_lines(evaluation)]
@@ -150,7 +150,7 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
     }
     result["statements"] = {
         key.stage: {str(scale): _efficiency(one) for scale, one in found.items()}
-        for key, found in evaluation.of(StagesResult).stages.items() if not key.threads
+        for key, found in evaluation.of(StagesResult).stages.items() if not key.clients
     }  # fmt: skip
     result["windows"] = {
         str(scale): [{**_plain(w), "met": w.met, "decided": w.decided, "verdict": w.verdict} for w in row]
@@ -213,7 +213,7 @@ def _preamble(evaluation: Evaluation, run: RunRecord) -> list[str]:
         *([f"label: {spec.label}"] if spec.label else []),
         f"{run.server_version or run.engine} on {run.host}, "
         f"workload {_workload(run.workload)}, dsbench {run.dsbench}",
-        f"{cycles} x {seconds} s, {nodes}, threads {listed(spec.thread_numbers)}, "
+        f"{cycles} x {seconds} s, {nodes}, clients {listed(spec.client_numbers)}, "
         f"connections {spec.connections}, {run.in_force}, {pacing(run)}, "
         f"seed {spec.seed}",
         *([limits] if (limits := limited(run)) else []),

@@ -24,7 +24,7 @@ from dsbench import spec
 from dsbench.servers import acquire as unpacking
 from dsbench.servers import cache, sources
 from dsbench.servers.errors import ServerError
-from dsbench.spec.clients import DRIVERS, Driver, find_client
+from dsbench.spec.drivers import DRIVERS, Driver, find_driver
 
 Command = tuple[str, ...]
 
@@ -163,7 +163,7 @@ def _by_pip(product: str, version: str | None) -> Plan:
 
 def _driver(name: str, version: str | None) -> Plan:
     try:
-        found = find_client(f"{name}@{version}" if version else name)
+        found = find_driver(f"{name}@{version}" if version else name)
     except ValueError as error:
         raise spec.SpecError("--version", str(error), "see the versions of its package: pip index versions") from None
     assert isinstance(found, Driver)
@@ -173,7 +173,7 @@ def _driver(name: str, version: str | None) -> Plan:
     home = cache.driver(name, found.version)
     into = ("--no-warn-conflicts", "--target", f"{_DOWNLOADS}/driver")
     get = (sys.executable, "-m", "pip", "install", *into, f"{found.package}=={found.version}")
-    return Plan(name, (get,), notes=(f"use it by --client {name}@{found.version}",), driver=home)
+    return Plan(name, (get,), notes=(f"use it by --driver {name}@{found.version}",), driver=home)
 
 
 def _by_maven(version: str) -> Plan:

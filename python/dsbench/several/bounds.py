@@ -198,7 +198,7 @@ COLUMNS: Final = (
 )  # fmt: skip
 _RUNS: Final = (
     Column("system", left=True), Column("workload", left=True), Column("scale"), Column("peak", "tps"),
-    Column("threads"), Column("relative", form=".2f"), Column("logging", left=True),
+    Column("clients"), Column("relative", form=".2f"), Column("logging", left=True),
 )  # fmt: skip
 
 
@@ -267,7 +267,7 @@ def spec(bounds: Bounds, system: str) -> Spec:
     runs = [one for one in bounds.measured if one.system == system]
     names = {one: f"{one.label} [{_state(one)}]" for one in runs}
     rows: list[Row] = [
-        {"run": names[one], "threads": clients, "tps": rate} for one in runs for clients, rate in one.rates
+        {"run": names[one], "clients": clients, "tps": rate} for one in runs for clients, rate in one.rates
     ]
     mine = [one for one in bounds.bounds if one.whole.system == system]
     # Labels of lines that lie close together stand at different ends.
@@ -281,10 +281,10 @@ def spec(bounds: Bounds, system: str) -> Spec:
     colour = channel("run:N", sort=None, scale=colours, legend=legend)
     shape = channel("run:N", sort=None, scale=shapes, legend=legend)
     base, bound = Chart("rates"), Chart("bounds")
-    hidden = channel("threads:Q", axis=None)
-    tips = ["run:N", "threads:Q", channel("tps:Q", format=",.4~r")]
+    hidden = channel("clients:Q", axis=None)
+    tips = ["run:N", "clients:Q", channel("tps:Q", format=",.4~r")]
     layers = [
-        base.mark("line").encode(x=across(rows, "threads"), y=y.y("tps"), color=colour),
+        base.mark("line").encode(x=across(rows, "clients"), y=y.y("tps"), color=colour),
         base.mark("point", filled=True, size=45, opacity=1).encode(x=hidden, y="tps:Q", color=colour, shape=shape,
                                                                 tooltip=tips),
         bound.mark("rule", strokeDash=[5, 3], color="#333333").encode(y="bound:Q"),

@@ -77,7 +77,7 @@ def tell_stacks(sides: Sequence[Sequence[Evaluation]], bases: Sequence[int], nam
     for number, base in enumerate(bases):
         if common and number != base:
             both, called = (firsts[base], firsts[number]), (names[base], names[number])
-            key = f"{firsts[number].stage}-{firsts[number].threads}-{number}"
+            key = f"{firsts[number].stage}-{firsts[number].clients}-{number}"
             yield from tell_difference(*both, max(common), called, key)
 
 

@@ -1,4 +1,4 @@
-"""From archives to what is set side by side: runs of the same settings together, at every number of threads, and what
+"""From archives to what is set side by side: runs of the same settings together, at every number of clients, and what
 that comes to in plain words."""
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ class Side:
 
 @dataclass(frozen=True)
 class Section:
-    """The sides at one number of threads, or in one stage; sequences are in the order of the sides."""
+    """The sides at one number of clients, or in one stage; sequences are in the order of the sides."""
 
     heading: str
-    """``threads 10``; empty where no run has several."""
+    """``clients 10``; empty where no run has several."""
     measure: str
     """What the rates count: ``tps``, or the headline where all sides have it."""
     evaluations: tuple[tuple[Evaluation, ...], ...]
@@ -197,12 +197,12 @@ class Comparison:
 
     @property
     def extent(self) -> str:
-        """What is set side by side: ``3 archives``, or ``3 numbers of threads`` of one."""
-        return f"{self.archives} numbers of threads" if self.of_one_run else counted(self.archives, "archive")
+        """What is set side by side: ``3 archives``, or ``3 numbers of clients`` of one."""
+        return f"{self.archives} numbers of clients" if self.of_one_run else counted(self.archives, "archive")
 
     @property
     def of_one_run(self) -> bool:
-        """Whether the sides are the numbers of threads of one run."""
+        """Whether the sides are the numbers of clients of one run."""
         return len({found.name for side in self.sides for found in side.evaluations}) == 1
 
     @property
@@ -256,35 +256,35 @@ def read(
 
     Runs of the same settings and label become one side, unless all of them are: then each is one. The sides are in the
     order of ``paths``, but for the ``reference``, which comes first: one of the paths, or the name or label of a run.
-    The numbers of threads of a single archive are its sides. ``price`` is that of machines whose runs were not told it.
+    The numbers of clients of a single archive are its sides. ``price`` is that of machines whose runs were not told it.
     Archives in ``known`` are not evaluated again.
     """
     if len(paths) == 1:
-        return _by_threads(Archive.open(paths[0], price), reference)
+        return _by_clients(Archive.open(paths[0], price), reference)
     archives = _referred([Archive.open(path, price) for path in paths], reference)
     evaluations = [(known or {}).get(archive.path) or evaluate(archive) for archive in archives]
     return _compare([archive.run for archive in archives], evaluations)
 
 
-def _by_threads(archive: Archive, reference: str) -> Comparison:
-    """Each number of threads of one run beside the others, rising. ``ArchiveError`` where it has one only."""
+def _by_clients(archive: Archive, reference: str) -> Comparison:
+    """Each number of clients of one run beside the others, rising. ``ArchiveError`` where it has one only."""
     whole = evaluate(archive)
-    numbers = sorted({key.threads for key in whole.series})
+    numbers = sorted({key.clients for key in whole.series})
     if len(numbers) < 2:
-        raise ArchiveError("ARCHIVES: compare needs at least two archives, or one with several numbers of threads",
+        raise ArchiveError("ARCHIVES: compare needs at least two archives, or one with several numbers of clients",
                            "name two or more", usage=True)  # fmt: skip
     if reference:
-        wanted = reference.removeprefix("threads ")
+        wanted = reference.removeprefix("clients ")
         if wanted not in map(str, numbers):
-            raise ArchiveError(f"--reference: {reference[:100]!r} is no number of threads of this archive",
+            raise ArchiveError(f"--reference: {reference[:100]!r} is no number of clients of this archive",
                                f"use one of {', '.join(map(str, numbers))}", usage=True)  # fmt: skip
-        numbers.sort(key=lambda threads: str(threads) != wanted)
+        numbers.sort(key=lambda clients: str(clients) != wanted)
     parts = []
-    for threads in numbers:
-        series = {key: part for key, part in whole.series.items() if key.threads == threads}
+    for clients in numbers:
+        series = {key: part for key, part in whole.series.items() if key.clients == clients}
         *_, last = series.values()
         parts.append(last if len(series) == 1 else Evaluation(last.rows, series))
-    return _compare([archive.run.at(threads) for threads in numbers], parts)
+    return _compare([archive.run.at(clients) for clients in numbers], parts)
 
 
 def _compare(runs: Sequence[RunRecord], evaluations: Sequence[Evaluation]) -> Comparison:
@@ -347,12 +347,12 @@ def _referred(archives: list[Archive], reference: str) -> list[Archive]:
 
 
 def _sections(sides: Sequence[Side], bases: tuple[int, ...]) -> Iterator[Section]:
-    """One for each number of threads or stage where a run has several, else one for all runs as they are."""
+    """One for each number of clients or stage where a run has several, else one for all runs as they are."""
     every = [one for side in sides for one in side.evaluations]
     if not any(one.series for one in every):
         yield _section("", [side.evaluations for side in sides], bases)
         return
-    keys = sorted({key for one in every for key in (one.series or {one.key: one})}, key=lambda key: key.threads)
+    keys = sorted({key for one in every for key in (one.series or {one.key: one})}, key=lambda key: key.clients)
     order = {stage: number for number, stage in enumerate(dict.fromkeys(k.stage for one in every for k in one.series))}
     names = headings(keys)
     for key in sorted(keys, key=lambda key: order.get(key.stage, -1)):

@@ -1,4 +1,4 @@
-"""The diagrams of a comparison: rates, relative rates, cumulative frequencies, rates over threads."""
+"""The diagrams of a comparison: rates, relative rates, cumulative frequencies, rates over clients."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def specs(comparison: Comparison) -> dict[str, Spec]:
         "linear": rates(comparison, section, "linear"),
         "relative": relative(comparison, section),
         "freq": frequencies(comparison, section),
-        "threads": over_threads(comparison),
+        "clients": over_clients(comparison),
         "load": loads(_searches(comparison)),
         "stages": drawn_stages.bars(comparison),
         "courses": drawn_stages.courses(comparison),
@@ -147,14 +147,14 @@ def frequencies(comparison: Comparison, section: Section) -> Spec | None:
     )
 
 
-def over_threads(comparison: Comparison) -> Spec | None:
-    """Rates over the number of threads at the largest scale that all have (the paper, figure 33).
+def over_clients(comparison: Comparison) -> Spec | None:
+    """Rates over the number of clients at the largest scale that all have (the paper, figure 33).
 
-    A line is a run with several numbers of threads, or runs that differ in that number only; each stage has its own.
+    A line is a run with several numbers of clients, or runs that differ in that number only; each stage has its own.
     """
     if any(one.of(QueriesResult).queries for side in comparison.sides for one in side.evaluations):
         return None  # Streams, each with queries of its own, and no clients that share them.
-    curves = _by_threads(comparison)
+    curves = _by_clients(comparison)
     curves = {label: points for label, points in curves.items() if len(points) > 1}
     scales = [set(found) for points in curves.values() for found in points.values()]
     common = set.intersection(*scales) if scales else set()
@@ -162,48 +162,48 @@ def over_threads(comparison: Comparison) -> Spec | None:
         return None
     scale = max(common)
     rows: list[Row] = [
-        {"archive": label, "threads": threads, "rate": middle, "low": low, "high": high}
-        for label, points in curves.items() for threads, found in sorted(points.items())
+        {"archive": label, "clients": clients, "rate": middle, "low": low, "high": high}
+        for label, points in curves.items() for clients, found in sorted(points.items())
         for middle, low, high in [found[scale]]
     ]  # fmt: skip
     last = comparison.sections[-1]
     rate = "highest rate [tps]" if last.searched else "transaction rate [tps]"
     y = ValueAxis.linear(rate if last.measure == "tps" else last.measure, [row["high"] for row in rows])
-    x, names, base = across(rows, "threads"), list(curves), Chart("threads")
+    x, names, base = across(rows, "clients"), list(curves), Chart("clients")
     look = looks(names)
     return finish(
         [
             base.mark("line", strokeWidth=1.8).encode(x=x, y=y.y("rate"), color=look.colour, strokeDash=look.dash),
             base.mark("rule", strokeWidth=1.1, opacity=0.75).encode(
-                x=channel("threads:Q", axis=None), y="low:Q", y2="high:Q", color=look.colour
+                x=channel("clients:Q", axis=None), y="low:Q", y2="high:Q", color=look.colour
             ),
             base.mark("point", filled=True, size=46, opacity=1).encode(
-                x=channel("threads:Q", axis=None), y="rate:Q", color=look.colour, shape=look.shape,
-                tooltip=["archive:N", "threads:Q", channel("rate:Q", format=",.4~r")],
+                x=channel("clients:Q", axis=None), y="rate:Q", color=look.colour, shape=look.shape,
+                tooltip=["archive:N", "clients:Q", channel("rate:Q", format=",.4~r")],
             ),
         ],
-        name="compared-threads", archive="the comparison", data={"threads": rows},
-        title=vega.title(f"Rates by threads at scale {scale}",
+        name="compared-clients", archive="the comparison", data={"clients": rows},
+        title=vega.title(f"Rates by clients at scale {scale}",
                               subtitle=["median over the cycles; bars: minimum to maximum"]),
-        description="Rate over the number of threads, one line per archive.",
+        description="Rate over the number of clients, one line per archive.",
     )  # fmt: skip
 
 
-def _by_threads(comparison: Comparison) -> dict[str, dict[int, Mapping[int, Span]]]:
-    """Label of a line to threads to scale to median, lowest and highest rate."""
+def _by_clients(comparison: Comparison) -> dict[str, dict[int, Mapping[int, Span]]]:
+    """Label of a line to clients to scale to median, lowest and highest rate."""
     stages = {one.stage for section in comparison.sections for side in section.evaluations for one in side}
     curves: dict[str, dict[int, Mapping[int, Span]]] = {}
-    others = [name for name in comparison.differences if name != "spec.threads"]
+    others = [name for name in comparison.differences if name != "spec.clients"]
     named: dict[tuple[str, ...], str] = {}
     for number, label in enumerate(comparison.labels):
         key = (comparison.sides[number].runs[0].spec.label, *(comparison.differences[name][number] for name in others))
-        line = named.setdefault(key, re.sub(r", threads \d+\b", "", label))
+        line = named.setdefault(key, re.sub(r", clients \d+\b", "", label))
         for section in comparison.sections:
             for one in section.evaluations[number][:1]:
                 rates_of = {x: _cycles(one, section, x) for x in section.compared[number].medians}
                 spans = {x: (section.compared[number].medians[x], *_ends([r])) for x, r in rates_of.items()}
                 name = f"{line}, {one.stage}" if len(stages) > 1 else line
-                curves.setdefault(name, {})[one.threads] = spans
+                curves.setdefault(name, {})[one.clients] = spans
     return curves
 
 

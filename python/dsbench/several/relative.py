@@ -34,7 +34,7 @@ def answer(comparison: Comparison) -> Answer:
         same = _join(_labels(comparison)[at] for at in sorted(comparison.alike))
         about += f"; {same} has the settings of the first: what lies between them is chance"
     dangers = [f"{line[:1].upper()}{line[1:]}." for line in comparison.apart()]
-    noun = "thread number" if comparison.of_one_run else "run"
+    noun = "number of clients" if comparison.of_one_run else "run"
     return Answer(_say(comparison, sections), about, dangers, runs=comparison.tally.say(noun))
 
 

@@ -86,7 +86,7 @@ def labels(
     asked = [name for name in differences if name.startswith("spec.") and not name.startswith("spec.target.url")]
     asked = [name for name in asked if name not in ("spec.workload", "spec.scales", "spec.target.version")]
     # Another client is another measurement; what the database was set to says more of it than how long it was measured.
-    for name in sorted(asked, key=lambda name: (name != "spec.client", not name.startswith(OF_SERVER))):
+    for name in sorted(asked, key=lambda name: (name != "spec.driver", not name.startswith(OF_SERVER))):
         short = name.rpartition(".")[2]
         names = _told_apart(names, [f"{short} {values[name]}" if values.get(name) else "" for values in described])
     # What the server was set to by others says more than the time of day.

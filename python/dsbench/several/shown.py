@@ -45,13 +45,13 @@ _CAPTIONS: Final = {
     "relative": "Each rate divided by that of the first at the same scale; bars: 95% intervals.",
     "freq": "Share of transactions that take longer than the time below. The further right a curve ends, the worse "
     "its slowest transactions.",
-    "threads": "Rates over the number of threads, at the largest scale.",
+    "clients": "Rates over the number of clients, at the largest scale.",
     "stages": "Rate of each stage, a bar for each archive.",
     "courses": "Rate and largest response time of each second of each stage, a line for each archive.",
     "queries": "Times of each query and refresh, a dot for each archive.",
     "bound": "Rates over the number of clients, with the upper bound of the whole out of the peaks of its parts.",
 }
-_SWITCHED: Final = frozenset({"rate", "relative", "threads"})
+_SWITCHED: Final = frozenset({"rate", "relative", "clients"})
 
 
 def tell(
@@ -256,7 +256,7 @@ def _within(interval: Interval) -> str:
 
 
 _SYSTEM: Final = (
-    ("core", ("CPU", "cores", "threads", "MHz", "caches", "CPU limit", "RAM", "memory modules", "RAM limit")),
+    ("core", ("CPU", "cores", "clients", "MHz", "caches", "CPU limit", "RAM", "memory modules", "RAM limit")),
     ("storage backend", ("device", "disk", "read limit", "write limit")), ("file system", ("type",)),
     ("operating system", ("distribution", "kernel", "virtual machine")),
 )  # fmt: skip

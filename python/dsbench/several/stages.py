@@ -32,7 +32,7 @@ class Stages:
     """Archives by stage; sequences are in the order of the sides, their members in that of ``names``."""
 
     names: tuple[str, ...]
-    """Of each column: the stage, with its number of threads and scale where there are several."""
+    """Of each column: the stage, with its number of clients and scale where there are several."""
     found: tuple[tuple[tuple[Efficiency, ...], ...], ...]
     """Side, column, runs."""
     staged: bool
@@ -98,10 +98,10 @@ def by_stage(sides: Sequence[Sequence[Evaluation]], bases: tuple[int, ...]) -> S
 
 
 def _ratios(places: Sequence[Place], names: Sequence[str]) -> Iterator[tuple[str, int, int]]:
-    """The columns of the stages of ``_RATIO``, at each number of threads and scale."""
+    """The columns of the stages of ``_RATIO``, at each number of clients and scale."""
     over, under = _RATIO
     for at, (key, scale) in enumerate(places):
-        other = (Series(under, key.threads), scale)
+        other = (Series(under, key.clients), scale)
         if key.stage == over and other in places:
             yield names[at].replace(over, f"{over} / {under}", 1), at, places.index(other)
 

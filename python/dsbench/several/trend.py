@@ -62,7 +62,7 @@ class TrendPoint:
     label: str
     rate_tps: float
     """What is measured: of the rate the median over the cycles, at several scales its geometric mean along lg scale,
-    the highest of several threads."""
+    the highest of several clients."""
     verdict: RunVerdict
     """Of the run."""
     stage: str = ""
@@ -218,8 +218,8 @@ def _history(runs: Sequence[_Run], smallest: float, choice: Choice) -> History:
     spec = records[-1].spec
     scales = ", ".join(map(str, spec.scales))
     name = f"{product(records[-1])} on {records[-1].host}, {records[-1].workload.label}, scale {scales}"
-    if not records[-1].workload.defaults.course:  # With a course of its own nobody chose the threads.
-        name += ", threads " + "highest of " * (len(spec.thread_numbers) > 1) + ", ".join(map(str, spec.thread_numbers))
+    if not records[-1].workload.defaults.course:  # With a course of its own nobody chose the clients.
+        name += ", clients " + "highest of " * (len(spec.client_numbers) > 1) + ", ".join(map(str, spec.client_numbers))
     name += "".join(f", {key}={value}" for key, value in spec.workload_settings.items())
     name += f", {results[-1].stage}" if results[-1].stage else ""
     name += f", {choice.how.label}" if choice.how.name != "rate" else ""
@@ -238,7 +238,7 @@ def _compare_times(before: Sequence[Path], after: Sequence[Path], choice: Choice
 
 
 def _of_choice(evaluation: Evaluation, choice: Choice) -> Evaluation:
-    """The stage that was chosen, with its last number of threads."""
+    """The stage that was chosen, with its last number of clients."""
     stages = [part for key, part in evaluation.series.items() if key.stage == choice.stage]
     return stages[-1] if stages else evaluation
 

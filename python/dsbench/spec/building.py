@@ -283,8 +283,8 @@ def _spec_error(error: ValidationError) -> SpecError:
     if where[0] == "target":
         option = ".".join(["TARGET", *where[1:2]])
     else:
-        # Several numbers of threads are kept apart from the one number that ``threads`` holds.
-        option = OPTIONS["threads" if where[0] == "several_threads" else where[0]].flag
+        # Several numbers of clients are kept apart from the one number that ``clients`` holds.
+        option = OPTIONS["clients" if where[0] == "several_clients" else where[0]].flag
     known = next((one for one in OPTIONS.values() if one.flag == option), None)
     if known is not None and known.about.unit == "s" and message in ("has to be a number", "has to be a whole number"):
         message += " of seconds, or such as 10s or 1m"

@@ -10,7 +10,7 @@ from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from dsbench import workloads
-from dsbench.spec.clients import find_client
+from dsbench.spec.drivers import find_driver
 from dsbench.spec.files import said_scale
 from dsbench.spec.legs import legs, write_legs
 from dsbench.spec.limits import Limits
@@ -28,8 +28,8 @@ COUNTING = ("bonnie++", "postmark")
 """Those that take a number of small files."""
 MOST_FILES = 1_000_000
 """Storage tools that measure beside a database."""
-PEAK_THREADS = 64
-"""Up to which number of threads a peak is searched when nothing else is said."""
+PEAK_CLIENTS = 64
+"""Up to which number of clients a peak is searched when nothing else is said."""
 
 
 def peak_numbers(most: int) -> tuple[int, ...]:
@@ -56,21 +56,21 @@ def scales_rise(value: tuple[int, ...]) -> tuple[int, ...]:
     return value
 
 
-def threads_as_a_list(values: object) -> object:
-    """``threads`` may be a list; a list of one number is that number, below which a peak is searched."""
+def clients_as_a_list(values: object) -> object:
+    """``clients`` may be a list; a list of one number is that number, below which a peak is searched."""
     if not isinstance(values, dict):
         return values
     if values.get("peak") is True:
-        most = values.get("threads", PEAK_THREADS)
+        most = values.get("clients", PEAK_CLIENTS)
         if isinstance(most, list | tuple) and len(most) == 1:
             (most,) = most
-        values = {**values, "threads": peak_numbers(most) if isinstance(most, int) else most}
-    if not isinstance(values.get("threads"), list | tuple):
+        values = {**values, "clients": peak_numbers(most) if isinstance(most, int) else most}
+    if not isinstance(values.get("clients"), list | tuple):
         return values
-    numbers = tuple(values["threads"])
-    if not numbers or any(not isinstance(threads, int) for threads in numbers):
-        raise misfit("--threads", "needs whole numbers, such as 10,20,40")
-    return {**values, "threads": max(numbers), "several_threads": numbers if len(numbers) > 1 else ()}
+    numbers = tuple(values["clients"])
+    if not numbers or any(not isinstance(clients, int) for clients in numbers):
+        raise misfit("--clients", "needs whole numbers, such as 10,20,40")
+    return {**values, "clients": max(numbers), "several_clients": numbers if len(numbers) > 1 else ()}
 
 
 def defaults_of_the_workload(cls: type[RunSpec], values: object) -> object:
@@ -89,23 +89,23 @@ def defaults_of_the_workload(cls: type[RunSpec], values: object) -> object:
     return {"retry": retries, **isolation, **scales, **settles, **values}
 
 
-def threads_of(target: object) -> dict[str, int]:
+def clients_of_target(target: object) -> dict[str, int]:
     """Clients where nobody says how many: one on SQLite, where the others would wait for the one that writes. Empty
     where it is the default of all."""
-    return {"threads": 1} if is_sqlite(target) else {}
+    return {"clients": 1} if is_sqlite(target) else {}
 
 
 def defaults_of_the_target(values: object) -> object:
-    """Threads are the target's where nothing else is said, unless their best number is searched."""
+    """Clients are the target's where nothing else is said, unless their best number is searched."""
     if not isinstance(values, dict) or values.get("peak") is True:
         return values
-    return {**threads_of(values.get("target")), **values}
+    return {**clients_of_target(values.get("target")), **values}
 
 
-def several_threads_rise(value: tuple[int, ...]) -> tuple[int, ...]:
-    """Each number of threads is there once."""
+def several_clients_rise(value: tuple[int, ...]) -> tuple[int, ...]:
+    """Each number of clients is there once."""
     if list(value) != sorted(set(value)):
-        raise ValueError("several numbers of threads must rise, each only once, such as 10,20,40")
+        raise ValueError("several numbers of clients must rise, each only once, such as 10,20,40")
     return value
 
 
@@ -179,8 +179,8 @@ def _load_fits(spec: RunSpec) -> None:
     wrong = {
         "--rate": spec.rate is not None, "--objective": bool(spec.objective), "--graduated": spec.graduated,
         "--pace": spec.pace != "none", "--peak": spec.peak, "--ramp-up": spec.ramp_up > 0,
-        "--find-ramp-up": spec.find_ramp_up, "--shortest": spec.shortest is not None,
-        "--client": find_client(spec.client) is not None,
+        "--find-ramp-up": spec.find_ramp_up, "--min-duration": spec.min_duration is not None,
+        "--driver": find_driver(spec.driver) is not None,
     }  # fmt: skip
     for option in (option for option, said in wrong.items() if said):
         raise misfit("--load", f"says itself when transactions start, and for how long: leave out {option}, or --load")
@@ -191,13 +191,14 @@ def _objective_fits(spec: RunSpec) -> None:
         return
     own = "--objective" if spec.objective else "--graduated"
     wrong = {
-        "--rate": spec.rate is not None, "--peak": spec.peak, "--threads": bool(spec.several_threads),
-        "--pace": spec.pace != "none", "--find-ramp-up": spec.find_ramp_up, "--shortest": spec.shortest is not None,
-        "--precision-of": spec.precision_of != "rates", "--client": find_client(spec.client) is not None,
+        "--rate": spec.rate is not None, "--peak": spec.peak, "--clients": bool(spec.several_clients),
+        "--pace": spec.pace != "none", "--find-ramp-up": spec.find_ramp_up,
+        "--min-duration": spec.min_duration is not None,
+        "--precision-of": spec.precision_of != "rates", "--driver": find_driver(spec.driver) is not None,
         "--reconnect": spec.reconnect, "--precision": not spec.objective and spec.precision is not None,
     }  # fmt: skip
     for option in (option for option, said in wrong.items() if said):
-        several = " several numbers of" if option == "--threads" else ""
+        several = " several numbers of" if option == "--clients" else ""
         raise misfit(own, f"searches the rate itself: leave out{several} {option}, or {own}")
     if not spec.objective:
         return
@@ -207,9 +208,9 @@ def _objective_fits(spec: RunSpec) -> None:
         raise misfit("--duration", words)
 
 
-def client_is_known(value: str) -> str:
+def driver_is_known(value: str) -> str:
     """It is dsbench's own, a driver or another program."""
-    find_client(value)
+    find_driver(value)
     return value
 
 
@@ -252,12 +253,12 @@ def trace_is_local(value: bool, info: ValidationInfo) -> bool:
 
 def sizes_fit_together(spec: RunSpec) -> RunSpec:
     """The least number of cycles is not above the largest, nor the shortest duration above the demanded one."""
-    if spec.precision is not None and spec.most_cycles < spec.cycles:
-        raise misfit("--most-cycles", f"has to be {spec.cycles} or more, as --cycles is the least")
+    if spec.precision is not None and spec.max_cycles < spec.cycles:
+        raise misfit("--max-cycles", f"has to be {spec.cycles} or more, as --cycles is the least")
     if spec.precision_of == "index" and spec.precision is None:
         raise misfit("--precision-of", "index goes with --precision: name both, or none of them")
-    if spec.shortest is not None and (spec.precision is None or spec.shortest > spec.duration):
-        raise misfit("--shortest", "goes with --precision and is not above --duration: name both, or none of them")
+    if spec.min_duration is not None and (spec.precision is None or spec.min_duration > spec.duration):
+        raise misfit("--min-duration", "goes with --precision and is not above --duration: name both, or none of them")
     return spec
 
 

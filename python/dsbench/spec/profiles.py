@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dsbench import control_groups, workloads
-from dsbench.spec.checks import threads_of
+from dsbench.spec.checks import clients_of_target
 from dsbench.spec.limits import Limits
 from dsbench.spec.options import OPTIONS
 from dsbench.spec.run import DSI_SCALES, RunSpec
@@ -20,20 +20,20 @@ from dsbench.spec.words import SpecError
 
 _DSI: Final[dict[str, Any]] = {
     **{name: option.default for name, option in OPTIONS.items() if option.of_load},
-    "scales": DSI_SCALES, "cycles": 10, "duration": 60.0, "threads": 16, "isolation": "repeatable-read",
+    "scales": DSI_SCALES, "cycles": 10, "duration": 60.0, "clients": 16, "isolation": "repeatable-read",
 }  # fmt: skip
 """As the paper has it, section 5.2; whatever else makes the load another one has its default."""
 PROFILES: dict[str, dict[str, Any]] = {
     "dsi": _DSI,
     "dsi-fast": {
         **_DSI,
-        "cycles": 5, "duration": 10.0, "precision": 3.0, "precision_of": "index", "most_cycles": 10, "grow": True,
+        "cycles": 5, "duration": 10.0, "precision": 3.0, "precision_of": "index", "max_cycles": 10, "grow": True,
     },
     "capacity": {
-        "objective": "p99=20ms", "scales": (10,), "cycles": 3, "duration": 8.0, "threads": 16,
+        "objective": "p99=20ms", "scales": (10,), "cycles": 3, "duration": 8.0, "clients": 16,
     },
-    "graduated": {"graduated": True, "scales": (10,), "cycles": 1, "duration": 10.0, "threads": 16},
-    "quick": {name: RunSpec.model_fields[name].default for name in ("scales", "cycles", "duration", "threads")},
+    "graduated": {"graduated": True, "scales": (10,), "cycles": 1, "duration": 10.0, "clients": 16},
+    "quick": {name: RunSpec.model_fields[name].default for name in ("scales", "cycles", "duration", "clients")},
 }  # fmt: skip
 """Named sets of values: ``dsi`` gives comparable figures; ``dsi-fast`` makes short cycles on the same scales, as many
 as the mean rate of all scales within 3% needs, and never more than a sixth of the seconds of ``dsi``; ``capacity``
@@ -41,8 +41,8 @@ searches the rate that keeps an objective, at one scale; ``graduated`` loads fro
 ``quick`` takes a minute, and says what nobody named."""
 
 SIZED: Final[dict[str, dict[str, Any]]] = {
-    "cached": {"cycles": 1, "duration": 3600.0, "threads": 1, "workload_settings": {"sizes": "cached"}},
-    "io-bound": {"cycles": 1, "duration": 1800.0, "threads": 1, "workload_settings": {"sizes": "io-bound"}},
+    "cached": {"cycles": 1, "duration": 3600.0, "clients": 1, "workload_settings": {"sizes": "cached"}},
+    "io-bound": {"cycles": 1, "duration": 1800.0, "clients": 1, "workload_settings": {"sizes": "io-bound"}},
 }
 """As published: https://github.com/mdcallag/mytools, bench/ibench."""
 PROFILE_NAMES: Final = (*PROFILES, *SIZED)
@@ -53,17 +53,17 @@ _MIB: Final = 1 << 20
 
 
 def profiled(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a profile for a run of ``values``; the scales of the quick one are the workload's, its threads the
+    """The values of a profile for a run of ``values``; the scales of the quick one are the workload's, its clients the
     target's, or those among which a peak is searched. Those of an unknown one are none."""
     if profile in SIZED:
         return sized(profile, values)
     named, workload = dict(PROFILES.get(profile, {})), values.get("workload")
     if profile == "quick":
-        named |= threads_of(values.get("target"))
+        named |= clients_of_target(values.get("target"))
         if isinstance(workload, str) and workload in workloads.names():
             named["scales"] = workloads.find(workload).defaults.quick_scales
         if values.get("peak") is True:
-            del named["threads"]
+            del named["clients"]
     if values.get("existing"):
         named.pop("scales", None)
     return named
@@ -93,7 +93,7 @@ def sized(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
         problem = f"{profile} follows from the server's memory, which cannot be seen from here"
         raise SpecError("--profile", problem, "name --scales: a scale of 1 is some 18 MB of each client")
     if "scales" not in values:
-        clients = _largest(values.get("threads", found["threads"])) * _largest(values.get("nodes", 0))
+        clients = _largest(values.get("clients", found["clients"])) * _largest(values.get("nodes", 0))
         unit = entry.data.loaded_rows * clients * sum(entry.data.row_bytes) / 2
         memory = _memory(values.get("limits"))
         if not memory:

@@ -11,8 +11,8 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from dsbench import workloads
 from dsbench.redaction import redact_values, redact_words
 from dsbench.spec import checks
-from dsbench.spec.checks import PEAK_THREADS, PROBES
-from dsbench.spec.clients import DRIVERS, OWN, PEERS
+from dsbench.spec.checks import PEAK_CLIENTS, PROBES
+from dsbench.spec.drivers import DRIVERS, OWN, PEERS
 from dsbench.spec.legs import Leg, legs
 from dsbench.spec.objective import GRADES, ROUNDS, Objective, objectives
 from dsbench.spec.target import Frozen, Target
@@ -45,7 +45,7 @@ _SMALL = ", ".join(name for name, entry in _ENTRIES.items() if entry.defaults.qu
 _RETRYING = ", ".join(name for name, entry in _ENTRIES.items() if entry.defaults.retries) + ": yes, others: no"
 
 Seconds = Annotated[float, Field(gt=0, le=86_400 * 7, allow_inf_nan=False), BeforeValidator(seconds)]
-Threads = Annotated[int, Field(ge=1, le=100_000)]
+Clients = Annotated[int, Field(ge=1, le=100_000)]
 
 
 class RunSpec(Frozen):
@@ -144,12 +144,12 @@ class RunSpec(Frozen):
             SIZE, "told",
         ),
     ] = "rates"
-    most_cycles: Annotated[
+    max_cycles: Annotated[
         int,
         Field(ge=1, le=10_000),
         About("With --precision: cycles after which a scale ends anyway", SIZE, "told", brief=True),
     ] = 40
-    shortest: Annotated[
+    min_duration: Annotated[
         Annotated[int, Field(ge=1, le=86_400), BeforeValidator(seconds)] | None,
         About(
             "With --precision: seconds of a cycle at least, where one on trial of --duration shows that shorter ones "
@@ -177,26 +177,26 @@ class RunSpec(Frozen):
         Seconds, About("Demanded duration of a cycle in seconds, or such as 10s, 1m", SIZE, "load", unit="s")
     ] = 4.0
     """D."""
-    threads: Annotated[
-        Threads,
+    clients: Annotated[
+        Clients,
         About(
             "Simulated clients; several, such as 10,20,40, run the cycles at each",
             CLIENTS, "load", default="4; SQLite, where one writes at a time: 1", several=True,
         ),
     ] = 4
-    """J, per node. Given as several, it is the largest; all of them are ``several_threads``."""
+    """J, per node. Given as several, it is the largest; all of them are ``several_clients``."""
     peak: Annotated[
         bool,
         About(
-            f"Find the number of threads with the highest rate, up to --threads (else {PEAK_THREADS}), or among "
+            f"Find the number of clients with the highest rate, up to --clients (else {PEAK_CLIENTS}), or among "
             "several: few cycles at each, --cycles at the best and its neighbours",
             CLIENTS, "load", brief=True,
         ),
     ] = False
-    """Which of ``thread_numbers`` are run depends on what the others showed."""
-    several_threads: tuple[Threads, ...] = ()
-    """Numbers of threads at each of which the cycles of every scale are run; empty with one number."""
-    carriers: Annotated[
+    """Which of ``client_numbers`` are run depends on what the others showed."""
+    several_clients: tuple[Clients, ...] = ()
+    """Numbers of clients at each of which the cycles of every scale are run; empty with one number."""
+    os_threads: Annotated[
         int,
         Field(ge=0, le=100_000),
         About(
@@ -215,14 +215,14 @@ class RunSpec(Frozen):
         ),
     ] = "try"
     connections: Annotated[
-        int, Field(ge=1, le=10_000), About("Connections of each thread, used round robin", CLIENTS, "load")
+        int, Field(ge=1, le=10_000), About("Connections of each client, used round robin", CLIENTS, "load")
     ] = 1
     """C."""
     nodes: Annotated[
         int,
         Field(ge=0, le=100_000),
         About(
-            "Remote machines that make the load, with --threads each; 0 makes it here", CLIENTS, "load", brief=True
+            "Remote machines that make the load, with --clients each; 0 makes it here", CLIENTS, "load", brief=True
         ),
     ] = 0
     """N."""
@@ -242,7 +242,7 @@ class RunSpec(Frozen):
             TRANSACTIONS, "load", default=f"read-committed; {_LEVELS}; profiles dsi and dsi-fast: repeatable-read",
         ),
     ] = "read-committed"
-    client: Annotated[
+    driver: Annotated[
         str,
         About(
             f"Who makes the load: own, dsbench's client; a driver of Python, in a process for each CPU: "
@@ -328,7 +328,7 @@ class RunSpec(Frozen):
     """``terminals``: people key in before and think after each transaction, as long as the workload says."""
     terminals: Annotated[
         Annotated[int, Field(ge=1, le=10_000_000)] | None,
-        About("Terminals that the threads serve", PACE, "load", default="as many as the workload says"),
+        About("Terminals that the clients serve", PACE, "load", default="as many as the workload says"),
     ] = None
     """Terminals of all nodes together; ``None``: for each unit of scale as many as the workload says."""
     ramp_up: Annotated[
@@ -432,15 +432,15 @@ class RunSpec(Frozen):
     ] = ""
 
     _scales_rise = field_validator("scales")(checks.scales_rise)
-    _threads_as_a_list = model_validator(mode="before")(checks.threads_as_a_list)
+    _clients_as_a_list = model_validator(mode="before")(checks.clients_as_a_list)
     _defaults_of_the_workload = model_validator(mode="before")(checks.defaults_of_the_workload)
     _defaults_of_the_target = model_validator(mode="before")(checks.defaults_of_the_target)
-    _several_threads_rise = field_validator("several_threads")(checks.several_threads_rise)
+    _several_clients_rise = field_validator("several_clients")(checks.several_clients_rise)
     _workload_settings_as_text = field_validator("workload_settings", mode="before")(checks.workload_settings_as_text)
     _limits_in_one_way = field_validator("limits", mode="before")(checks.limits_in_one_way)
     _storage_in_one_way = field_validator("storage", mode="before")(checks.storage_in_one_way)
     _probes_are_known = field_validator("probes")(checks.probes_are_known)
-    _client_is_known = field_validator("client")(checks.client_is_known)
+    _driver_is_known = field_validator("driver")(checks.driver_is_known)
     _lasts_as_its_load = model_validator(mode="before")(checks.lasts_as_its_load)
     _load_is_known = field_validator("load")(checks.load_is_known)
     _objective_is_known = field_validator("objective")(checks.objective_is_known)
@@ -459,9 +459,9 @@ class RunSpec(Frozen):
         return self.grow and self.population == "bulk"
 
     @property
-    def thread_numbers(self) -> tuple[int, ...]:
-        """Numbers of threads in the order in which they are run; one at least."""
-        return self.several_threads or (self.threads,)
+    def client_numbers(self) -> tuple[int, ...]:
+        """Numbers of clients in the order in which they are run; one at least."""
+        return self.several_clients or (self.clients,)
 
     @property
     def tries(self) -> int:
@@ -473,10 +473,10 @@ class RunSpec(Frozen):
         """Cycles of a series at most."""
         levels = len(GRADES) if self.graduated else 1
         if self.objective:
-            return self.most_cycles + self.cycles * (levels if self.graduated else ROUNDS)
+            return self.max_cycles + self.cycles * (levels if self.graduated else ROUNDS)
         if self.graduated:
             return self.cycles * levels
-        return self.cycles if self.precision is None else self.most_cycles
+        return self.cycles if self.precision is None else self.max_cycles
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
@@ -489,13 +489,13 @@ class RunSpec(Frozen):
         return legs(self.load)
 
     @property
-    def clients(self) -> int:
-        """Threads of all nodes together."""
-        return self.threads * max(self.nodes, 1)
+    def all_clients(self) -> int:
+        """Clients of all nodes together."""
+        return self.clients * max(self.nodes, 1)
 
-    def at(self, threads: int) -> Self:
-        """The same with one number of threads."""
-        return self.model_copy(update={"threads": threads, "several_threads": ()})
+    def at(self, clients: int) -> Self:
+        """The same with one number of clients."""
+        return self.model_copy(update={"clients": clients, "several_clients": ()})
 
     def terminals_at(self, scale: int) -> int | None:
         """Terminals of all nodes together at ``scale``; ``None`` without keying and thinking times."""
@@ -503,9 +503,9 @@ class RunSpec(Frozen):
         return terminals_of({"pace": self.pace, "terminals": self.terminals}, scale, per_unit)
 
     def described(self) -> dict[str, Any]:
-        """The specification as it is archived: JSON values, no password; ``threads`` a list where there are several."""
-        data = self.model_dump(mode="json", exclude={"several_threads", "erase"})
-        data["threads"] = list(self.several_threads) or self.threads
+        """The specification as it is archived: JSON values, no password; ``clients`` a list where there are several."""
+        data = self.model_dump(mode="json", exclude={"several_clients", "erase"})
+        data["clients"] = list(self.several_clients) or self.clients
         for name in ("target", "workload_settings"):
             data[name] = redact_values(data[name])
         data["power"] = redact_words(data["power"])

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from dsbench import workloads
 from dsbench.redaction import HIDDEN, redact, redact_words
-from dsbench.spec.clients import NAMES as CLIENTS
+from dsbench.spec.drivers import NAMES as DRIVERS
 from dsbench.spec.files import SCRIPTS, examples, said
 from dsbench.spec.options import OPTIONS
 from dsbench.spec.storage import NAMES as OF_STORAGE
@@ -22,7 +22,7 @@ from dsbench.spec.tuning import TUNING, normal, tunes
 from dsbench.spec.words import SpecError
 
 _PLAIN: Final = frozenset(
-    ["limits", "profile", "label", "objective", "price", "probes", "several_threads", "history", "host"]
+    ["limits", "profile", "label", "objective", "price", "probes", "several_clients", "history", "host"]
 )
 """Options of a run, and paths of a study, with words that are checked elsewhere, or with text for people. Those with
 numbers, switches and words of a list need not be named."""
@@ -41,7 +41,7 @@ def _never(_text: str) -> bool:
 
 _WORDS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
     "workload": (lambda text: text in workloads.names() or text in examples(), "a file"),
-    "client": (lambda text: text in CLIENTS, "code that is loaded"),
+    "driver": (lambda text: text in DRIVERS, "code that is loaded"),
     "load": (_LEGS.fullmatch, "a file"),
     "nodes": (str.isdecimal, "a command"),
     "power": (_never, "a command"), "checked": (_never, "a file"), "address": (_never, "an address"),
@@ -73,7 +73,7 @@ class _Asked(NamedTuple):
     """One value of a run, or of the runs of a study."""
 
     path: str
-    """``threads``, ``target.settings.fsync``."""
+    """``clients``, ``target.settings.fsync``."""
     text: str
 
 

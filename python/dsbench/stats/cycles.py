@@ -18,10 +18,10 @@ class KindOutcomes:
     failed: int
     """Attempts, those that were made again included."""
     retries: int
-    missed: int
+    skipped_starts: int
     """Starts that were due and never made."""
-    early_commits: int = 0
-    late_commits: int = 0
+    commits_before_window: int = 0
+    commits_after_window: int = 0
     """Commits before the measured time, and after it: the database holds them."""
     unknown: int = 0
     """Commits of which nobody knows whether the database holds them."""
@@ -33,7 +33,7 @@ class CycleFigures:
 
     scale: int
     stage: str
-    threads: int
+    clients: int
     """Of each node."""
     cycle: int
     duration_ns: int
@@ -46,7 +46,7 @@ class CycleFigures:
     """Demanded starts per second; ``None`` in the closed loop."""
     level: float | None
     """Of a graduated load, per cent of the capacity."""
-    still_ns: int
+    paused_ns: int
     """How long what made the load stood still."""
     share: int
     """Transactions of which the clients had even shares; 0 where they had none."""
@@ -58,7 +58,7 @@ class CycleFigures:
     @property
     def held(self) -> int:
         """Transactions that the database holds, those before and after the measured time included."""
-        return sum(one.committed + one.early_commits + one.late_commits for one in self.kinds.values())
+        return sum(one.committed + one.commits_before_window + one.commits_after_window for one in self.kinds.values())
 
     @property
     def rate_tps(self) -> float:

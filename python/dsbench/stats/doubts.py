@@ -29,7 +29,7 @@ COLLISIONS = frozenset({"serialization", "conflict", "deadlock"})
 MOST_CLIENT_CPU = 0.5
 """Share of the machine's CPU: beyond it the load takes more of the machine than the server can."""
 MOST_OUTSIDE = 0.2
-"""Share of thread time outside of transactions. The threads of a closed loop wait for the database all
+"""Share of client time outside of transactions. The clients of a closed loop wait for the database all
 the time but for the client's own work: drawing inputs, recording, waiting for a CPU. At 0.2 an
 infinitely fast client would show up to a quarter more."""
 MOST_CEILING = 0.5
@@ -154,7 +154,7 @@ def void(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
 
 
 def missing_cycles(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
-    """The scale has fewer cycles than were asked for; the search of a peak repeats few numbers of threads."""
+    """The scale has fewer cycles than were asked for; the search of a peak repeats few numbers of clients."""
     if 0 < scale.cycles < run.cycles and not run.peak and not run.searched:
         message = f"{scale.cycles} of {run.cycles} cycles were measured"
         yield Doubt("missing-cycles", message, "resume the run for the missing cycles", scale.scale)
@@ -207,7 +207,7 @@ def start_skew(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         yield Doubt(
             "start-skew",
             f"node {worst.name} started up to {worst.start_off_ns / 1e6:.1f} ms off the common start of a cycle",
-            "use longer cycles, a faster way between the machines, or fewer threads on that node",
+            "use longer cycles, a faster way between the machines, or fewer clients on that node",
             scale.scale,
         )
 
@@ -237,7 +237,7 @@ def failures(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
             f"{repeat}larger scales{levels} avoid them"
         )
     elif kind == "busy":
-        remedy = f"clients wait for each other's locks: {repeat}fewer --threads avoid them"
+        remedy = f"clients wait for each other's locks: {repeat}fewer --clients avoid them"
     else:
         remedy = "look at the errors of the run and at the server's log"
     most = f", most by {scale.main_error}" if scale.main_error else ""
@@ -263,7 +263,7 @@ def missed_starts(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
             "missed-starts",
             f"{scale.missed} starts that were due ({share:.1%}) were never made, so response times look better than "
             "they are",
-            "demand less (--rate, --load, a stricter --objective), or give more --threads",
+            "demand less (--rate, --load, a stricter --objective), or give more --clients",
             scale.scale,
         )
 
@@ -309,15 +309,15 @@ def client_bottleneck(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
 
     Three signs. The client's CPU time against that of the machine, for load made beside a server: with
     remote nodes the CPUs are not shared, and in an embedded engine the client's CPU time is the
-    database's own, so there it says nothing. And the thread time outside of transactions, in the
-    closed loop only, as threads of an open loop are idle on purpose, and without reconnect, whose
+    database's own, so there it says nothing. And the client time outside of transactions, in the
+    closed loop only, as clients of an open loop are idle on purpose, and without reconnect, whose
     connecting lies outside as well. And the rate against the calibrated ceiling, for load made here.
     """
     signs = []
     if not run.embedded and run.nodes == 0 and run.cpus and scale.client_cpus / run.cpus > MOST_CLIENT_CPU:
         signs.append(f"the client took {scale.client_cpus / run.cpus:.0%} of the machine's CPU")
     if run.pacings == {"closed"} and not run.reconnect and scale.outside_share > MOST_OUTSIDE:
-        signs.append(f"its threads spent {scale.outside_share:.0%} of their time outside of transactions")
+        signs.append(f"its clients spent {scale.outside_share:.0%} of their time outside of transactions")
     rate_tps = scale.committed / scale.measured_s if scale.cycles else 0.0
     # What was exceeded is no ceiling: the client was disturbed while it was measured.
     if run.nodes == 0 and MOST_CEILING * run.ceiling_tps < rate_tps <= run.ceiling_tps:
@@ -327,7 +327,7 @@ def client_bottleneck(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         yield Doubt(
             "client-bottleneck",
             "the rate may be the client's: " + ", ".join(signs),
-            "make the load on other machines (--nodes), or change the number of --threads; see dsbench calibrate",
+            "make the load on other machines (--nodes), or change the number of --clients; see dsbench calibrate",
             scale.scale,
         )
 

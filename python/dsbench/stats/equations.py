@@ -1,6 +1,6 @@
 """Equations 5-8 and 11 of the paper, section 2.6, and column 11 of its table 1. The core computes equation 1.
 
-Arrays of counts and times have the shape (cycles, nodes, threads), in the symbols (i, n, j). A thread
+Arrays of counts and times have the shape (cycles, nodes, clients), in the symbols (i, n, j). A client
 that is missing from a cycle stands there with zeros. Times go in as integer nanoseconds and come out
 in seconds; rates are per second (tps). What cannot be computed is ``nan``, never an exception.
 """
@@ -102,9 +102,9 @@ def level_rate_tps(multiplier: float, quantile_ns: float) -> float:
 
 
 def effective_duration_s(first_start_ns: Ints, last_end_ns: Ints) -> float:
-    """Column 11: sum over the cycles of (last counted end - first start) over all nodes and threads.
+    """Column 11: sum over the cycles of (last counted end - first start) over all nodes and clients.
 
-    A last end of 0 says that nothing ended: such a thread has no first start either and is left out.
+    A last end of 0 says that nothing ended: such a client has no first start either and is left out.
     """
     some = last_end_ns > 0
     first = np.min(first_start_ns, axis=(1, 2), where=some, initial=np.iinfo(np.int64).max)

@@ -52,7 +52,7 @@ class RunFacts:
     cpus: int
     unsafe: tuple[UnsafeSwitch, ...]
     peak: bool = False
-    """Whether ``cycles`` are at most so many, for the numbers of threads near the best."""
+    """Whether ``cycles`` are at most so many, for the numbers of clients near the best."""
     searched: bool = False
     """Whether its load is that of a search or of legs, which no profile for comparable figures has."""
     precision: float | None = None
@@ -88,7 +88,7 @@ class NodeFacts:
 
 @dataclass(frozen=True)
 class ScaleFacts:
-    """What happened at one scale, summed over cycles, nodes, threads and kinds."""
+    """What happened at one scale, summed over cycles, nodes, clients and kinds."""
 
     scale: int
     cycles: int
@@ -110,7 +110,7 @@ class ScaleFacts:
     absent: int
     """Cycles in which a node of the run is missing."""
     outside_share: float
-    """Share (0-1) of the threads' time that lies outside of transactions; nan when unknown."""
+    """Share (0-1) of the clients' time that lies outside of transactions; nan when unknown."""
     client_cpus: float
     """CPU seconds per second that the load cost on its own machine; nan when unknown."""
     histogram_count: int
@@ -159,7 +159,7 @@ def outside_share(residence_ns: Ints, failed_ns: Ints, first_start_ns: Ints, las
 
     Over L_inj (eq. 3), not D: a transaction that is in flight at the end is time in the database as
     well, though it is not counted. Failures before the first and after the last success make the share
-    too small, so it errs on the side of silence. Arrays of shape (cycles, nodes, threads); threads
+    too small, so it errs on the side of silence. Arrays of shape (cycles, nodes, clients); clients
     without a last end have no L and are left out. nan when there is none.
     """
     some = last_end_ns > 0

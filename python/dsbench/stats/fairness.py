@@ -37,7 +37,7 @@ class Evenness:
 
 
 def evenness(cycles: Ints, counts: Ints, present: NDArray[np.bool_], irregularity: float) -> Evenness | None:
-    """``counts``: committed transactions, shape (cycles, nodes, threads); ``present``: nodes that took part, shape
+    """``counts``: committed transactions, shape (cycles, nodes, clients); ``present``: nodes that took part, shape
     (cycles, nodes); ``irregularity`` as in ``by_chance``. ``None`` where there is only one client.
 
     Each cycle is tested at ``CHANCE`` by the number of cycles, so that all of them together are.

@@ -82,7 +82,7 @@ def imprecise(found: Index, wanted: float) -> Iterator[Doubt]:
     known = float(10 ** ((found.dsi.high - found.dsi.value) / whole) - 1)
     if known > wanted:
         words = f"the mean rate of all scales is known within ±{min(known, 10):.1%}, wanted were ±{wanted:.1%}"
-        yield Doubt("imprecise", words, "use longer cycles, or more of them: --duration, --most-cycles")
+        yield Doubt("imprecise", words, "use longer cycles, or more of them: --duration, --max-cycles")
 
 
 def crossing(scales: Sequence[int], rates: Sequence[float]) -> tuple[float | None, str]:
@@ -116,7 +116,7 @@ def index(
 
     ``rates`` gives T_i (eq. 7) by scale, ``begun`` all scales of the run, ``void`` those whose check failed, which are
     left out, ``ladder`` the scales of the profile whose figures are comparable, ``duration_s`` D; ``conduct`` tells
-    whether threads, isolation and the like are those of that profile. T_s is the median of the T_i, the official rate
+    whether clients, isolation and the like are those of that profile. T_s is the median of the T_i, the official rate
     of the scale (the paper, section 2.4) and the curve of its section 4.1.1. The index is
     comparable when it rests on that very ladder and conduct, with at least 10 cycles of 60 s each.
     """

@@ -136,7 +136,7 @@ def find_gap(cycle: int, busy: NDArray[np.bool_], done: int) -> Gap:
 
 def idle_clients(cycles: Ints, done: Ints, busy_ns: Ints, clients_ns: Ints) -> tuple[tuple[int, int], ...]:
     """Cycles with clients that were in transactions for most of their time and finished none, and how many these are.
-    Arrays of the shape (cycles, nodes, threads)."""
+    Arrays of the shape (cycles, nodes, clients)."""
     stuck = (done == 0) & (clients_ns > 0) & (2 * busy_ns > clients_ns)
     counts = stuck.sum(axis=(1, 2))
     return tuple((int(cycle), int(count)) for cycle, count in zip(cycles, counts, strict=True) if count)

@@ -1,4 +1,4 @@
-"""The number of threads with the greatest rate: how to find it in few cycles, and how sure it is."""
+"""The number of clients with the greatest rate: how to find it in few cycles, and how sure it is."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _FRESH = 3
 
 @dataclass(frozen=True)
 class Peak:
-    """The best of several numbers of threads, and its ratios to the numbers tried next to it."""
+    """The best of several numbers of clients, and its ratios to the numbers tried next to it."""
 
-    threads: int
+    clients: int
     rate_tps: float
     """Median of its ``fresh`` cycles, or of all of them where there are none."""
     neighbours: tuple[tuple[int, Interval], ...]
-    """Number of threads, with rate of the best / rate there; its bounds are nan with fewer than five cycles."""
+    """Number of clients, with rate of the best / rate there; its bounds are nan with fewer than five cycles."""
     at_the_end: bool
     """Whether it is the greatest number that was tried, so that the peak may lie beyond."""
     fresh: int = 0
@@ -40,22 +40,22 @@ class Peak:
 
 
 def peak(rates: Mapping[int, Sequence[float]]) -> Peak | None:
-    """The peak of ``rates``: by number of threads, those of its cycles in tps. ``None`` with fewer than two numbers."""
-    known = {threads: np.array(found) for threads, found in sorted(rates.items()) if len(found)}
+    """The peak of ``rates``: by number of clients, those of its cycles in tps. ``None`` with fewer than two numbers."""
+    known = {clients: np.array(found) for clients, found in sorted(rates.items()) if len(found)}
     if len(known) < 2:
         return None
     numbers = list(known)
     best = _best(known)
     at = numbers.index(best)
     beside = [numbers[n] for n in (at - 1, at + 1) if 0 <= n < len(numbers)]
-    ratios = tuple((threads, relative(known[best], known[threads])) for threads in beside)
+    ratios = tuple((clients, relative(known[best], known[clients])) for clients in beside)
     fresh = known[best][min(known[n].size for n in beside) :]
     told = fresh if fresh.size else known[best]
     return Peak(best, float(np.median(told)), ratios, at == len(numbers) - 1, fresh.size)
 
 
 def next_number(numbers: Sequence[int], rates: Mapping[int, Sequence[float]], cycles: int) -> int | None:
-    """The number of threads of the next cycle, out of ``numbers`` (rising); ``None`` when the search is over.
+    """The number of clients of the next cycle, out of ``numbers`` (rising); ``None`` when the search is over.
 
     It climbs by every second number until two rates in a row are far below the greatest, tries those next to the
     best, and then repeats the best and its neighbours, up to ``cycles`` each or until their intervals are apart. At the
@@ -100,16 +100,16 @@ def _short(rate: float) -> str:
 
 
 def in_words(found: Peak, *, told: bool = False) -> str:
-    """One line: ``peak 1,234 tps at 8 threads: 1.10 [1.05, 1.14] times the rate at 6 …``; ``told``: what the highest of
+    """One line: ``peak 1,234 tps at 8 clients: 1.10 [1.05, 1.14] times the rate at 6 …``; ``told``: what the highest of
     several medians is stands elsewhere."""
     parts = []
-    for threads, ratio in found.neighbours:
+    for clients, ratio in found.neighbours:
         within = "" if isnan(ratio.low) else f" [{ratio.low:.2f}, {ratio.high:.2f}]"
-        parts.append(f"{ratio.value:.2f}{within} times the rate at {threads:,}")
-    plural = "s" * (found.threads != 1)
-    words = f"peak {_short(found.rate_tps)} tps at {found.threads:,} thread{plural}: {', '.join(parts)}"
+        parts.append(f"{ratio.value:.2f}{within} times the rate at {clients:,}")
+    plural = "s" * (found.clients != 1)
+    words = f"peak {_short(found.rate_tps)} tps at {found.clients:,} client{plural}: {', '.join(parts)}"
     if not found.fresh and not told:
         words += "; as the highest of several medians it is rather too high"
     if found.at_the_end:
-        return f"{words}; it may lie beyond, at more threads"
+        return f"{words}; it may lie beyond, at more clients"
     return words if found.sure else f"{words}; chance may have made it: a neighbour may be as good"

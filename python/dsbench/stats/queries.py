@@ -219,7 +219,7 @@ def decide(rows: Iterable[Mapping[str, Any]], factor: float) -> Decision | None:
     for row in every:
         tests[row["stage"]].append(row)
     runs, times = [], defaultdict[str, tuple[list[float], list[float]]](lambda: ([], []))
-    streams = len({row["thread"] for row in tests.get("throughput1", ()) if row["group"] == "query"})
+    streams = len({row["client"] for row in tests.get("throughput1", ()) if row["group"] == "query"})
     for number in (1, 2):
         alone, together = tests.get(f"power{number}", []), tests.get(f"throughput{number}", [])
         if not alone:

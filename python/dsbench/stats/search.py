@@ -166,10 +166,10 @@ def say_rate(value: float) -> str:
     return format_number(float(f"{value:.3g}"), digits=3)
 
 
-def plan_search(duration: float, ramp_up: float, precision: float | None, most_cycles: int) -> Search:
+def plan_search(duration: float, ramp_up: float, precision: float | None, max_cycles: int) -> Search:
     """What a search keeps to: cycles of ``duration`` after ``ramp_up``, both in s, and ``precision`` in per cent."""
     budget_s = SEARCH_DURATIONS * duration
-    return Search(duration, (precision or PRECISION) / 100, most_cycles, budget_s, ramp_up + _BETWEEN_S)
+    return Search(duration, (precision or PRECISION) / 100, max_cycles, budget_s, ramp_up + _BETWEEN_S)
 
 
 def sum_up(tried: Sequence[Tried], objectives: Sequence[Objective]) -> Load:
@@ -181,7 +181,7 @@ def sum_up(tried: Sequence[Tried], objectives: Sequence[Objective]) -> Load:
 
 def judge(cycle: CycleFigures, objectives: Sequence[Objective], whole_s: float, cpu_us: float = nan) -> Tried:
     """What a cycle at a rate says of ``objectives``; below ``whole_s`` seconds it only looked for the region."""
-    demanded, seconds, still_s = float(cycle.rate_per_s or nan), cycle.duration_ns / 1e9, cycle.still_ns / 1e9
+    demanded, seconds, still_s = float(cycle.rate_per_s or nan), cycle.duration_ns / 1e9, cycle.paused_ns / 1e9
     whole = seconds >= 0.99 * whole_s
     missed = (count_missed(one, cycle.kinds, cycle.response.get(one.kind), demanded) for one in objectives)
     steps = tuple(Step(demanded, seconds, count, late, whole, still_s > 0) for count, late in missed)
@@ -223,7 +223,7 @@ def count_missed(
         return done + failed, failed
     for_good = failed - sum(one.retries for one in chosen)
     waiting = demanded * objective.limit_ns / 1e9
-    unmade = sum(one.missed for one in kinds.values())
+    unmade = sum(one.skipped_starts for one in kinds.values())
     never = max(unmade - waiting, 0.0) * committed / (sum(one.committed for one in kinds.values()) or 1)
     late = 0 if times is None else int(times.counts[times.low_ns > objective.limit_ns].sum())
     return done + for_good + never, late + for_good + never

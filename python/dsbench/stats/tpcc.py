@@ -225,7 +225,7 @@ _TERMINALS: Final = 10
 def home_doubts(settings: Mapping[str, str], clients: Mapping[int, Sequence[int]]) -> list[Doubt]:
     """That clients share a district, or warehouses have one client more than others.
 
-    ``clients`` are those of all nodes together by scale, or the terminals, at each number of threads. Client i is at
+    ``clients`` are those of all nodes together by scale, or the terminals, at each number of clients. Client i is at
     home in warehouse i mod scale, unless the setting ``affinity`` is off.
     """
     if settings.get("affinity", "on") == "off":
@@ -234,7 +234,7 @@ def home_doubts(settings: Mapping[str, str], clients: Mapping[int, Sequence[int]
     uneven = [x for x, numbers in clients.items() if any(n > x and n % x for n in numbers)]
     kinds = (
         (shared, "more than ten clients for each warehouse: some ask Stock-Level of one district (clause 2.8.1.1)",
-         "use fewer --threads or terminals, a larger scale, or --set affinity=off"),
+         "use fewer --clients or terminals, a larger scale, or --set affinity=off"),
         (uneven, "clients are no multiple of the warehouses: some of these have one more than others",
          "use a multiple, or --set affinity=off"),
     )  # fmt: skip

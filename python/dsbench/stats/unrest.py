@@ -61,7 +61,7 @@ def imprecise(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
             f"the median rate is known within ±{min(scale.half_width, 10):.1%} after {scale.cycles} cycles, "
             f"wanted were ±{run.precision:.1%}"
         )
-        yield Doubt("imprecise", words, "use longer cycles, or more of them: --duration, --most-cycles", scale.scale)
+        yield Doubt("imprecise", words, "use longer cycles, or more of them: --duration, --max-cycles", scale.scale)
 
 
 def ended_early(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
@@ -105,7 +105,7 @@ def starved_clients(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if ledger.apart:
         times = f", {ledger.half_ns / ledger.median_ns:,.0f} times the median" if ledger.median_ns else ""
         words.append(f"half of the clients' time went into transactions of {_time(ledger.half_ns)} or more{times}")
-    why = "SQLite lets one client write at a time, and its lock has no queue: use --threads 1; " if run.embedded else ""
+    why = "SQLite lets one client write at a time, and its lock has no queue: use --clients 1; " if run.embedded else ""
     yield Doubt(
         "starved-clients",
         "; ".join(words),
@@ -187,7 +187,7 @@ def uneven_clients(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         "uneven-clients",
         f"the slowest of {found.clients} clients had {worst:.2f} of the mean rate in cycle {cycle}, which chance does "
         f"not explain{others}",
-        "see dsbench show --by cost for waits, switches and moves between CPUs; with fewer --threads, or a machine of "
+        "see dsbench show --by cost for waits, switches and moves between CPUs; with fewer --clients, or a machine of "
         "more CPUs, clients starve less; do not read quantiles as those of every client",
         scale.scale,
     )

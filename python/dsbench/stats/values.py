@@ -57,7 +57,7 @@ class ScaleResult:
     failed: int = _column("failed attempts", "", "sum of E_inj, attempts that were retried included")
     residence_total_s: float = _column("residence time, total", "s", "sum of R_inj", "1")
     effective_duration_s: float = _column(
-        "effective duration", "s", "sum over the cycles of first start to last counted end, over all nodes and threads"
+        "effective duration", "s", "sum over the cycles of first start to last counted end, over all nodes and clients"
     )
     rate_multiplier: float = _column("multiplier f", "", "f: transactions under way at once, on average", "11")
     rates_at: Mapping[float, float] = _column("rates at the levels", "tps", "f / quantile", "10")
@@ -200,7 +200,7 @@ class Collision:
 
     kappa: float
     clients: int
-    """K = nodes * threads"""
+    """K = nodes * clients"""
     rms: float
     """Root mean square of the residuals of q (0-1)."""
     lowest_scale: int

@@ -46,9 +46,9 @@ def say_times(found: Outcomes, effects: Effects) -> Iterator[str]:
         reference = found.references[row.factor]
         if row.factor not in real or row.level == reference:
             continue
-        base = next((one for one in rows if (one.part.levels, one.factor, one.level, one.threads)
-                     == (row.part.levels, row.factor, reference, row.threads)), None)  # fmt: skip
+        base = next((one for one in rows if (one.part.levels, one.factor, one.level, one.clients)
+                     == (row.part.levels, row.factor, reference, row.clients)), None)  # fmt: skip
         if base is not None and (words := say_change(read_level(base), read_level(row))):
             level, against = (found.levels[row.factor][at].name for at in (row.level, reference))
-            threads = f", {row.threads} threads" if row.threads else ""
-            yield f"{found.factors[row.factor]} {level} beside {against}{threads}: {words}"
+            clients = f", {row.clients} clients" if row.clients else ""
+            yield f"{found.factors[row.factor]} {level} beside {against}{clients}: {words}"

@@ -166,12 +166,12 @@ def effects(found: Outcomes) -> Spec | None:
 def rates(found: Outcomes, factor: int, form: Form | None = "log") -> Spec | None:
     """Over the scale a curve for each level (the paper, figures 8, 30 and 43), with the DSI of each; ``None`` with one
     scale."""
-    threads = max((point.threads for one in found.made for point in one.values), default=0)
+    clients = max((point.clients for one in found.made for point in one.values), default=0)
     curves: list[dict[int, Span]] = []
     for alike in found.alike(factor):
         spans: dict[int, Span] = {}
-        for x in sorted({point.scale for one in alike for point in one.values if point.threads == threads} - {0}):
-            values = [one.values.get(Point(threads, x), math.nan) for one in alike]
+        for x in sorted({point.scale for one in alike for point in one.values if point.clients == clients} - {0}):
+            values = [one.values.get(Point(clients, x), math.nan) for one in alike]
             known = [value for value in values if math.isfinite(value)]
             if known:
                 spans[x] = found.mean(known), min(known), max(known)
@@ -180,7 +180,7 @@ def rates(found: Outcomes, factor: int, form: Form | None = "log") -> Spec | Non
         return None
     names = [level.name for level in found.levels[factor]]
     drawn = [(name, spans) for name, spans in zip(names, curves, strict=True) if spans]
-    indices = {name: tell_index(combine_indices(found, alike, threads))
+    indices = {name: tell_index(combine_indices(found, alike, clients))
                for name, alike in zip(names, found.alike(factor), strict=True)}  # fmt: skip
     ends = [value for _, spans in drawn for span in spans.values() for value in span]
     if form == "log" and not found.how.geometric:
@@ -189,7 +189,7 @@ def rates(found: Outcomes, factor: int, form: Form | None = "log") -> Spec | Non
         return None
     sizes = [_sizes(one) for one in found.made]
     bars = "; bars: least to greatest trial" * any(low < high for _, spans in drawn for _, low, high in spans.values())
-    notes = [_of(found) + bars + (f"; {threads} threads" if threads else "")]
+    notes = [_of(found) + bars + (f"; {clients} clients" if clients else "")]
     headline = f"{_title(found)[:1].upper()}{_title(found)[1:]} by {found.factors[factor]}"
     return compared(
         [name for name, _ in drawn], [spans for _, spans in drawn], headline, notes,
@@ -217,15 +217,15 @@ def relative(found: Outcomes, factor: int) -> Spec | None:
     """Each level over the reference by scale (the paper, figures 36 and 37); ``None`` with one scale."""
     if not found.how.geometric:
         return None
-    threads = max((point.threads for point in found.points), default=0)
-    scales = [point.scale for point in found.points if point.threads == threads]
+    clients = max((point.clients for point in found.points), default=0)
+    scales = [point.scale for point in found.points if point.clients == clients]
     if len(scales) < 2:
         return None
     labels, curves = [], []
     for number, level in enumerate(found.levels[factor]):
         spans: dict[int, Span] = {}
         for x in scales:
-            if (span := found.relative(factor, number, Point(threads, x))) is not None:
+            if (span := found.relative(factor, number, Point(clients, x))) is not None:
                 spans[x] = span
         if spans:
             labels.append(level.name)
@@ -234,7 +234,7 @@ def relative(found: Outcomes, factor: int) -> Spec | None:
     if len(curves) < 2:
         return None
     reference = found.levels[factor][found.references[factor]].name
-    note = "bars: least to greatest of the blocks" + (f"; {threads} threads" if threads else "")
+    note = "bars: least to greatest of the blocks" + (f"; {clients} clients" if clients else "")
     return compared(
         labels, curves, f"{found.factors[factor]}: relative to {reference}", [note], level=1.0,
         title=f"relative {found.how.label}", form="linear" if max(ends) / min(ends) < 10 else "log",

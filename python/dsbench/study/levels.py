@@ -20,12 +20,12 @@ from dsbench.study.results import Made, Outcomes, Point, mean
 from dsbench.study.slices import Slice, by_work
 
 
-def combine_indices(found: Outcomes, alike: Sequence[Made], threads: int) -> Interval | None:
+def combine_indices(found: Outcomes, alike: Sequence[Made], clients: int) -> Interval | None:
     """The DSI of some trials together: over the blocks, or where there is one over the cycles of its trials."""
     blocks: dict[int, dict[tuple[int, ...], Interval]] = {}
     for one in alike:
         part = found.part(one)
-        ladder = part.ladders.get(threads) if part else None
+        ladder = part.ladders.get(clients) if part else None
         if ladder and ladder.dsi:
             blocks.setdefault(one.trial.block, {})[one.at] = ladder.dsi
     tried = {at for block in blocks.values() for at in block}
@@ -42,36 +42,36 @@ def tell_index(index: Interval | None) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """What the trials of one level found together, within one workload and at one number of threads."""
+    """What the trials of one level found together, within one workload and at one number of clients."""
 
     part: Slice
     factor: int
     level: int
-    threads: int
+    clients: int
     """0 where each run has one number only."""
     alike: tuple[Made, ...]
 
     def mean(self, measure: str, scale: int) -> float:
         """Over its trials, as the measure wants it; nan where none knows it."""
-        values = [one.measured.get(measure, {}).get(Point(self.threads, scale), nan) for one in self.alike]
+        values = [one.measured.get(measure, {}).get(Point(self.clients, scale), nan) for one in self.alike]
         found = self.part.found
         return replace(found, how=measures()[measure]).mean(values) if measure else found.mean(
-            one.values.get(Point(self.threads, scale), nan) for one in self.alike)  # fmt: skip
+            one.values.get(Point(self.clients, scale), nan) for one in self.alike)  # fmt: skip
 
     @property
     def scales(self) -> list[int]:
         return sorted({point.scale for one in self.alike for known in (one.values, one.measured.get("size", {}))
-                       for point in known if point.threads == self.threads} - {0})  # fmt: skip
+                       for point in known if point.clients == self.clients} - {0})  # fmt: skip
 
     @property
     def index(self) -> Interval | None:
-        return combine_indices(self.part.found, self.alike, self.threads)
+        return combine_indices(self.part.found, self.alike, self.clients)
 
     @property
     def falls(self) -> list[tuple[Fall, Made]]:
         """Of each trial that has a cut-off."""
         parts = [(self.part.found.part(one), one) for one in self.alike]
-        ladders = [(part.ladders.get(self.threads), one) for part, one in parts if part]
+        ladders = [(part.ladders.get(self.clients), one) for part, one in parts if part]
         return [(ladder.fall, one) for ladder, one in ladders if ladder and ladder.fall]
 
     @property
@@ -100,7 +100,7 @@ class Row:
         mark = " (reference)" * (self.level == found.references[self.factor])
         name = found.levels[self.factor][self.level].name + mark
         work = [found.levels[n][at].name for n, at in self.part.levels.items()]
-        return [*work, found.factors[self.factor], name, *[str(self.threads)] * (self.threads > 0)]
+        return [*work, found.factors[self.factor], name, *[str(self.clients)] * (self.clients > 0)]
 
 
 _NOTHING_MB: Final = 0.1
@@ -127,15 +127,15 @@ def list_rows(found: Outcomes) -> list[Row]:
     ]  # fmt: skip
 
 
-def _by_threads(rows: Sequence[Row]) -> list[Row]:
-    """The same by number of threads, where trials were made."""
-    return [replace(row, threads=n) for row in rows for n in
-            sorted({point.threads for one in row.alike for point in one.values})]  # fmt: skip
+def _by_clients(rows: Sequence[Row]) -> list[Row]:
+    """The same by number of clients, where trials were made."""
+    return [replace(row, clients=n) for row in rows for n in
+            sorted({point.clients for one in row.alike for point in one.values})]  # fmt: skip
 
 
 def tabulate_levels(found: Outcomes, *, brief: bool) -> Iterator[Block]:
     """All tables; ``brief``: with the smallest and the largest scale only."""
-    rows = _by_threads(list_rows(found))
+    rows = _by_clients(list_rows(found))
     if not rows:
         return
     yield from _tabulate_ladders(rows)
@@ -147,7 +147,7 @@ def tabulate_levels(found: Outcomes, *, brief: bool) -> Iterator[Block]:
 def key_columns(rows: Sequence[Row]) -> tuple[list[Column], list[list[str]]]:
     """The first columns of a table of ``rows``, and the cells of each; empty where a row is within no workload."""
     work = dict.fromkeys(row.part.found.factors[n] for row in rows for n in row.part.levels)
-    names = [*work, "factor", "level", *["threads"] * any(row.threads for row in rows)]
+    names = [*work, "factor", "level", *["clients"] * any(row.clients for row in rows)]
     cells = [[*[""] * (len(names) - len(row.words)), *row.words] for row in rows]
     return [Column(name, left=True) for name in names], cells
 
@@ -248,7 +248,7 @@ def _tabulate_tools(rows: Sequence[Row]) -> Iterator[Block]:
 
 def describe_levels(found: Outcomes) -> list[dict[str, Any]]:
     """The same as JSON values; ``null`` for what is not known."""
-    return [_describe(row) for row in _by_threads(list_rows(found))]
+    return [_describe(row) for row in _by_clients(list_rows(found))]
 
 
 def _describe(row: Row) -> dict[str, Any]:
@@ -257,7 +257,7 @@ def _describe(row: Row) -> dict[str, Any]:
         "factor": found.factors[row.factor],
         "level": found.levels[row.factor][row.level].name,
         "at": {found.factors[n]: found.levels[n][level].name for n, level in row.part.levels.items()},
-        "threads": row.threads or None,
+        "clients": row.clients or None,
         "trials": [one.trial.number for one in row.alike],
         "dsi": {name: finite(getattr(index, name)) for name in ("value", "low", "high", "level")} if index else None,
         "cutoff": {"scales": cut[:2], "size_gb": [finite(size) for size in cut[2:]]} if cut else None,

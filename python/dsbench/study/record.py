@@ -122,7 +122,7 @@ def extend(study: Study, levels: Mapping[str, Sequence[Any]], repeat: int = 0) -
         factor = known[name]
         if not factor.path and any(not isinstance(raw, Mapping) for raw in more):
             like = next((raw for raw in factor.levels if isinstance(raw, Mapping)), {})
-            sets = ", ".join(f'"{path}" = …' for path in like.get("set", {})) or '"threads" = 4'
+            sets = ", ".join(f'"{path}" = …' for path in like.get("set", {})) or '"clients" = 4'
             raise SpecError("--level", f"the levels of {name} are tables: each says what it sets",
                             f"write --level '{name}={{name = \"…\", set = {{{sets}}}}}'")  # fmt: skip
     if study.spec.trials.design in ("list", "screening") and levels:

@@ -3,7 +3,7 @@
 ``outcomes(study, "p99", "l.i1")`` reads each archive once, with all measures of all its stages. After that
 ``found.choose("cpu")`` and ``found.choose(stage="l.i2")`` are the same trials by another measure or stage, with effects
 of their own, and read nothing. ``found.how`` says what the measure is, ``found.value(made)`` is that of a trial,
-``made.values`` has it by threads and scale, ``found.mean(values)`` combines trials as the measure wants it, and
+``made.values`` has it by clients and scale, ``found.mean(values)`` combines trials as the measure wants it, and
 ``made.measured["iowait"]`` has any other measure of the same stage by ``Point``. Where ``found.how.geometric`` is
 false, effects are differences around 0, and values may be 0. Where ``found.how.per_run`` is true, as for the DSI, the
 only points have scale 0.
@@ -82,9 +82,9 @@ def _counts(name: str, set_by: set[str]) -> bool:
 
 
 class Point(NamedTuple):
-    """Where a trial measured: one of its numbers of threads, and a scale."""
+    """Where a trial measured: one of its numbers of clients, and a scale."""
 
-    threads: int
+    clients: int
     """0 where each run has one number only."""
     scale: int
 
@@ -94,7 +94,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Ladder:
-    """What one number of threads made of all scales."""
+    """What one number of clients made of all scales."""
 
     dsi: Interval | None
     fall: Fall | None
@@ -122,7 +122,7 @@ class OfStage:
     missed: bool = False
     """Whether inserts in the background did not keep the target rate somewhere."""
     ladders: Mapping[int, Ladder] = field(default_factory=dict)
-    """By number of threads, 0 where each run has one only."""
+    """By number of clients, 0 where each run has one only."""
     probe_units: Mapping[str, str] = field(default_factory=dict)
     """Units of the tests of ``probes``."""
     grown: bool = False
@@ -406,11 +406,11 @@ def _made(study: Study, trial: Trial, evaluation: Evaluation, verdict: RunVerdic
 
 
 def _of_stage(parts: Sequence[Evaluation]) -> OfStage:
-    """``parts`` are the numbers of threads of one stage."""
+    """``parts`` are the numbers of clients of one stage."""
     several = len(parts) > 1
 
     def read(measure: Measure, *, alone: bool = False) -> dict[Point, float]:
-        return {Point(part.threads if several else 0, x): value for part in parts for x, value in
+        return {Point(part.clients if several else 0, x): value for part in parts for x, value in
                 read_values(measure, part, alone=alone).items()}  # fmt: skip
 
     measured = {name: read(measure) for name, measure in measures().items()}
@@ -428,7 +428,7 @@ def _of_stage(parts: Sequence[Evaluation]) -> OfStage:
         {one.name: one.mean for one in whole.of(ProbesResult).probes.get(largest, ())},
             own.of(LatencyResult).frequency.get(largest),
         any(one.sustained is False for part in parts for one in part.of(StagesResult).efficiency.values()),
-        {part.threads if several else 0: Ladder(part.of(RateResult).index.dsi, part.of(RateResult).fall)
+        {part.clients if several else 0: Ladder(part.of(RateResult).index.dsi, part.of(RateResult).fall)
             for part in parts},
         {one.name: one.unit for one in whole.of(ProbesResult).probes.get(largest, ())},
             any(part.of(RateResult).grown for part in parts),

@@ -192,8 +192,8 @@ def _points(found: Outcomes) -> str:
     if not found.points:
         return f"the {_mean_words(found)} over its scales of the {what}"
     scales = ", ".join(str(x) for x in sorted({point.scale for point in found.points}))
-    threads = sorted({point.threads for point in found.points} - {0})
-    more = f" and threads {', '.join(map(str, threads))}" if threads else ""
+    clients = sorted({point.clients for point in found.points} - {0})
+    more = f" and clients {', '.join(map(str, clients))}" if clients else ""
     return f"the {_mean_words(found)} over scales {scales}{more} of the {what}"
 
 
@@ -293,7 +293,7 @@ def _join(names: Sequence[str]) -> str:
 
 
 def _say_effect(found: Outcomes, one: Effect) -> str:
-    """``threads 2 has 2.07 [1.8, 2.37] times the rate of 1``."""
+    """``clients 2 has 2.07 [1.8, 2.37] times the rate of 1``."""
     level, against, reference = name_effect(found, one).rpartition(" against ")
     if not found.how.geometric:
         return f"{name_effect(found, one)}: {with_unit(show_effect(one), found.unit)} in the {_short(found)}"
@@ -351,8 +351,8 @@ def _tabulate_effects(found: Outcomes) -> Iterator[Table]:
 
 
 def _point(point: Point) -> str:
-    """``4 threads, scale 10``"""
-    words = (f"{point.threads} threads" * (point.threads > 0), f"scale {point.scale}" * (point.scale > 0))
+    """``4 clients, scale 10``"""
+    words = (f"{point.clients} clients" * (point.clients > 0), f"scale {point.scale}" * (point.scale > 0))
     return ", ".join(filter(None, words))
 
 
@@ -458,7 +458,7 @@ def document(found: Outcomes) -> dict[str, Any]:
              "value": finite(found.value(made[trial.number])) if trial.number in made else None,
              "not_comparable": {name: {"first": there, "here": here}
                                 for name, (there, here) in found.unlike.get(trial.number, {}).items()},
-             "values": [{"threads": point.threads or None, "scale": point.scale, "value": finite(value)}
+             "values": [{"clients": point.clients or None, "scale": point.scale, "value": finite(value)}
                         for point, value in made[trial.number].values.items()] if trial.number in made else []}
             for trial in study.trials
         ],

@@ -169,7 +169,7 @@ def of_text(text: bytes, source: str, changes: Sequence[str] = ()) -> StudySpec:
 
 
 def changed(values: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:
-    """The keys of a study's file with others in their place: ``run.cycles=2``, ``factor.threads.levels=[1, 4]``.
+    """The keys of a study's file with others in their place: ``run.cycles=2``, ``factor.clients.levels=[1, 4]``.
 
     A value is written as in TOML; what is none is text, and nothing takes the key or the factor away. A factor that the
     file does not have is added.
@@ -179,7 +179,7 @@ def changed(values: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]
         key, mark, value = text.partition("=")
         path = key.strip().split(".")
         if not mark or (path[0] == "factor" and len(path) < (3 if value else 2)):
-            remedy = "write for instance --set run.cycles=2, or --set 'factor.threads.levels=[1, 4]'"
+            remedy = "write for instance --set run.cycles=2, or --set 'factor.clients.levels=[1, 4]'"
             raise SpecError("--set", f"{text!r} is no KEY=VALUE of a study", remedy)
         if path[0] != "factor":
             _put(found, path, value)
@@ -272,7 +272,7 @@ def _level(factor: Factor, raw: Any) -> Level:
     if not isinstance(raw, Mapping):
         if not factor.path:
             raise SpecError(
-                f"factor {factor.name!r}: path", "it is missing", 'name what varies, such as path = "threads"'
+                f"factor {factor.name!r}: path", "it is missing", 'name what varies, such as path = "clients"'
             )
         check(factor.path, f"factor {factor.name!r}: path")
         return Level(name=level_name(raw), sets={factor.path: raw}, number=_number(raw))

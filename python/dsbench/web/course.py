@@ -19,7 +19,7 @@ _MOST: Final = 200
 
 @dataclass(frozen=True)
 class Cycle:
-    """A finished cycle, over all nodes, threads and kinds."""
+    """A finished cycle, over all nodes, clients and kinds."""
 
     scale: int
     number: int
@@ -186,7 +186,7 @@ def _at(row: Mapping[str, Any]) -> _At:
 
 
 def _sums(archive: Path, kind: str, stem: str, *more: str, **columns: str) -> list[dict[str, Any]]:
-    """A table by scale and cycle, and by ``more``, over all nodes, threads and kinds; empty where nothing is there."""
+    """A table by scale and cycle, and by ``more``, over all nodes, clients and kinds; empty where nothing is there."""
     import pyarrow as pa  # Late: these take a tenth of a second.
 
     from dsbench.archive.parts import table_of

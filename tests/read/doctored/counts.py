@@ -111,7 +111,7 @@ def _foreign_histogram(copy: Copy) -> None:
     """That of another run."""
     other = Copy(ARCHIVES / "mock-open.zip").tables["buckets"]
     mine = copy.tables["buckets"][0]
-    keys = ("scale", "stage", "cycle", "node", "threads", "group", "kind")
+    keys = ("scale", "stage", "cycle", "node", "clients", "group", "kind")
     where = {name: mine[name] for name in keys if name in mine}
     copy.leave_out("buckets", **where)
     copy.tables["buckets"] += [{**row, **where} for row in other if row["scale"] == 1 and row["cycle"] == 1]
@@ -138,8 +138,8 @@ def _copied_cycle(copy: Copy) -> None:
         copy.leave_out(name, scale=best["scale"], cycle=place)
         same = [{**row, "cycle": place} for row in copy.at(name, scale=best["scale"], cycle=best["cycle"])]
         if name in ("cycles", "groups", "buckets", "seconds"):
-            numbers = {row["threads"] for row in copy.at(name, scale=best["scale"])}
-            same = [{**row, "threads": min(numbers) if len(numbers) > 1 else row["threads"]} for row in same]
+            numbers = {row["clients"] for row in copy.at(name, scale=best["scale"])}
+            same = [{**row, "clients": min(numbers) if len(numbers) > 1 else row["clients"]} for row in same]
         copy.tables[name] += same
 
 
@@ -152,7 +152,7 @@ def _low_ceiling(copy: Copy) -> None:
 
 def _without_client(copy: Copy) -> None:
     row = copy.busiest
-    copy.leave_out("cycles", **copy.of_cycle(row), thread=row["thread"])
+    copy.leave_out("cycles", **copy.of_cycle(row), client=row["client"])
 
 
 def _renamed_kind(copy: Copy) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.read.doctored.copies import Absent, Copy, Doctor
 
-_KEYS = ("scale", "stage", "cycle", "node", "threads", "group", "kind")
+_KEYS = ("scale", "stage", "cycle", "node", "clients", "group", "kind")
 _OF_CYCLES = ("cycles", "groups", "buckets", "seconds", "monitors", "machine", "programs", "errors", "sums", "samples")
 
 
@@ -28,7 +28,7 @@ def _numbered(copy: Copy, change: Callable[[int, int], int]) -> None:
 def _counted(copy: Copy) -> None:
     """The check found as many as the cycles that are left have."""
     for scale, conditions in copy.run["checks"].items():
-        there = sum(row["committed"] + row["early_commits"] + row["late_commits"] for row in copy.at("cycles", scale=int(scale)))
+        there = sum(row["committed"] + row["commits_before_window"] + row["commits_after_window"] for row in copy.at("cycles", scale=int(scale)))
         for one in conditions:
             if re.match(r"history \d+, committed \d+$", one["detail"]):
                 one["detail"] = f"history {there}, committed {there}"
@@ -122,10 +122,10 @@ def _without_slow_second(copy: Copy) -> None:
 
 def _warmed_up(copy: Copy) -> None:
     """What was committed in the ramp-up counts, at the median time, in histogram and course as well."""
-    if not any(row["early_commits"] for row in copy.tables["cycles"]):
+    if not any(row["commits_before_window"] for row in copy.tables["cycles"]):
         raise Absent
     for row in copy.tables["cycles"]:
-        early = row["early_commits"]
+        early = row["commits_before_window"]
         where = {name: row[name] for name in _KEYS}
         buckets = copy.at("buckets", **where, measure="residence")
         if not early or not buckets:
@@ -133,7 +133,7 @@ def _warmed_up(copy: Copy) -> None:
         likely = max(buckets, key=lambda one: one["count"])
         likely["count"] += early
         copy.at("seconds", **where)[0]["count"] += early
-        row |= {"committed": row["committed"] + early, "early_commits": 0}
+        row |= {"committed": row["committed"] + early, "commits_before_window": 0}
         row["residence_ns"] += early * likely["low_ns"]
         row["response_ns"] = row["residence_ns"]
 

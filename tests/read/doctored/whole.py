@@ -67,10 +67,10 @@ def _without_asked_scale(copy: Copy) -> None:
 
 
 def _fewer_threads(copy: Copy) -> None:
-    copy.run["spec"]["threads"] = 1
+    copy.run["spec"]["clients"] = 1
     for name in ("groups",):
         for row in copy.tables[name]:
-            row["clients"] = 1
+            row["all_clients"] = 1
 
 
 def _without_groups(copy: Copy) -> None:
@@ -117,7 +117,7 @@ DOCTORS: dict[str, Doctor] = {
     "a scale left out, and not asked for": _without_asked_scale,
     "still running": in_run(status="running"),
     "failed": in_run(status="failed"),
-    "fewer threads": _fewer_threads,
+    "fewer clients": _fewer_threads,
     "scales exchanged": _swapped_scales,
     "groups left out": _without_groups,
     "what the machine did left out": _without_machine,

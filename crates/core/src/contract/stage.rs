@@ -140,7 +140,7 @@ pub enum Work {
     Load {
         /// The groups that make the load.
         groups: Vec<GroupPlan>,
-        /// Whether it is repeated: in as many cycles, at as many numbers of threads, as the run asks for.
+        /// Whether it is repeated: in as many cycles, at as many numbers of clients, as the run asks for.
         repeated: bool,
         /// Whether the database is cleaned before each cycle.
         cleaned: bool,

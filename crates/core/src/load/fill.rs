@@ -34,7 +34,7 @@ pub enum Arrival {
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Options {
     /// Of each node.
-    pub threads: usize,
+    pub clients: usize,
     /// Of a group whose end the workload leaves open.
     pub duration: f64,
     /// Before the clock starts.
@@ -45,10 +45,10 @@ pub struct Options {
     pub arrival: Arrival,
     /// Of an open loop whose rate changes; empty: it does not.
     pub legs: Vec<Leg>,
-    /// Of each thread.
+    /// Of each client.
     pub connections: usize,
     /// Threads of the operating system; 0 for one per CPU.
-    pub carriers: usize,
+    pub os_threads: usize,
     /// On which CPUs clients run.
     pub placement: Placement,
     /// Of every transaction.
@@ -133,7 +133,7 @@ impl Options {
         Ok(Load {
             groups,
             demands,
-            carriers: self.carriers,
+            carriers: self.os_threads,
             placement: self.placement,
             ramp_up,
             statements: self.per_statement,
@@ -158,7 +158,7 @@ impl Options {
     }
 
     fn group(&self, turn: &Turn, plan: &GroupPlan) -> Result<Group> {
-        let each = self.threads as u64;
+        let each = self.clients as u64;
         let Turn { node, nodes, .. } = *turn;
         let (pacing, mine, clients, threads) = match (self.pacing(turn, plan), plan.clients) {
             (Pacing::Terminals(all), _) => {
@@ -274,7 +274,7 @@ mod tests {
     const ALONE: Turn = Turn { node: 0, nodes: 1, terminals: None, by_time: false };
 
     fn options() -> Options {
-        Options { threads: 3, duration: 2.5, connections: 1, tries: 1, ..Options::default() }
+        Options { clients: 3, duration: 2.5, connections: 1, tries: 1, ..Options::default() }
     }
 
     fn fill(options: &Options, plans: &[GroupPlan]) -> Load {
@@ -354,7 +354,7 @@ mod tests {
         assert_eq!((filled.groups[0].legs.len(), filled.groups[1].legs.len()), (1, 0));
         for (node, first) in [(0, 0), (1, 5)] {
             let turn = Turn { terminals: Some(10), node, nodes: 2, ..ALONE };
-            let group = &Options { threads: 8, ..options() }.fill(&turn, "load", &plans, 2).unwrap().groups[0];
+            let group = &Options { clients: 8, ..options() }.fill(&turn, "load", &plans, 2).unwrap().groups[0];
             assert_eq!((group.threads, group.first_client, group.clients), (5, first, 10));
             assert_eq!(group.pacing, Pacing::Terminals(5));
         }
@@ -383,7 +383,7 @@ mod tests {
     #[test]
     fn clients_that_belong_together_stay_in_one_process() {
         let all = GroupPlan::all();
-        let load = |plans: &[GroupPlan], carriers| fill(&Options { carriers, ..options() }, plans);
+        let load = |plans: &[GroupPlan], os_threads| fill(&Options { os_threads, ..options() }, plans);
         assert_eq!(load(slice::from_ref(&all), 0).divide(2).len(), 2);
         assert_eq!(load(slice::from_ref(&all), 9).divide(2).len(), 3);
         assert_eq!(load(&[all.clone(), all.clone()], 0).divide(2).len(), 1);

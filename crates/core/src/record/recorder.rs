@@ -75,9 +75,9 @@ pub struct Tally {
     /// Transactions that ended after the duration, whatever their outcome: not counted elsewhere.
     pub in_flight: u64,
     /// Those of `in_flight` that were committed, so that the database holds them.
-    pub late_commits: u64,
+    pub commits_after_window: u64,
     /// Committed before the duration began, in the ramp-up: not counted elsewhere, but in the database.
-    pub early_commits: u64,
+    pub commits_before_window: u64,
     /// Times of the transactions that ended within the duration and did not succeed.
     pub failed_ns: u64,
     /// Of `residence` and `failed_ns`: what lies before the duration, and what was spent opening connections.
@@ -277,7 +277,7 @@ impl Recorder {
             tally.unknown += 1;
         }
         if sample.ended < self.start {
-            tally.early_commits += u64::from(sample.outcome == Outcome::Committed);
+            tally.commits_before_window += u64::from(sample.outcome == Outcome::Committed);
             return;
         }
         if let Some(trace) = &mut self.trace {
@@ -289,7 +289,7 @@ impl Recorder {
         }
         if sample.ended > self.end {
             tally.in_flight += 1;
-            tally.late_commits += u64::from(sample.outcome == Outcome::Committed);
+            tally.commits_after_window += u64::from(sample.outcome == Outcome::Committed);
             tally.in_flight_ns += within;
             tally.in_flight_max = tally.in_flight_max.max(sample.ended - sample.intended);
             self.ledger.times.record(residence);

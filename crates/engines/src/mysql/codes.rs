@@ -104,7 +104,7 @@ pub(super) fn refuses_local_files(code: &Code) -> bool {
 pub(super) fn remedy(number: u16) -> Option<&'static str> {
     Some(match number {
         1021 | 1114 => "make room on the disk of the server, or use a smaller scale",
-        1040 => "raise max_connections of the server, or use fewer threads or connections",
+        1040 => "raise max_connections of the server, or use fewer clients or connections",
         1203 | 1226 => "raise that limit of the user (max_user_connections, ALTER USER … WITH …), or name another user",
         1044 | 1142 | 1143 | 1227 | 1370 => {
             "grant the user the right that is missing (GRANT … ON … TO …; for dsbench's own database GRANT ALL ON \
@@ -114,7 +114,7 @@ pub(super) fn remedy(number: u16) -> Option<&'static str> {
         1049 => "create the database, or leave it out of the target; the one of dsbench is there after populating",
         1129 => "run mysqladmin flush-hosts",
         1130 => "create the user for this host (CREATE USER …@'%')",
-        1135 => "raise the limit of threads or memory of the server, or use fewer threads",
+        1135 => "raise the limit of threads or memory of the server, or use fewer clients",
         1153 => "raise max_allowed_packet of the server",
         1286 => "load the storage engine's plugin (plugin_load_add=ha_rocksdb), or name another",
         1820 | 1862 => "change the user's password, which has expired",

@@ -151,7 +151,7 @@ fn pooled(server: &Postgres) -> Result<Way> {
     for _ in 0..LOOKS {
         let beside = backend(&mut other.wire).map_err(|error| {
             let words = "a pooler stands before the server and gave no second session beside the first in time: raise \
-                its default_pool_size above --threads, or connect_timeout of the target";
+                its default_pool_size above --clients, or connect_timeout of the target";
             refuse(format!("{words} ({error})"))
         })?;
         if beside == first || backend(&mut one.wire)? != first {

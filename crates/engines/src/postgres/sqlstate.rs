@@ -49,7 +49,7 @@ pub fn remedy(code: &[u8]) -> Option<&'static str> {
     Some(match code {
         b"53300" => {
             "raise the limit that is reached (max_connections of the server, CONNECTION LIMIT of the role or the \
-             database), or use fewer threads or connections"
+             database), or use fewer clients or connections"
         }
         b"53100" => "make room on the disk of the server, or use a smaller scale",
         b"3D000" => "create the database, or name one that exists at the end of the target",

@@ -23,7 +23,7 @@ fn a_transaction_that_ends_at_the_deadline_counts() {
 fn a_transaction_that_ends_later_is_in_flight_and_known_to_the_check() {
     let found = Trial::new(3 * MS, Shape::Single).run();
     let tally = &found.recorder.tallies()[0];
-    assert_eq!((tally.committed, tally.in_flight, tally.late_commits), (33, 1, 1));
+    assert_eq!((tally.committed, tally.in_flight, tally.commits_after_window), (33, 1, 1));
     assert_eq!((tally.last_end, tally.residence.count()), (99 * MS, 33));
     assert_eq!(found.client.committed, 34, "the database holds the late one, too");
 }
@@ -55,7 +55,7 @@ fn a_ramp_up_is_run_and_not_recorded_but_known_to_the_check() {
     let tally = &found.recorder.tallies()[0];
     // Ends at 3, 6 (failed) and 9 ms lie before the clock's start at 10 ms; that at 12 ms is the first to
     // count, though it began 1 ms before; the 36th ends at 108, and the 37th, at 111, is late.
-    assert_eq!((tally.early_commits, tally.committed, tally.in_flight, tally.failed), (2, 33, 1, 0));
+    assert_eq!((tally.commits_before_window, tally.committed, tally.in_flight, tally.failed), (2, 33, 1, 0));
     assert_eq!((tally.first_start, tally.last_end), (Some(0), 98 * MS));
     assert_eq!(found.client.committed, 36, "the database holds them all");
 }

@@ -201,7 +201,7 @@ fn a_ramp_up_goes_before_the_clock() {
     let tallies = found.recorder.tallies();
     let (counted, early) = (
         tallies.iter().map(|tally| tally.committed).sum::<u64>(),
-        tallies.iter().map(|tally| tally.early_commits).sum::<u64>(),
+        tallies.iter().map(|tally| tally.commits_before_window).sum::<u64>(),
     );
     assert_eq!(counted + early, found.log.len() as u64);
     assert!((counted as f64 / early as f64 - 1.0).abs() < 0.15, "{counted} {early}");

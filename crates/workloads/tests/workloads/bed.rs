@@ -171,7 +171,7 @@ fn expected_of(outcome: &CycleOutcome, kinds: usize) -> Expected {
     let mut sums = BTreeMap::new();
     for client in &outcome.clients {
         for (kind, tally) in client.recorder.tallies().iter().enumerate() {
-            expected.committed[kind] += tally.committed + tally.early_commits + tally.late_commits;
+            expected.committed[kind] += tally.committed + tally.commits_before_window + tally.commits_after_window;
             expected.unknown[kind] += tally.unknown;
         }
         for (name, sum) in &client.sums {

@@ -1,6 +1,6 @@
 """Whether the rows of an archive can be those of one run: every count is held against the others that it follows from.
 
-A run counts the same thing in several places: transactions by thread, in the histogram and in the course; times by
+A run counts the same thing in several places: transactions by client, in the histogram and in the course; times by
 their sums and by their buckets; what the database kept by the clients and by the check. Whoever changes a figure
 afterwards has to change all of them, and none of these rules needs the machine.
 

@@ -54,19 +54,19 @@ def decided(run: Rows) -> Iterator[str]:
     rates: dict[tuple[int, int], dict[int, int]] = {}
     for row in run.tables["cycles"].to_pylist():
         if row["stage"] == "load":
-            cycles = rates.setdefault((row["scale"], row["threads"]), {})
+            cycles = rates.setdefault((row["scale"], row["clients"]), {})
             cycles[row["cycle"]] = cycles.get(row["cycle"], 0) + row["committed"]
     for scale in sorted({scale for scale, _ in rates}) if spec.peak else ():
         if len([key for key in rates if key[0] == scale]) < 2:
-            yield f"scale {scale}: the best number of threads was searched, and one was tried"
+            yield f"scale {scale}: the best number of clients was searched, and one was tried"
     if spec.precision is None or spec.objective or spec.peak:
         return
-    for (scale, threads), cycles in rates.items():
+    for (scale, clients), cycles in rates.items():
         of_index = spec.precision_of == "index"
         wanted = share(spec.precision / 100, spec.scales, scale) if of_index else spec.precision / 100
         counts = np.array([cycles[number] for number in sorted(cycles)], dtype=float)
-        if len(cycles) < spec.most_cycles and not enough(counts, wanted, spec.cycles):
-            many = f"scale {scale}, threads {threads}: {len(cycles)} cycles"
+        if len(cycles) < spec.max_cycles and not enough(counts, wanted, spec.cycles):
+            many = f"scale {scale}, clients {clients}: {len(cycles)} cycles"
             yield f"{many} do not know the rate within {spec.precision:g}%"
 
 
@@ -80,8 +80,8 @@ def tries(run: Rows) -> Iterator[str]:
         yield f"{retried:,} attempts were tried again, and nobody asked for that"
     if collided > ENOUGH and spec.retry and not retried and spec.max_tries != 1 and engine != "mock":
         yield f"{collided:,} attempts collided and none was tried again, which was asked for"
-    if sent and spec.client != "own":
-        yield f"dsbench's own client counted {sent:,} messages, and the load was made by {spec.client}"
+    if sent and spec.driver != "own":
+        yield f"dsbench's own client counted {sent:,} messages, and the load was made by {spec.driver}"
     few = 0 < sent < _SENDS * ended
     if few and spec.reconnect:
         yield f"{sent:,} messages cannot have the logins of {ended:,} transactions, each of which had one"
@@ -95,7 +95,7 @@ def description(run: Rows) -> Iterator[str]:
     one, spec = run.run, run.run.spec
     kind, client = spec.storage.get("type", ""), one.item("driver", "client")
     own = client == _OWN or bool(one.item("driver", "client interface"))  # That of Firebird is its vendor's library.
-    makers = ("own" if own else "another", "own" if spec.client == "own" else "another")
+    makers = ("own" if own else "another", "own" if spec.driver == "own" else "another")
     twice = {
         "engine": (one.engine, one.dialect.name),
         "isolation": (one.in_force, spec.isolation if one.engine in _EXACT else one.in_force),
@@ -123,7 +123,7 @@ def sizes(run: Rows) -> Iterator[str]:
     for name, size in one.marks.items():
         if name in one.settings and not _are_alike(size_of(str(one.settings[name])), size):
             yield f"{name} is {str(one.settings[name])[:40]} among its settings, and {size:,.0f} bytes by its marks"
-    measured = one.engine != "mock" and one.spec.client == "own" and not one.nodes
+    measured = one.engine != "mock" and one.spec.driver == "own" and not one.nodes
     if measured and one.calibration is None and "calibration" not in noticed:
         yield "it does not say how fast its client can be, nor why that was not measured"
 

@@ -24,22 +24,22 @@ _LOWEST: Final = 2.0 * ENOUGH
 def clients(run: Rows) -> Iterator[str]:
     """Each client has its rows once in each cycle, and all of them have some."""
     cycles = run.tables["cycles"]
-    keys = [*KIND, "thread"]
+    keys = [*KIND, "client"]
     groups = cycles.group_by(keys).aggregate([([], "count_all")]) if cycles.num_rows else None
     if groups is not None and (pc.max(groups["count_all"]).as_py() or 0) > 1:
         yield "a client has two rows of one kind in a cycle"
-    there = cycles.group_by([*CYCLE, "group", "node"]).aggregate([("thread", "count_distinct"), ("thread", "max")])
+    there = cycles.group_by([*CYCLE, "group", "node"]).aggregate([("client", "count_distinct"), ("client", "max")])
     clients = dict.fromkeys(run.durations, 0)
     for row in there.to_pylist():
         key = (row["scale"], row["stage"], row["cycle"], row["group"])
         if key not in clients:
             yield f"{where(key)} has rows of clients {row['group']!r} that no group has"
             return
-        clients[key] += row["thread_count_distinct"]
+        clients[key] += row["client_count_distinct"]
     for row in run.tables["groups"].to_pylist():
         key = (row["scale"], row["stage"], row["cycle"], row["group"])
-        if row["clients"] is not None and not 0 < clients[key] <= row["clients"]:
-            yield f"{where(key)}: {clients[key]} clients have rows, and there were {row['clients']}"
+        if row["all_clients"] is not None and not 0 < clients[key] <= row["all_clients"]:
+            yield f"{where(key)}: {clients[key]} clients have rows, and there were {row['all_clients']}"
     if run.run.kinds and (strange := {str(kind) for kind in cycles["kind"].to_pylist()} - set(run.run.kinds)):
         yield f"the workload has no transaction {min(strange)!r}"
 
@@ -67,18 +67,18 @@ def times(run: Rows) -> Iterator[str]:
         least, most = row["residence_min_ns"], row["residence_max_ns"]
         if counted and not least * counted <= row["residence_ns"] <= most * counted:
             words = f"{counted} transactions of {least} to {most} ns cannot take {row['residence_ns']} ns"
-            yield f"{where(key)}, client {row['thread']}: {words}"
+            yield f"{where(key)}, client {row['client']}: {words}"
         if counted and not 0 <= row["first_start_ns"] <= row["last_end_ns"]:
-            yield f"{where(key)}, client {row['thread']} ended before it began"
+            yield f"{where(key)}, client {row['client']} ended before it began"
         if row["last_end_ns"] > begun.get(group, 0) + duration + LATE_NS:
-            yield f"{where(key)}, client {row['thread']} ended after the cycle"
-        who = f"{where(key)}, client {row['thread']}"
+            yield f"{where(key)}, client {row['client']} ended after the cycle"
+        who = f"{where(key)}, client {row['client']}"
         yield from (f"{who}: {words}" for words in _one_after_another(row, connections.get(group, 1)))
         if not counted and (row["residence_ns"] or row["last_end_ns"]):
-            yield f"{where(key)}, client {row['thread']} has times without a transaction"
-        if row["retries"] > row["failed"] or row["late_commits"] > row["in_flight"]:
-            yield f"{where(key)}, client {row['thread']} counts more retries than failures, or late ends than ends"
-        client = (*group, row["node"], row["thread"])
+            yield f"{where(key)}, client {row['client']} has times without a transaction"
+        if row["retries"] > row["failed"] or row["commits_after_window"] > row["in_flight"]:
+            yield f"{where(key)}, client {row['client']} counts more retries than failures, or late ends than ends"
+        client = (*group, row["node"], row["client"])
         busy[client] = busy.get(client, 0) + row["residence_ns"]
         longest[client] = max(longest.get(client, 0), row["residence_max_ns"])
     for client, spent in busy.items():
@@ -102,7 +102,8 @@ def _one_after_another(row: Mapping[str, Any], connections: int) -> Iterator[str
 
 def remote(run: Rows) -> Iterator[str]:
     """No more transactions changed other branches than were committed."""
-    counts = run.add_up("cycles", CYCLE, "remote", "committed", "early_commits", "late_commits", "unknown")
+    names = ("remote", "committed", "commits_before_window", "commits_after_window", "unknown")
+    counts = run.add_up("cycles", CYCLE, *names)
     for key, (remote, *committed) in counts.items():
         known = sum(count or 0 for count in committed)
         if (remote or 0) > known:  # Other programs do not tell.
@@ -112,7 +113,7 @@ def remote(run: Rows) -> Iterator[str]:
 def idle(run: Rows) -> Iterator[str]:
     """A client that waits for nothing but its transactions spends its time in them."""
     spec = run.run.spec
-    if run.run.engine == "mock" or spec.client != "own" or spec.reconnect:
+    if run.run.engine == "mock" or spec.driver != "own" or spec.reconnect:
         return
     closed = {
         (row["scale"], row["stage"], row["cycle"], row["group"])
@@ -123,7 +124,7 @@ def idle(run: Rows) -> Iterator[str]:
     for row in run.tables["cycles"].to_pylist():
         group = (row["scale"], row["stage"], row["cycle"], row["group"])
         if group in closed and (ended := row["committed"] + row["rolled_back"]):
-            one = clients.setdefault((*group, row["node"], row["thread"]), [0, 0, MOST, 0])
+            one = clients.setdefault((*group, row["node"], row["client"]), [0, 0, MOST, 0])
             one[0] += ended
             one[1] += row["residence_ns"] + (row["failed_ns"] or 0)
             one[2:] = min(one[2], row["first_start_ns"]), max(one[3], row["last_end_ns"])
@@ -173,7 +174,7 @@ def _rolled_back(run: Rows, failed: Mapping[Key, int]) -> Iterator[str]:
 def ceilings(run: Rows) -> Iterator[str]:
     """No client is faster than against an engine that answers at once."""
     loads = {key[1] for key in run.finished}
-    if run.run.calibration is None or run.run.spec.client != "own" or run.run.engine == "mock" or len(loads) > 1:
+    if run.run.calibration is None or run.run.spec.driver != "own" or run.run.engine == "mock" or len(loads) > 1:
         return  # One stage is calibrated, which says nothing of others; and the mock engine is what it is held against.
     best: dict[Key, float] = {}
     for key, (committed, rolled_back, _spent, _failed) in run.ended.items():

@@ -50,9 +50,9 @@ def monitors(run: Rows) -> Iterator[str]:
     names = [np.array(rows[name].to_pylist(), dtype=object).astype(str) for name in words]
     at, value = rows["at_ns"].to_numpy(), rows["value"].to_numpy()
     scale, cycle = rows["scale"].to_numpy(), rows["cycle"].to_numpy()
-    threads = rows["threads"].to_numpy()
-    order = np.lexsort((at, *names[::-1], threads, cycle, scale))
-    columns = (scale, cycle, threads, *names)
+    clients = rows["clients"].to_numpy()
+    order = np.lexsort((at, *names[::-1], clients, cycle, scale))
+    columns = (scale, cycle, clients, *names)
     same = np.ones(len(order) - 1, dtype=bool)
     for column in columns:
         ordered = column[order]
@@ -239,7 +239,7 @@ def samples(run: Rows) -> Iterator[str]:
     there: dict[Key, int] = {}
     for row in run.tables["groups"].to_pylist():
         key = (row["scale"], row["stage"], row["cycle"])
-        there[key] = there.get(key, 0) + (row["clients"] or 0) * max(row["connections"] or 1, 1)
+        there[key] = there.get(key, 0) + (row["all_clients"] or 0) * max(row["connections"] or 1, 1)
     seen = run.tables["samples"].group_by([*CYCLE, "second"]).aggregate([("sessions", "sum"), ("looks", "max")])
     for row in seen.to_pylist():
         key = (row["scale"], row["stage"], row["cycle"])

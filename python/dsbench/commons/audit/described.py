@@ -71,7 +71,7 @@ def flushed(run: Rows) -> Iterator[str]:
     sessions: dict[Key, int] = {}
     for row in run.tables["groups"].to_pylist():
         key = (row["scale"], row["stage"], row["cycle"])
-        sessions[key] = sessions.get(key, 0) + (row["clients"] or 0) * max(row["connections"] or 1, 1)
+        sessions[key] = sessions.get(key, 0) + (row["all_clients"] or 0) * max(row["connections"] or 1, 1)
     written = run.add_up("cycles", CYCLE, "committed", of=write_history(run))
     rows = run.tables["monitors"].filter(pc.field("monitor") == "server")
     rows = rows.filter(pc.is_in(pc.field("metric"), pa.array(_FLUSHES)))

@@ -67,7 +67,7 @@ def _differs(one: Condition) -> bool:
 
 def kept_rows(run: Rows) -> Iterator[str]:
     """What the check counted in the database is what the clients counted."""
-    counted = ("committed", "early_commits", "late_commits", "unknown")
+    counted = ("committed", "commits_before_window", "commits_after_window", "unknown")
     kept = run.add_up("cycles", ("scale", "cycle"), *counted)
     written = run.add_up("cycles", ("scale", "cycle"), *counted, of=write_history(run))
     first: dict[int, int] = {}
@@ -98,7 +98,7 @@ def beside(run: Rows, scale: int) -> float:
     beside perf."""
     spec = run.run.spec
     warmed = any(until != "time" for until in run.tables["groups"]["until"].to_pylist())
-    found = spec.find_ramp_up or spec.shortest is not None or spec.objective or spec.graduated
+    found = spec.find_ramp_up or spec.min_duration is not None or spec.objective or spec.graduated
     if run.run.reused or found or warmed:
         return inf
     tried = run.run.placement_tried
@@ -118,7 +118,8 @@ def sums(run: Rows) -> Iterator[str]:
     """What clients added up for the check is as many as they committed."""
     if not run.tables["sums"].num_rows:
         return
-    kept = run.add_up("cycles", (*CYCLE, "kind"), "committed", "early_commits", "late_commits", "unknown")
+    names = ("committed", "commits_before_window", "commits_after_window", "unknown")
+    kept = run.add_up("cycles", (*CYCLE, "kind"), *names)
     for key, (value,) in run.add_up("sums", (*CYCLE, "name"), "value").items():
         kind = _SUMMED.get(key[3])
         if kind is None or (*key[:3], kind) not in kept:
@@ -133,7 +134,7 @@ def _new_orders(run: Rows) -> Iterator[str]:
     """Of the New-Orders that clients entered those that were not rolled back are committed, and one in a hundred was
     entered to be rolled back (TPC-C, clause 2.4.1.4)."""
     sums = run.add_up("sums", (*CYCLE, "name"), "value")
-    counted = ("committed", "early_commits", "late_commits", "unknown", "rolled_back", "in_flight")
+    counted = ("committed", "commits_before_window", "commits_after_window", "unknown", "rolled_back", "in_flight")
     kept = run.add_up("cycles", (*CYCLE, "kind"), *counted)
     entered = undone = 0
     for key, (*counts, unknown, rolled_back, in_flight) in kept.items():

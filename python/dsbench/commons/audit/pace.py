@@ -87,7 +87,7 @@ def search(run: Rows) -> Iterator[str]:
     if not spec.objective:
         return
     wanted = [(one.allowed, one.limit_ns / 1e9) for one in spec.objectives]
-    search = plan_search(spec.duration, spec.ramp_up, spec.precision, spec.most_cycles)
+    search = plan_search(spec.duration, spec.ramp_up, spec.precision, spec.max_cycles)
     for scale, load in read_loads(run.tables, spec.objectives, spec.duration).items():
         for at, one in enumerate(load.tried):
             steps = [[before.steps[number] for before in load.tried[:at]] for number in range(len(wanted))]

@@ -37,7 +37,7 @@ def queries(run: Rows) -> Iterator[str]:
         streams = int(settings.get("streams", "0")) or 2 + sum(factor >= one for one in _STREAMS)
         for stage in (stage for stage in asked if stage.startswith("throughput") and stage in there):
             here = [row for row in rows if (row["scale"], row["stage"], row["group"]) == (scale, stage, "query")]
-            if (found := len({(row["node"], row["thread"]) for row in here})) != streams:
+            if (found := len({(row["node"], row["client"]) for row in here})) != streams:
                 yield f"scale {scale}: {streams} streams are asked for, and {stage} has {found}"
         yield from _answers(run, scale, [stage for stage in asked if stage in there])
     yield from _one_after_another(rows)
@@ -64,7 +64,7 @@ def _one_after_another(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     clients: dict[Key, list[Mapping[str, Any]]] = {}
     for row in rows:
         if row["stage"].startswith(("power", "throughput")):
-            clients.setdefault(tuple(row[name] for name in (*CYCLE, "group", "node", "thread")), []).append(row)
+            clients.setdefault(tuple(row[name] for name in (*CYCLE, "group", "node", "client")), []).append(row)
     for key, asked in clients.items():
         if any(row["committed"] != 1 or row["failed"] for row in asked):
             continue

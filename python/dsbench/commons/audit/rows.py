@@ -16,7 +16,7 @@ from dsbench.stats.values import Ints
 
 Key = tuple[Any, ...]
 CYCLE: Final = ("scale", "stage", "cycle")
-KIND: Final = (*CYCLE, "node", "threads", "group", "kind")
+KIND: Final = (*CYCLE, "node", "clients", "group", "kind")
 LATE_NS: Final = 1_000_000
 """What a clock that is read twice may be off, in nanoseconds."""
 ENOUGH: Final = 100
@@ -84,7 +84,7 @@ class Rows:
     def decided(self) -> bool:
         """Whether the run decided itself how many cycles there are, and how long."""
         spec = self.run.spec
-        return spec.precision is not None or spec.peak or spec.shortest is not None or bool(spec.objective)
+        return spec.precision is not None or spec.peak or spec.min_duration is not None or bool(spec.objective)
 
     @cached_property
     def begun(self) -> dict[Key, int]:

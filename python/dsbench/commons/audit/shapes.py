@@ -34,7 +34,7 @@ def responses(run: Rows) -> Iterator[str]:
             yield f"{where(key)}, {key[-1]}: in the closed loop nothing has an intended start of its own"
         if paced in _OPEN and count >= ENOUGH and response == residence:
             yield f"{where(key)}, {key[-1]}: not one of {count:,} starts was late by a nanosecond"
-        if here is None and paced in _OPEN and run.run.spec.client == "own":
+        if here is None and paced in _OPEN and run.run.spec.driver == "own":
             yield f"{where(key)}, {key[-1]}: there is no histogram of its times from the intended starts"
         if here is not None and here["count_sum"] != count:
             yield f"{where(key)}: {count:,} {key[-1]} ended, and {here['count_sum']:,} by their response times"

@@ -103,7 +103,7 @@ def courses(run: Rows) -> Iterator[str]:
             yield "there is no course of the seconds"
         return
     groups = run.tables["groups"].to_pylist()
-    clients = {tuple(row[key] for key in (*CYCLE, "group")): row["clients"] or 0 for row in groups}
+    clients = {tuple(row[key] for key in (*CYCLE, "group")): row["all_clients"] or 0 for row in groups}
     for key, (committed, rolled_back, _spent, _failed) in run.ended.items():
         ended = counts.get(key, (0, 0))[0]
         # A client that waits for a CPU between the end and its place in the course may come too late for that.

@@ -1,4 +1,4 @@
-"""Whether all that was asked for is there: scales, cycles, threads, seconds, and nothing that nobody asked for."""
+"""Whether all that was asked for is there: scales, cycles, clients, seconds, and nothing that nobody asked for."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ def ladder(run: Rows) -> Iterator[str]:
             yield f"scale {scale}, cycle {min(missing)} is missing"
         for stage in sorted(repeated):
             there = sum(key[:2] == (scale, stage) for key in run.finished)
-            wanted = spec.cycles * len(spec.thread_numbers) * (len(GRADES) if spec.graduated else 1)
+            wanted = spec.cycles * len(spec.client_numbers) * (len(GRADES) if spec.graduated else 1)
             if not run.decided and there != wanted:
                 yield f"scale {scale}: {wanted} cycles were asked for, and there are {there}"
 
 
 def settings_of_load(run: Rows) -> Iterator[str]:
-    """Threads and seconds are those that were asked for."""
+    """Clients and seconds are those that were asked for."""
     spec, stages = run.run.spec, {stage.name for stage in run.run.stages if stage.repeated}
     groups = run.tables["groups"].to_pylist()
     for row in groups:
@@ -100,8 +100,8 @@ def settings_of_load(run: Rows) -> Iterator[str]:
     keys = {(row["scale"], row["stage"], row["cycle"], row["group"]) for row in groups}
     if len(keys) != len(groups):
         yield "a group of clients is there twice in a cycle"
-    numbers = {row["threads"] for row in groups if row["stage"] == "load"}
+    numbers = {row["clients"] for row in groups if row["stage"] == "load"}
     load = [row for row in groups if row["stage"] == "load"]
     if load and not spec.peak and spec.terminals is None and spec.pace == "none" and len(run.run.stages) <= 5 \
-            and {row["group"] for row in load} == {"all"} and numbers - set(spec.thread_numbers):  # fmt: skip
-        yield f"{max(numbers - set(spec.thread_numbers))} threads made load, and nobody asked for them"
+            and {row["group"] for row in load} == {"all"} and numbers - set(spec.client_numbers):  # fmt: skip
+        yield f"{max(numbers - set(spec.client_numbers))} clients made load, and nobody asked for them"

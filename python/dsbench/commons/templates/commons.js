@@ -177,13 +177,13 @@
       cell("Differs in", differs, "text"), cell("Measured", entry.measured));
   };
 
-  // Servers of one name are told apart by their threads, else by their day.
+  // Servers of one name are told apart by their clients, else by their day.
   const named = (entry, among) => {
     const same = among.filter((other) => other !== entry && other.system.product === entry.system.product);
-    const threads = ({conditions}) => conditions.threads.join(", ");
-    return entry.system.product + (!same.length ? "" : same.some((other) => threads(other) !== threads(entry)) ? `, ${counted(threads(entry))}` : `, ${entry.measured}`);
+    const clients = ({conditions}) => conditions.clients.join(", ");
+    return entry.system.product + (!same.length ? "" : same.some((other) => clients(other) !== clients(entry)) ? `, ${counted(clients(entry))}` : `, ${entry.measured}`);
   };
-  const counted = (threads) => `${threads} ${threads === "1" ? "thread" : "threads"}`;
+  const counted = (clients) => `${clients} ${clients === "1" ? "client" : "clients"}`;
 
   // --- Rate over the size, both on logarithmic axes.
   const ticks = (from, to) => {
@@ -191,8 +191,8 @@
     return [[1], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9]].map(shown).find((found, at) => found.length > 2 || at === 2);
   };
   const curve = (chosen) => {
-    const lines = chosen.flatMap((entry, position) => (entry.figures.curves ?? []).map(({points, threads, stage}, at, all) => ({
-      name: all.length > 1 ? `${entry.system.product}, ${stage === "load" ? counted(String(threads)) : stage}` : named(entry, chosen), ink: INKS[position % INKS.length], dash: at ? `${2 + 3 * at} 3` : "",
+    const lines = chosen.flatMap((entry, position) => (entry.figures.curves ?? []).map(({points, clients, stage}, at, all) => ({
+      name: all.length > 1 ? `${entry.system.product}, ${stage === "load" ? counted(String(clients)) : stage}` : named(entry, chosen), ink: INKS[position % INKS.length], dash: at ? `${2 + 3 * at} 3` : "",
       points: points.filter(([scale, , rate]) => scale > 0 && rate > 0),
     }))).filter(({points}) => points.length > 1);
     if (!lines.length) return "";
@@ -239,7 +239,7 @@
   const listed = (pairs, between = " ") => Object.entries(pairs).map(([name, value]) => value === "True" ? name : `${name}${between}${value}`).join(", ");
   const CONDITIONS = {
     Workload: ({conditions}) => conditions.label, Settings: ({conditions}) => listed(conditions.settings),
-    Scales: ({conditions}) => conditions.scales.join(", "), Threads: ({conditions}) => conditions.threads.join(", "), Nodes: ({conditions}) => String(conditions.nodes || ""), Cycles: ({conditions}) => conditions.cycles,
+    Scales: ({conditions}) => conditions.scales.join(", "), Clients: ({conditions}) => conditions.clients.join(", "), Nodes: ({conditions}) => String(conditions.nodes || ""), Cycles: ({conditions}) => conditions.cycles,
     Pacing: ({conditions}) => conditions.pacing, Client: ({conditions}) => conditions.client, Options: ({conditions}) => listed(conditions.options),
     Durability: ({conditions}) => conditions.durable ? "durable" : `not durable: ${conditions.not_durable.join(", ")}`,
     Resumed: ({conditions}) => conditions.resumed ? "once or more: settings are those of its last part" : "",
@@ -253,7 +253,7 @@
     ...Object.fromEntries(Object.keys(MEASURES).filter((key) => key.startsWith("stage ")).map((key) => [MEASURES[key].name, (entry) => { const found = MEASURES[key].of(entry); return found ? number(found.value) : "–"; }])),
     "Highest rate": ({figures}) => figures.rate ? `${number(figures.rate.value)} ${figures.rate.unit}` : "–",
     "Interval of 95%": ({figures}) => figures.rate && figures.rate.low !== null ? `${number(figures.rate.low)} to ${number(figures.rate.high)}` : "–",
-    "At": ({figures}) => figures.rate ? `scale ${figures.rate.scale}, ${counted(String(figures.rate.threads))}${figures.rate.stage === "load" ? "" : `, stage ${figures.rate.stage}`}` : "–",
+    "At": ({figures}) => figures.rate ? `scale ${figures.rate.scale}, ${counted(String(figures.rate.clients))}${figures.rate.stage === "load" ? "" : `, stage ${figures.rate.stage}`}` : "–",
     "Median": ({figures}) => time(figures.p50_ns), "99% take at most": ({figures}) => time(figures.p99_ns),
     "Failed attempts": ({figures}) => figures.failed ? `${number(100 * figures.failed, 2)}%` : "none",
     "Index DSI": ({figures}) => figures.dsi ? `${figures.dsi.value.toFixed(2)}${figures.dsi.low === null ? "" : ` (${figures.dsi.low.toFixed(2)} to ${figures.dsi.high.toFixed(2)})`}${figures.dsi.comparable ? "" : ", these scales only"}` : "–",
@@ -319,7 +319,7 @@
   };
   const about = () => [make("h1", {}, "How to read this"),
     make("p", {}, "Every entry holds the archive of a dsbench run. Before it was shown here, dsbench computed each figure from the archive again, and held its counts against each other: transactions against histograms, the course, the check of the database, and the machine's own counters. What did not fit was refused."),
-    make("p", {}, "Ranked together is what did the same work: workload, sizes, threads, cycles, pacing, durability, isolation and options. What else differs is told in the row. The place of an entry is one more than there are entries whose whole interval of 95% is better than its own. One whose machine did other work meanwhile is called disturbed and has none."),
+    make("p", {}, "Ranked together is what did the same work: workload, sizes, clients, cycles, pacing, durability, isolation and options. What else differs is told in the row. The place of an entry is one more than there are entries whose whole interval of 95% is better than its own. One whose machine did other work meanwhile is called disturbed and has none."),
     make("p", {}, "Claimed is what no table of an archive shows: the isolation, how statements are sent, settings of the server, the names of machine and processor, the day, the price."),
     make("p", {}, "Nothing here is a result in the sense of the TPC."),
     make("p", {}, `Made by dsbench ${site.version}. Add your own: dsbench publish ARCHIVE --to FOLDER, and send a pull request.`)];

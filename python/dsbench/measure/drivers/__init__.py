@@ -1,4 +1,4 @@
-"""What the clients of ``dsbench.spec.clients`` are here: whether they are installed, their versions, their sessions."""
+"""What the clients of ``dsbench.spec.drivers`` are here: whether they are installed, their versions, their sessions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Final
 from dsbench.measure.drivers import firebird, mysql, peers, postgres, sqlite
 from dsbench.measure.drivers.session import Session, Unproved, proved
 from dsbench.servers import cache
-from dsbench.spec.clients import Driver, Peer
+from dsbench.spec.drivers import Driver, Peer
 from dsbench.spec.target import Target
 
 __all__ = ["SESSIONS", "DriverError", "missing", "session_opener", "version"]

@@ -22,8 +22,8 @@ from dsbench.measure.loaders.peers import Peer, Pgbench, Sysbench
 from dsbench.measure.loaders.processes import Processes
 from dsbench.spec import NotHere, RunSpec
 from dsbench.spec import Target as TargetSpec
-from dsbench.spec.clients import OWN, clients_of, find_client
-from dsbench.spec.clients import Peer as PeerNamed
+from dsbench.spec.drivers import OWN, clients_of, find_driver
+from dsbench.spec.drivers import Peer as PeerNamed
 
 Counted = tuple[list[int], list[int], list[tuple[str, int]]]
 """Committed transactions per kind, commits of unknown end per kind, the clients' sums by name."""
@@ -114,8 +114,8 @@ class Bench:
         with errors():
             self._core.refuse(spec.population == "procedure", spec.pace == "terminals")
         self._refuse_client(spec)
-        if self._core.alone() and (spec.nodes or spec.client != OWN):
-            flag = "--nodes" if spec.nodes else "--client"
+        if self._core.alone() and (spec.nodes or spec.driver != OWN):
+            flag = "--nodes" if spec.nodes else "--driver"
             words = f"{flag}: the clients of {spec.workload} share the state of its refreshes; leave it out"
             raise CoreError("configuration", "", words)
         for stage in (one for one in self.stages if one.work == "load"):
@@ -132,9 +132,9 @@ class Bench:
             raise CoreError("configuration", "", words)
         if spec.peak and spec.precision is not None:
             raise CoreError("configuration", "", "--peak and --precision: each decides how many cycles; leave one out")
-        if spec.several_threads and not any(stage.repeated for stage in self.stages):
-            listed = ",".join(map(str, spec.thread_numbers))
-            words = f"--threads {listed}: the stages of {spec.workload} are run once each; give one number"
+        if spec.several_clients and not any(stage.repeated for stage in self.stages):
+            listed = ",".join(map(str, spec.client_numbers))
+            words = f"--clients {listed}: the stages of {spec.workload} are run once each; give one number"
             raise CoreError("configuration", "", words)
 
     def _refuse_objective(self, spec: RunSpec) -> None:
@@ -148,7 +148,7 @@ class Bench:
             raise CoreError("configuration", "", f"{flag}: {spec.workload}: {words}")
 
     def _refuse_client(self, spec: RunSpec) -> None:
-        client, dialect = find_client(spec.client), self._target.dialect.name
+        client, dialect = find_driver(spec.driver), self._target.dialect.name
         if client is None:
             return
         words = missing = drivers.missing(client)
@@ -161,13 +161,13 @@ class Bench:
         elif spec.prepare and not client.prepares:
             words = f"{client.name} prepares no statements: leave --prepare out"
         elif self.statements or spec.pace == "terminals":
-            words = f"{client.name} runs neither scripts nor terminals: leave --client out"
+            words = f"{client.name} runs neither scripts nor terminals: leave --driver out"
         elif client.name == "sqlite3" and spec.workload != "select" and sqlite3.sqlite_version_info < (3, 42):
             words = f"{drivers.version(client)} is too old for the clock of these statements, which came with 3.42"
         if words and words == missing:
-            raise NotHere("--client", words, "install it, or name another client")
+            raise NotHere("--driver", words, "install it, or name another client")
         if words:
-            raise CoreError("configuration", "", f"--client: {words}")
+            raise CoreError("configuration", "", f"--driver: {words}")
 
     def draws(self, seed: int, client: int, count: int) -> list[str]:
         """The inputs ``client`` draws for transactions 0..count, in words."""
@@ -245,7 +245,7 @@ class Bench:
     def fill(
         self, spec: RunSpec, stage: str = "", *, node: int = 0, nodes: int = 1, by_time: bool = False
     ) -> CycleLoad:
-        """The load of one cycle of ``stage`` on node number ``node`` of ``nodes``, the last of which has most threads.
+        """The load of one cycle of ``stage`` on node number ``node`` of ``nodes``, the last of which has most clients.
 
         ``by_time``: every group ends after the duration of ``spec``, whatever the workload says. ``CoreError`` of kind
         "configuration" where there are fewer terminals than nodes, or a ramp-up before a load that ends by count.
@@ -271,19 +271,19 @@ class Bench:
         """
         load = self.fill(spec, stage, node=node, nodes=nodes, by_time=by_time)
         with errors():
-            if spec.client == OWN:
+            if spec.driver == OWN:
                 source: Source = self._core.cycle(load, seed, trace)
             else:
                 source = self._by_another(spec, load, seed, trace)
         return Cycle(source, load, len(self.kinds), trace)
 
     def _by_another(self, spec: RunSpec, load: CycleLoad, seed: int, trace: Path | None) -> Source:
-        client = find_client(spec.client)
+        client = find_driver(spec.driver)
         if isinstance(client, PeerNamed):
             dialect = client.dialects[self._target.dialect.name]
-            return _PROGRAMS[spec.client](spec, self._target.url, self.scale, dialect, self.call, load.threads, seed)
+            return _PROGRAMS[spec.driver](spec, self._target.url, self.scale, dialect, self.call, load.clients, seed)
         parts = load.divide(os.cpu_count() or 1)
-        return Processes({"url": self._target.url, **self._asked}, parts, spec.client, seed, trace)
+        return Processes({"url": self._target.url, **self._asked}, parts, spec.driver, seed, trace)
 
 
 def _beyond(client: PeerNamed, spec: RunSpec, dialect: str, call: str) -> str:

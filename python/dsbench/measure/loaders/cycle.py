@@ -71,16 +71,16 @@ class Cycle:
         self.load = load
         self._kinds = kinds
         self._trace = trace
-        self.still_ns = 0
+        self.paused_ns = 0
         """How long within the cycle's time this process stood still; known when the cycle has ended."""
 
     def connect(self, timeout_s: float, watch: Watch) -> None:
         """Waits until every client is connected. ``CoreError`` when one cannot, or the time is over."""
         give_up = time.monotonic() + timeout_s
-        while (ready := self._source.ready()) < self.load.threads and not self._source.finished():
-            watch(ready, self.load.threads)
+        while (ready := self._source.ready()) < self.load.clients and not self._source.finished():
+            watch(ready, self.load.clients)
             if time.monotonic() > give_up:
-                words = f"{ready} of {self.load.threads} threads were connected after {timeout_s:.0f} s"
+                words = f"{ready} of {self.load.clients} clients were connected after {timeout_s:.0f} s"
                 raise CoreError("setup", "", words)
             time.sleep(0.005)
 
@@ -118,7 +118,7 @@ class Cycle:
         """Adds what of a long delay between two looks lies within the time of the cycle."""
         if came_ns - due_ns > _STILL_NS:
             end_ns = came_ns if self.load.duration_ns is None else min(came_ns, start_ns + self.load.duration_ns)
-            self.still_ns += max(0, end_ns - max(due_ns, start_ns))
+            self.paused_ns += max(0, end_ns - max(due_ns, start_ns))
 
     @property
     def finished(self) -> bool:
@@ -127,8 +127,8 @@ class Cycle:
 
     @property
     def lead_ns(self) -> int:
-        """How long before the common start it has to be known: every thread has gone to sleep by then."""
-        return 20_000_000 + self.load.threads * 100_000
+        """How long before the common start it has to be known: every client has gone to sleep by then."""
+        return 20_000_000 + self.load.clients * 100_000
 
     @property
     def pids(self) -> list[int]:
@@ -151,5 +151,5 @@ class Cycle:
         """This machine's part, which is the whole."""
         result = self.join()
         why = str(result.failure) if result.failure is not None else ""
-        course = Course("complete", still_ns=self.still_ns)
+        course = Course("complete", paused_ns=self.paused_ns)
         return [Part(LOCAL, why, NodeResult(LOCAL, result, course), loaded=True)]

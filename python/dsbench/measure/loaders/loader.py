@@ -27,7 +27,7 @@ class Wanted:
     """A cycle that is to be run."""
 
     spec: RunSpec
-    """With one number of threads: that of the cycle."""
+    """With one number of clients: that of the cycle."""
     bench: Bench
     stage: Stage
     scale: int

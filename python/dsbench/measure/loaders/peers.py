@@ -29,7 +29,7 @@ from dsbench.measure.drivers.peers import environment, program, script
 from dsbench.measure.loaders.results import SECOND_WORDS
 from dsbench.servers.orphans import dying_with_us
 from dsbench.spec import RunSpec
-from dsbench.spec.clients import PEERS
+from dsbench.spec.drivers import PEERS
 from dsbench.spec.target import Target
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ class Peer(ABC):
     """A program that makes the load of a cycle, with the methods of ``_core.Cycle``."""
 
     def __init__(
-        self, spec: RunSpec, url: str, scale: int, dialect: str, call: str, threads: int, seed: int
+        self, spec: RunSpec, url: str, scale: int, dialect: str, call: str, clients: int, seed: int
     ) -> None:
-        """``dialect`` as the program calls it; ``call``: "procedure" or "statements"; ``threads`` of this node."""
+        """``dialect`` as the program calls it; ``call``: "procedure" or "statements"; ``clients`` of this node."""
         self.spec, self.scale, self.dialect, self.call = spec, scale, dialect, call
-        self.threads, self.seed = threads, seed
+        self.clients, self.seed = clients, seed
         self.target = Target(url=url)
         _sweep()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
@@ -89,7 +89,7 @@ class Peer(ABC):
 
     def ready(self) -> int:
         """All clients: the program connects them itself."""
-        return self.threads
+        return self.clients
 
     def start(self, at_ns: int) -> None:
         """Starts the program at ``at_ns``."""
@@ -156,23 +156,23 @@ class Peer(ABC):
         elif self._process.returncode != 0:
             words = self.target.without_password(self._said.strip()[-_LAST_WORDS:])
             failure = ("setup", "", f"{self.name} ended by {self._process.returncode}: {words}")
-        threads = self.ready()
+        clients = self.ready()
         found = self._nothing() if failure is not None else self._read()
         counters: Words = found["counters"]
-        counters[:, COUNTERS.index("cpu_ns")] = sum(self._cpu_ns) // threads
+        counters[:, COUNTERS.index("cpu_ns")] = sum(self._cpu_ns) // clients
         histogram = found.get("histogram") or _core.buckets(found["times"].astype("<u8").tobytes())
         return {
             "counters": counters.astype("<u8").tobytes(),
-            "groups": np.zeros(threads, "<u8").tobytes(),
+            "groups": np.zeros(clients, "<u8").tobytes(),
             "histograms": [(0, 0, "residence", histogram)],
             "seconds": _pad(found["seconds"]).tobytes(),
             "statements": [],
             "errors": found.get("errors", []),
             "sums": dict(UNTOLD_SUMS),
-            "placements": [(0, "free", threads)],
+            "placements": [(0, "free", clients)],
             "cpu_ns": self._cpu_ns,
             "failure": failure,
-            "untraced": 0,
+            "dropped_trace_rows": 0,
             "untold": PEERS[self.name].untold,
         }
 
@@ -190,11 +190,11 @@ class Pgbench(Peer):
     def _command(self) -> tuple[list[str], dict[str, str]]:
         spec = self.spec
         suffix = "-call" if self.call == "procedure" else ""
-        jobs = min(spec.carriers or os.cpu_count() or 1, self.threads)
+        jobs = min(spec.os_threads or os.cpu_count() or 1, self.clients)
         words = [
             self._program(), "-n", "-f", script(f"pgbench-{spec.workload}{suffix}.sql"),
             "-D", f"scale={self.scale}", "-M", "prepared" if spec.prepare else "simple",
-            "-c", str(self.threads), "-j", str(jobs), "-T", str(round(spec.duration)),
+            "-c", str(self.clients), "-j", str(jobs), "-T", str(round(spec.duration)),
             f"--random-seed={self.seed % 2**31}", f"--max-tries={spec.tries}",
             "--failures-detailed", "--log", f"--log-prefix={self._folder / 'log'}",
         ]  # fmt: skip
@@ -244,19 +244,19 @@ class Pgbench(Peer):
         duration = round(self.spec.duration * 1e9)
         timely, client, retries = ended <= duration, column("client"), column("retries")
         inside, failed = done & timely, ~done & timely
-        threads, counters = self.ready(), np.zeros((self.ready(), len(COUNTERS)), np.int64)
+        clients, counters = self.ready(), np.zeros((self.ready(), len(COUNTERS)), np.int64)
 
         def put(name: str, values: Any) -> None:
             counters[:, COUNTERS.index(name)] = values
 
         def sums(rows: Any, weights: Any = None) -> Any:
-            return np.bincount(client[rows], None if weights is None else weights[rows].astype(float), threads)
+            return np.bincount(client[rows], None if weights is None else weights[rows].astype(float), clients)
 
         put("committed", sums(inside))
         put("failed", sums(failed) + sums(timely, retries))
         put("retries", sums(timely, retries))
         put("in_flight", sums(~timely))
-        put("late_commits", sums(done & ~timely))
+        put("commits_after_window", sums(done & ~timely))
         put("residence_ns", sums(inside, times))
         put("response_ns", sums(inside, times))
         ends = [COUNTERS.index(name) for name in _ENDS]
@@ -310,7 +310,7 @@ class Sysbench(Peer):
             ("mysql", "tpcb"): "CALL tpcb_transaction(?, ?, ?, ?)", ("mysql", "select"): "SELECT tpcb_select(?)",
         }  # fmt: skip
         driver, env = self.dialect, environment(target, spec.isolation)
-        lines = {"db-driver": driver, "threads": self.threads, "time": f"{spec.duration:.0f}", "events": 0}
+        lines = {"db-driver": driver, "threads": self.clients, "time": f"{spec.duration:.0f}", "events": 0}
         lines |= {"rand-type": "uniform", "report-interval": 1, "percentile": 99, "histogram": "on"}
         lines |= {"rand-seed": self.seed % 2**31, "db-ps-mode": "auto" if spec.prepare else "disable"}
         lines |= {"verbosity": 3}
@@ -338,16 +338,16 @@ class Sysbench(Peer):
         errors = re.search(r"ignored errors:\s+(\d+)", said)
         took = re.search(r"total time:\s+([\d.]+)s", said)
         summed = re.search(r"^\s*sum:\s+([\d.]+)", said, re.MULTILINE)
-        threads, duration = self.ready(), round(self.spec.duration * 1e9)
-        counters = np.zeros((threads, len(COUNTERS)), np.uint64)
+        clients, duration = self.ready(), round(self.spec.duration * 1e9)
+        counters = np.zeros((clients, len(COUNTERS)), np.uint64)
         last = min(duration, round(float(took[1]) * 1e9)) if took else duration
         # It counts the last transaction of each client as well, which ended after the time, and does not tell which
         # they are: all classes of its histogram lose their part of them.
-        late = min(threads, total) if took and float(took[1]) * 1e9 > duration else 0
+        late = min(clients, total) if took and float(took[1]) * 1e9 > duration else 0
         kept = 1 - late / total if total else 0.0
         counts = np.diff(np.rint(np.cumsum([count for _, count in rows]) * kept), prepend=0)
         whole = {
-            "committed": total - late, "in_flight": late, "late_commits": late,
+            "committed": total - late, "in_flight": late, "commits_after_window": late,
             "failed": int(errors[1]) if errors else 0,
             "residence_ns": round(float(summed[1]) * 1e6 * kept) if summed else 0,
         }  # fmt: skip
@@ -356,7 +356,7 @@ class Sysbench(Peer):
             told = re.search(rf"^\s*{name}:\s+([\d.]+)", said, re.MULTILINE)
             counters[:, COUNTERS.index(f"residence_{name}_ns")] = round(float(told[1]) * 1e6) if told else 0
         for name, value in whole.items():
-            counters[:, COUNTERS.index(name)] = _even(value, threads)
+            counters[:, COUNTERS.index(name)] = _even(value, clients)
         counters[:, COUNTERS.index("first_start_ns")] = 1
         counters[:, COUNTERS.index("last_end_ns")] = last
         histogram = [(*class_ns(ms), int(count)) for (ms, _), count in zip(rows, counts, strict=True) if count]
@@ -377,8 +377,8 @@ def class_ns(ms: float) -> tuple[int, int]:
     return low, high - 1
 
 
-def _even(value: int, threads: int) -> list[int]:
-    return [value // threads + (number < value % threads) for number in range(threads)]
+def _even(value: int, clients: int) -> list[int]:
+    return [value // clients + (number < value % clients) for number in range(clients)]
 
 
 def _seconds_of(said: str) -> list[tuple[int, ...]]:

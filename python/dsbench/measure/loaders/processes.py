@@ -20,7 +20,7 @@ import numpy as np
 
 from dsbench import _core
 from dsbench.measure.drivers import DriverError, session_opener
-from dsbench.spec.clients import Driver, find_client
+from dsbench.spec.drivers import Driver, find_driver
 from dsbench.spec.target import Target
 
 TRACE_WORDS: Final = 5
@@ -37,7 +37,7 @@ class Processes:
     ) -> None:
         """``bench``: url and the arguments of ``_core.Bench``; ``parts``: the load of each process."""
         self._trace = trace
-        self._threads = [part.threads for part in parts]
+        self._clients = [part.clients for part in parts]
         self._workers: list[_Worker] = []
         self._started = False
         try:
@@ -88,7 +88,7 @@ class Processes:
         try:
             parts = self._ask("join")
             if self._trace is not None:
-                _join_traces(self._trace, self._threads)
+                _join_traces(self._trace, self._clients)
             return parts
         finally:
             self._kill()
@@ -183,13 +183,13 @@ def _trace_of(trace: Path, process: int) -> Path:
     return trace.with_name(f"{trace.name}.{process}")
 
 
-def _join_traces(trace: Path, threads: Sequence[int]) -> None:
-    """Puts the files of the processes into one, whose threads are numbered on."""
+def _join_traces(trace: Path, clients: Sequence[int]) -> None:
+    """Puts the files of the processes into one, whose clients are numbered on."""
     with trace.open("wb") as whole:
-        for number in range(len(threads)):
+        for number in range(len(clients)):
             one = _trace_of(trace, number)
             words = np.fromfile(one, dtype="<u8").reshape(-1, TRACE_WORDS)
-            words[:, 3] += sum(threads[:number])
+            words[:, 3] += sum(clients[:number])
             words.tofile(whole)
             one.unlink()
 
@@ -206,7 +206,7 @@ class _Serving:
         """Opens the connections of a cycle."""
         url = bench.pop("url")
         try:
-            driver = find_client(client)
+            driver = find_driver(client)
             assert isinstance(driver, Driver)
             opener = session_opener(driver, Target(url=url))
         except DriverError as error:

@@ -17,7 +17,7 @@ from dsbench.stats.machine import Used
 from dsbench.stats.values import known
 
 TRACE_WORDS: Final = 5
-"""64-bit words of a transaction in a trace file: started, ended, intended (signed, ns), thread, and in one
+"""64-bit words of a transaction in a trace file: started, ended, intended (signed, ns), client, and in one
 word retries (32 bits), kind (8), outcome (8)."""
 
 SECOND_WORDS: Final = 12
@@ -26,7 +26,7 @@ SECOND_WORDS: Final = 12
 BUCKET_WORDS: Final = 3
 """Columns of a histogram."""
 
-IN_DATABASE: Final = ("committed", "early_commits", "late_commits")
+IN_DATABASE: Final = ("committed", "commits_before_window", "commits_after_window")
 """Counters of transactions that the database holds, those that ended before and after the duration included."""
 
 UInts = NDArray[np.uint64]
@@ -40,9 +40,9 @@ class CycleResult:
     """What one cycle left on this node."""
 
     counters: UInts
-    """Shape (threads, kinds, counters): those of ``COUNTERS``."""
+    """Shape (clients, kinds, counters): those of ``COUNTERS``."""
     groups: UInts
-    """Shape (threads,): number of the group of each thread."""
+    """Shape (clients,): number of the group of each client."""
     histograms: tuple[tuple[int, int, str, UInts], ...]
     """(group, kind, "residence" | "response" | "failed", array of shape (buckets, 3): low_ns, high_ns, count)."""
     seconds: UInts
@@ -55,22 +55,22 @@ class CycleResult:
     placements: tuple[tuple[int, str, int], ...] = ()
     """(group, how they were placed in words, clients)."""
     cpu_ns: tuple[int, int] = (0, 0)
-    """CPU time of all clients' threads: (user, system). The sum is exact, the kernel may only estimate its parts."""
+    """CPU time of all clients' clients: (user, system). The sum is exact, the kernel may only estimate its parts."""
     trace: Path | None = None
     """File of the trace, 40 bytes a transaction (see ``TRACE_WORDS``); ``None`` without a trace."""
     statements: tuple[tuple[int, int, int, int, int, int, int, UInts], ...] = ()
     """(group, statement, failed, retried, sum, least and greatest time in ns, buckets as those of ``histograms``)."""
-    untraced: int = 0
+    dropped_trace_rows: int = 0
     """Transactions that are missing in it, because it could not be written as fast as they came."""
     untold: tuple[str, ...] = ()
     """Counters of which another client says nothing; 0 in ``counters``."""
 
     def total(self, counter: str) -> int:
-        """Sum of one counter over threads and kinds."""
+        """Sum of one counter over clients and kinds."""
         return sum(self.by_kind(counter))
 
     def by_kind(self, *counters: str) -> list[int]:
-        """Per kind: sum of these counters over threads."""
+        """Per kind: sum of these counters over clients."""
         columns = [COUNTERS.index(name) for name in counters]
         return [int(n) for n in self.counters[:, :, columns].sum(axis=(0, 2))]
 
@@ -120,7 +120,7 @@ def read_result(raw: Mapping[str, Any], kinds: int, trace: Path | None = None) -
         failure=CoreError(*failure) if failure else None,
         cpu_ns=raw["cpu_ns"],
         trace=trace,
-        untraced=raw["untraced"],
+        dropped_trace_rows=raw["dropped_trace_rows"],
         untold=tuple(raw.get("untold", ())),
     )
 
@@ -156,7 +156,7 @@ def merge_results(results: Sequence[CycleResult]) -> CycleResult:
         failure=next((result.failure for result in results if result.failure), None),
         cpu_ns=(sum(user_ns), sum(system_ns)),
         trace=None,
-        untraced=sum(result.untraced for result in results),
+        dropped_trace_rows=sum(result.dropped_trace_rows for result in results),
         untold=first.untold,
     )
 
@@ -194,7 +194,7 @@ class Course:
     start_late_ns: int | None = None
     """First start of a transaction after the agreed start, by the node's clock; ``None`` in the open loop, whose
     first transaction is due later."""
-    still_ns: int = 0
+    paused_ns: int = 0
     """How long within the cycle the node's process stood still."""
 
 

@@ -28,7 +28,7 @@ def refuse_contradictions(result: CycleResult) -> None:
         | (of["residence_ns"] > done * most),
         "the last end is before the first start": (of["first_start_ns"] > of["last_end_ns"]) & some,
         "response times are below residence times": of["response_ns"] < of["residence_ns"],
-        "more commits than transactions in flight": of["late_commits"] > of["in_flight"],
+        "more commits than transactions in flight": of["commits_after_window"] > of["in_flight"],
         "more client time than there is": spent.sum(axis=1) > _ROUGH * of["client_ns"].sum(axis=1),
     }
     for words, broken in rules.items():

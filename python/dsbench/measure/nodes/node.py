@@ -33,7 +33,7 @@ from dsbench.spec import RunSpec
 from dsbench.spec.trust import loads_library
 from dsbench.stats.machine import Used, noticed
 
-_SOONEST_NS: Final = 3_000_000  # A start nearer than that cannot be handed to all threads in time
+_SOONEST_NS: Final = 3_000_000  # A start nearer than that cannot be handed to all clients in time
 _GRACE_S: Final = 20.0  # How long a transaction may outlast its cycle: less than the coordinator waits for the node
 _SLICE_S: Final = 0.02  # How long a load that waits for its start leaves the lease unwatched
 
@@ -198,7 +198,7 @@ class Node:
         if not (target.dialect.keeps_data or spec.existing) and target.state()[0] == "absent":
             target.create("node")  # The mock lives in each process for itself.
         bench = Bench(
-            target, spec.workload, order["scale"], spec.call, spec.workload_settings, spec.clients,
+            target, spec.workload, order["scale"], spec.call, spec.workload_settings, spec.all_clients,
             existing=spec.existing,
         )  # fmt: skip
         cycle = bench.cycle(
@@ -221,7 +221,7 @@ class Node:
             share.totals = (share.totals[0], done, other) if share.go.is_set() else (done, 0, 0)
             self._check(share)
 
-        cycle.connect(connecting_s(cycle.load.threads * spec.connections), seen)
+        cycle.connect(connecting_s(cycle.load.clients * spec.connections), seen)
         if cycle.finished:
             raise Interrupted("its clients could not connect")
         sampler.first()
@@ -236,7 +236,7 @@ class Node:
         cycle.start(share.start_ns)
         cycle.wait(share.start_ns, _GRACE_S, seen)
         used = _used(before, known)
-        return Course("complete", still_ns=cycle.still_ns), used
+        return Course("complete", paused_ns=cycle.paused_ns), used
 
 
 _HERE: Final = Node()

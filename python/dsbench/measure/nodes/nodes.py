@@ -177,7 +177,7 @@ class Nodes(Members):
         load = wanted.bench.fill(spec, wanted.stage.name, node=spec.nodes - 1, nodes=spec.nodes)
         timed = len(wanted.bench.statements) if spec.per_statement else 0
         seconds = (load.duration_ns or 3600 * 10**9) / 1e9 + spec.ramp_up
-        fit = Fit(load.threads, len(wanted.bench.kinds), len(load.groups), timed, seconds)
+        fit = Fit(load.clients, len(wanted.bench.kinds), len(load.groups), timed, seconds)
         order = {
             "kind": "cycle", **self._order(spec), "scale": scale, "seed": wanted.seed, "nodes": spec.nodes,
             "stage": wanted.stage.name, "beside": _beside(wanted.roots),
@@ -315,7 +315,7 @@ class RemoteCycle:
         give_up = time.monotonic() + timeout_s
         while connecting := [name for name in self._turn.waiting() if self._turn.works[name].clock is None]:
             self._nodes.tell()
-            watch(self._totals()[0], self.load.threads * len(self._turn.works))
+            watch(self._totals()[0], self.load.clients * len(self._turn.works))
             if time.monotonic() > give_up:
                 self._give_up(connecting, f"its clients were not connected after {timeout_s:.0f} s")
             time.sleep(POLL_S / 5)

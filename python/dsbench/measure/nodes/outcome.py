@@ -22,7 +22,7 @@ from dsbench.measure.loaders.results import Course, NodeResult
 from dsbench.measure.nodes import plain
 from dsbench.stats.machine import Used
 
-LONGEST_RESULT: Final = 64 * 1024 * 1024  # Bytes on the way: about a hundred times that of a hundred threads in an hour
+LONGEST_RESULT: Final = 64 * 1024 * 1024  # Bytes on the way: about a hundred times that of a hundred clients in an hour
 _LARGEST: Final = 512 * 1024 * 1024  # Bytes of a result unpacked …
 _SMALL: Final = 64 * 1024 * 1024
 _RATIO: Final = 50  # … and beyond the small ones it may have so many times its size
@@ -42,9 +42,9 @@ class DamagedError(ValueError):
 
 @dataclass(frozen=True)
 class Fit:
-    """What a node can have done in a cycle: at most so many threads, and exactly so many kinds and groups."""
+    """What a node can have done in a cycle: at most so many clients, and exactly so many kinds and groups."""
 
-    threads: int
+    clients: int
     kinds: int
     groups: int
     statements: int = 0  # That are timed; 0 where none are
@@ -62,7 +62,7 @@ def encode(
     """The bytes of one node's part of a cycle. A trace stays where it is."""
     failure = result.failure
     head = {
-        "ended": course.ended, "start_late_ns": course.start_late_ns, "still_ns": course.still_ns,
+        "ended": course.ended, "start_late_ns": course.start_late_ns, "paused_ns": course.paused_ns,
         "histograms": [key for *key, _rows in result.histograms],
         "statements": [key for *key, _rows in result.statements],
         "errors": result.errors, "sums": dict(result.sums), "placements": result.placements, "cpu_ns": result.cpu_ns,
@@ -91,7 +91,7 @@ class _Head(BaseModel, strict=True, extra="forbid"):
 
     ended: _Text
     start_late_ns: _Counted | None
-    still_ns: _Counted
+    paused_ns: _Counted
     histograms: list[tuple[_Word, _Word, Literal["residence", "response", "failed"]]]
     statements: list[tuple[_Word, _Word, _Counted, _Counted, _Counted, _Counted, _Counted]]
     errors: list[tuple[_Word, _Word, _Text, _Text, _Counted, _Text]]
@@ -151,7 +151,7 @@ def _decode(data: bytes, node: str, fit: Fit) -> NodeResult:
             cpu_ns=said.cpu_ns,
         )
     samples = [dict(zip(_SAMPLED, sample, strict=True)) for sample in said.samples]
-    course = Course(said.ended, start_late_ns=said.start_late_ns, still_ns=said.still_ns)
+    course = Course(said.ended, start_late_ns=said.start_late_ns, paused_ns=said.paused_ns)
     return NodeResult(node, result, course, samples, _used(said.machine))
 
 
@@ -160,14 +160,14 @@ def _check(result: CycleResult, fit: Fit) -> None:
     histograms = [rows for *_key, rows in result.histograms] + [rows for *_key, rows in result.statements]
     of_kinds = [one[:2] for one in result.histograms] + [one[:2] for one in result.errors]
     right = [
-        len(result.counters) <= fit.threads and _below(result.counters, _NUMBER),
+        len(result.counters) <= fit.clients and _below(result.counters, _NUMBER),
         _below(result.groups, fit.groups),
         _below(result.seconds, _NUMBER) and _below(result.seconds[:, 1], _SECONDS),
         _below(result.seconds[:, 0], fit.groups) and _below(result.seconds[:, 2], fit.kinds),
         all(group < fit.groups and kind < fit.kinds for group, kind in of_kinds),
         all(one[0] < fit.groups and one[1] < fit.statements for one in result.statements),
         all(_below(rows, _NUMBER) and (rows[:, 0] <= rows[:, 1]).all() for rows in histograms),
-        all(group < fit.groups and clients <= fit.threads for group, _, clients in result.placements),
+        all(group < fit.groups and count <= fit.clients for group, _, count in result.placements),
     ]
     if not all(right):
         raise DamagedError("numbers that this cycle does not have")

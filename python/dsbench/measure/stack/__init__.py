@@ -17,7 +17,7 @@ from dsbench import control_groups, spec
 from dsbench.measure import drivers
 from dsbench.measure.stack import machine, rdbms, storage
 from dsbench.measure.stack.described import Described, Items, Layer, Queries, Switch, size
-from dsbench.spec.clients import Peer, find_client
+from dsbench.spec.drivers import Peer, find_driver
 
 __all__ = ["Described", "Layer", "Queries", "Switch", "by_client", "data_directory", "describe", "fall_short",
            "find_apart"]  # fmt: skip
@@ -83,7 +83,7 @@ def describe(
 
 def by_client(layers: Sequence[Layer], client: str) -> list[Layer]:
     """``layers`` with the client that makes the load in place of dsbench's own."""
-    other = find_client(client)
+    other = find_driver(client)
     if other is None:
         return list(layers)
     program: Items = {}

@@ -2,7 +2,7 @@
 
 Each function takes an evaluation and the content of run.json and gives a specification with its data inside,
 or ``None`` when there is nothing to draw: no scale was measured, no remote node took part (node), there was one
-number of threads (connections, response), one kind of transactions (kinds), no second of a course (stages), or too
+number of clients (connections, response), one kind of transactions (kinds), no second of a course (stages), or too
 little for a model (scalability, memory, collisions).
 """
 

@@ -233,10 +233,10 @@ def conditions(evaluation: Evaluation, run: RunRecord) -> str:
     """Load, isolation and repetition in one line."""
     spec = run.spec
     cycles, seconds = conduct(evaluation, run)
-    nodes, connections, numbers = spec.nodes, spec.connections, spec.thread_numbers
-    threads = counted(numbers[0], "thread") if len(numbers) == 1 else f"{listed(numbers)} threads"
+    nodes, connections, numbers = spec.nodes, spec.connections, spec.client_numbers
+    clients = counted(numbers[0], "client") if len(numbers) == 1 else f"{listed(numbers)} clients"
     parts = [
-        ", ".join(streams(evaluation)) or (f"{counted(nodes, 'node')} × {threads}" if nodes else threads),
+        ", ".join(streams(evaluation)) or (f"{counted(nodes, 'node')} × {clients}" if nodes else clients),
         f"{connections} connections each" if connections > 1 else "",
         run.in_force.replace("-", " "),
         "" if evaluation.of(QueriesResult).queries

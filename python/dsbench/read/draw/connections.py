@@ -1,4 +1,4 @@
-"""Rate and response time over the number of connections (the talk), for runs at several numbers of threads."""
+"""Rate and response time over the number of connections (the talk), for runs at several numbers of clients."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DASHES: Final = {_MEAN: [1, 0], _MAXIMUM: [5, 3]}
 
 
 def connections(evaluation: Evaluation, run: RunRecord) -> Spec | None:
-    """Median and range of the cycles' NOPM, or rate, one curve per scale; ``None`` with one number of threads."""
+    """Median and range of the cycles' NOPM, or rate, one curve per scale; ``None`` with one number of clients."""
     rows = [row for part in _apart(evaluation) for row in _rate_rows(part)]
     if not rows:
         return None
@@ -49,7 +49,7 @@ def connections(evaluation: Evaluation, run: RunRecord) -> Spec | None:
 
 
 def response(evaluation: Evaluation, run: RunRecord) -> Spec | None:
-    """Mean and maximum of the response times by kind, at the largest scale; ``None`` with one number of threads."""
+    """Mean and maximum of the response times by kind, at the largest scale; ``None`` with one number of clients."""
     scale = max((x for part in _apart(evaluation) for x in part.of(KindsResult).kinds), default=0)
     rows = [row for part in _apart(evaluation) for row in _time_rows(part, scale)]
     if not rows:

@@ -1,4 +1,4 @@
-"""Curves over the scale, told apart by their names: of archives, of levels of a study, of numbers of threads."""
+"""Curves over the scale, told apart by their names: of archives, of levels of a study, of numbers of clients."""
 
 from __future__ import annotations
 

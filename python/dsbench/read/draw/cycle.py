@@ -40,7 +40,7 @@ def cycle(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> S
 
 
 def _numbers(evaluation: Evaluation, scale: int) -> list[int]:
-    """As in the archive: cycles with another number of threads, or lost ones, have numbers of their own."""
+    """As in the archive: cycles with another number of clients, or lost ones, have numbers of their own."""
     known = evaluation.of(RateResult).cycle_numbers.get(scale)
     return list(range(1, len(evaluation.of(RateResult).cycle_rates[scale]) + 1)) if known is None else known.tolist()
 

@@ -1,6 +1,6 @@
 """The one large picture of a page: the rate over what the run varied, a line for each series, and nothing else.
 
-Over the size of the database; of one size over the number of threads; of one of both over the cycles. A run of stages
+Over the size of the database; of one size over the number of clients; of one of both over the cycles. A run of stages
 has a bar for each, one of queries their times, a graduated load a bar for each level and a line of its power. The
 paper's form, with times on a second axis, is ``rate``.
 """
@@ -62,9 +62,9 @@ def hero(evaluation: Evaluation, run: RunRecord) -> Spec | None:
         return _whole({"height": _HEIGHT, "layer": drawn["layer"]}, evaluation, " ".join(drawn["title"]["subtitle"]),
                       drawn["datasets"], 8)  # fmt: skip
     if len(parts) > 1:
-        each = zip(evaluation.by_threads, parts.values(), strict=True)
-        rows = [{**rows[0], "at": threads, "series": ""} for threads, rows in each if rows]
-        return _lines(rows, [""], evaluation, _x_of_threads([row["at"] for row in rows]), "threads")
+        each = zip(evaluation.by_clients, parts.values(), strict=True)
+        rows = [{**rows[0], "at": clients, "series": ""} for clients, rows in each if rows]
+        return _lines(rows, [""], evaluation, _x_of_clients([row["at"] for row in rows]), "clients")
     return _over_cycles(evaluation)
 
 
@@ -82,7 +82,7 @@ def _parts(evaluation: Evaluation) -> dict[str, list[Row]]:
 
 
 def _shown(evaluation: Evaluation) -> list[Any]:
-    return [part.key for part in evaluation.by_threads.values()]
+    return [part.key for part in evaluation.by_clients.values()]
 
 
 def _rows(part: Evaluation, name: str) -> list[Row]:
@@ -123,8 +123,8 @@ def _over_scale(
     return _lines(rows, list(parts), evaluation, x, "scale", marks)
 
 
-def _x_of_threads(numbers: Sequence[int]) -> Spec:
-    return {"field": "at", "type": "quantitative", "title": "threads", "scale": {"type": "log", "nice": False},
+def _x_of_clients(numbers: Sequence[int]) -> Spec:
+    return {"field": "at", "type": "quantitative", "title": "clients", "scale": {"type": "log", "nice": False},
             "axis": {"values": list(numbers), "grid": False, "format": ",d"}}  # fmt: skip
 
 

@@ -61,10 +61,10 @@ _NEGLIGIBLE = 0.01     # share of the population time up to which cleanup and dr
 def rate(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Spec | None:
     """Median, mean with standard deviation, minimum to maximum; times on the right; sizes of memory as marks.
 
-    Of several numbers of threads each is a curve of its medians (the paper, figures 8 to 10).
+    Of several numbers of clients each is a curve of its medians (the paper, figures 8 to 10).
     """
-    if len(by_threads := evaluation.by_threads) > 1:
-        return _by_threads(by_threads, evaluation, run, form)
+    if len(by_clients := evaluation.by_clients) > 1:
+        return _by_clients(by_clients, evaluation, run, form)
     rows = [r for r in evaluation.of(RateResult).scales if math.isfinite(r.rate_median_tps)]
     if not rows:
         return None
@@ -99,18 +99,18 @@ def rate(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Sp
     )
 
 
-def _by_threads(
+def _by_clients(
     parts: Mapping[int, Evaluation], evaluation: Evaluation, run: RunRecord, form: Form | None
 ) -> Spec | None:
-    labels = {threads: counted(threads, "thread") for threads in parts}
+    labels = {clients: counted(clients, "client") for clients in parts}
     curves: list[dict[int, Span]] = [
         {r.scale: (r.rate_median_tps, r.rate_min_tps, r.rate_max_tps)
          for r in part.of(RateResult).scales if r.scale not in part.of(RateResult).void_scales}
         for part in parts.values()
     ]  # fmt: skip
     staged = evaluation.staged
-    what = f"stage {evaluation.stage}" if staged else "transaction rate by threads"
-    indices = {labels[threads]: index_text(part.of(RateResult).index) for threads, part in parts.items() if not staged}
+    what = f"stage {evaluation.stage}" if staged else "transaction rate by clients"
+    indices = {labels[clients]: index_text(part.of(RateResult).index) for clients, part in parts.items() if not staged}
     last = [*parts.values()][-1]
     notes = ["lines: median of the cycles; bars: minimum to maximum; marks of one scale stand side by side"]
     notes += [] if staged else [index_note(last.of(RateResult).index)]

@@ -244,8 +244,8 @@ def _rate(run: RunRecord) -> Answer:
 
 
 def _concurrency(run: RunRecord, evaluation: Evaluation) -> Answer:
-    question, source = "Was the concurrency chosen or swept?", "run.json: spec.threads, table cycles"
-    numbers = run.spec.thread_numbers
+    question, source = "Was the concurrency chosen or swept?", "run.json: spec.clients, table cycles"
+    numbers = run.spec.client_numbers
     nodes = f" on each of {run.spec.nodes} nodes" if run.spec.nodes > 1 else ""
     if len(numbers) < 2:
         clients = counted(numbers[0], "client") + nodes
@@ -253,20 +253,20 @@ def _concurrency(run: RunRecord, evaluation: Evaluation) -> Answer:
     best = _best(evaluation)
     if not best:
         return _unknown(question, source, "no cycle was finished")
-    told = ", ".join(f"at scale {scale} with {threads:,}" for scale, (threads, _) in best.items())
+    told = ", ".join(f"at scale {scale} with {clients:,}" for scale, (clients, _) in best.items())
     swept = f"swept: {listed(numbers)} clients{nodes}; the highest rate {told}"
-    if any(threads == max(numbers) for threads, _ in best.values()):
+    if any(clients == max(numbers) for clients, _ in best.values()):
         return Answer(question, f"{swept}, the most there were: more may be faster", source, "beware")
     return Answer(question, swept, source, "good")
 
 
 def _best(evaluation: Evaluation) -> dict[int, tuple[int, float]]:
-    """By scale, the threads with the highest median rate, and that rate in tps."""
+    """By scale, the clients with the highest median rate, and that rate in tps."""
     found: dict[int, tuple[int, float]] = {}
     for part in tuple(evaluation.series.values()) or (evaluation,):
         for row in part.of(RateResult).scales:
             if row.rate_median_tps > found.get(row.scale, (0, -1.0))[1]:
-                found[row.scale] = part.threads, row.rate_median_tps
+                found[row.scale] = part.clients, row.rate_median_tps
     return dict(sorted(found.items()))
 
 

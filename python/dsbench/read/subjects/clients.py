@@ -117,7 +117,7 @@ def _read_counted(evaluation: Evaluation) -> dict[int, tuple[BothCounts, ...]]:
     for row in samples.to_pylist():
         key = row["scale"], row["cycle"]
         looks[key] = looks.get(key, 0) + row["looks_max"]
-    names = ("committed", "rolled_back", "failed", "in_flight", "early_commits")
+    names = ("committed", "rolled_back", "failed", "in_flight", "commits_before_window")
     found = {}
     for scale, part in rows.load.items():
         ended = sum((part[name].sum(axis=(1, 2)) for name in names), np.zeros(part.cycles.size, dtype=np.int64))

@@ -252,9 +252,9 @@ class KernelSeen:
 def _read_kernel(evaluation: Evaluation) -> dict[int, tuple[KernelSeen, ...]]:
     """By scale, what there is most of first."""
     found: dict[int, list[KernelSeen]] = defaultdict(list)
-    numbers = set(evaluation.rows.cycles["threads"].to_pylist())
+    numbers = set(evaluation.rows.cycles["clients"].to_pylist())
     for row in evaluation.rows.tables["kernel"].to_pylist():
-        if row["committed"] and row["threads"] in numbers:
+        if row["committed"] and row["clients"] in numbers:
             value = row["value"] * (1.0 if row["what"] == "calls" else 1e6) / row["committed"]
             found[row["scale"]].append(KernelSeen(row["what"], row["name"], SIDES.get(row["of"], row["of"]), value))
     return {x: tuple(sorted(seen, key=lambda one: -one.per_transaction)) for x, seen in sorted(found.items())}

@@ -39,11 +39,11 @@ class Timed:
 
 
 def _read_times(evaluation: Evaluation) -> dict[int, tuple[Timed, ...]]:
-    threads = set(evaluation.rows.cycles["threads"].to_pylist())
+    clients = set(evaluation.rows.cycles["clients"].to_pylist())
     sums: dict[tuple[int, str], dict[tuple[int, int], int]] = defaultdict(lambda: defaultdict(int))
     committed: dict[int, int] = {}
     for row in evaluation.rows.tables["device_times"].to_pylist():
-        if row["threads"] in threads:
+        if row["clients"] in clients:
             sums[row["scale"], row["operation"]][row["low_ns"], row["high_ns"]] += row["count"]
             committed[row["scale"]] = row["committed"]
     found: dict[int, list[Timed]] = defaultdict(list)
@@ -78,7 +78,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             yield Table(f"Times of the device, {where}", _COLUMNS, rows)
             if spec := _draw(timed, where):
                 caption = "Share of the requests that took longer than the time below."
-                yield Diagram(f"device-{part.stage}-threads-{part.threads}-scale-{scale}", spec, caption, wide=True)
+                yield Diagram(f"device-{part.stage}-clients-{part.clients}-scale-{scale}", spec, caption, wide=True)
     if any(part.of(DeviceTimesResult).device_times for _, part in each_series(evaluation)):
         yield Sentence(_NOTE, "note")
 

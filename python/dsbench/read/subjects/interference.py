@@ -30,7 +30,7 @@ Rows = Sequence[Mapping[str, Any]]
 class Beside:
     """One group of clients in a stage with others, against the stage in which it works alone."""
 
-    threads: int
+    clients: int
     stage: str
     alone_stage: str
     group: str
@@ -70,9 +70,9 @@ def _read_interference(evaluation: Evaluation) -> dict[int, tuple[Beside, ...]]:
     alone = {next(iter(names)): stage for stage, names in groups.items() if len(names) == 1}
     together = [stage for stage, names in groups.items() if len(names) > 1 and names <= set(alone)]
     found: dict[int, list[Beside]] = defaultdict(list)
-    for scale, stage, threads in dict.fromkeys((r["scale"], r["stage"], r["threads"]) for r in rows):
+    for scale, stage, clients in dict.fromkeys((r["scale"], r["stage"], r["clients"]) for r in rows):
         if stage in together:
-            here = [row for row in rows if row["scale"] == scale and row["threads"] == threads]
+            here = [row for row in rows if row["scale"] == scale and row["clients"] == clients]
             # As the workload has them, and not as a set does.
             for group in dict.fromkeys(row["group"] for row in here if row["stage"] == stage):
                 if any(row["stage"] == alone[group] for row in here):
@@ -92,7 +92,7 @@ def _compare(
     first = min(row["cycle"] for row in parts[1])
     before = sum(row["committed"] for row in rows if row["cycle"] < first)
     both = {name: (time, times[1][name]) for name, time in times[0].items() if name in times[1]}
-    return Beside(rows[0]["threads"], stage, alone, group, unit, rates[0], rates[1], both, before)
+    return Beside(rows[0]["clients"], stage, alone, group, unit, rates[0], rates[1], both, before)
 
 
 def _count(run: RunRecord, rows: Rows) -> tuple[str, float, str]:
@@ -120,11 +120,11 @@ def _times(rows: Rows) -> dict[str, float]:
 
 
 _COLUMNS: Final = (
-    Column("scale"), Column("threads"), Column("clients", left=True), Column("counts", left=True),
+    Column("scale"), Column("clients"), Column("group", left=True), Column("counts", left=True),
     Column("alone", digits=4), Column("beside", digits=4), Column("beside / alone"), Column("cycles"),
 )  # fmt: skip
 _KINDS: Final = (
-    Column("scale"), Column("threads"), Column("kind", left=True), Column("alone", "ms", 1e3),
+    Column("scale"), Column("clients"), Column("kind", left=True), Column("alone", "ms", 1e3),
     Column("beside", "ms", 1e3), Column("alone / beside", about="how many times as fast it is beside the others"),
 )  # fmt: skip
 
@@ -135,12 +135,12 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         return
     each = [(scale, one) for scale, sides in found.items() for one in sides]
     for scale, one in each:
-        yield Sentence(f"Scale {scale:,}{_threads(one, each)}: {say_ratio(one)}.")
-    rows = [(scale, one.threads, one.group, one.unit, float(np.median(one.alone)), float(np.median(one.beside)),
+        yield Sentence(f"Scale {scale:,}{_at_clients(one, each)}: {say_ratio(one)}.")
+    rows = [(scale, one.clients, one.group, one.unit, float(np.median(one.alone)), float(np.median(one.beside)),
              _cell(one.ratio), f"{one.alone.size}, {one.beside.size}") for scale, one in each]  # fmt: skip
     yield Table("Rates of the groups, alone and beside the others", _COLUMNS, rows)
     kinds = [
-        (scale, one.threads, kind, *pair, Ratio(pair[0] / pair[1])) for scale, one in each
+        (scale, one.clients, kind, *pair, Ratio(pair[0] / pair[1])) for scale, one in each
         for kind, pair in [*one.times_s.items(), *([("geometric mean", one.means_s)] if one.times_s else [])]
     ]  # fmt: skip
     if kinds:
@@ -153,8 +153,8 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     )  # fmt: skip
 
 
-def _threads(one: Beside, each: Sequence[tuple[int, Beside]]) -> str:
-    return f", {one.threads} threads" if len({other.threads for _, other in each}) > 1 else ""
+def _at_clients(one: Beside, each: Sequence[tuple[int, Beside]]) -> str:
+    return f", {one.clients} clients" if len({other.clients for _, other in each}) > 1 else ""
 
 
 def say_ratio(one: Beside) -> str:
@@ -176,7 +176,7 @@ def _read_ratio(part: Evaluation) -> dict[int, float]:
     group = part.rows.group
     found = {}
     for scale, sides in part.of(InterferenceResult).interference.items():
-        own = [one for one in sides if one.threads == part.threads and group in ("", one.group)]
+        own = [one for one in sides if one.clients == part.clients and group in ("", one.group)]
         if own:
             found[scale] = own[0].ratio.value
     return found

@@ -199,9 +199,9 @@ def special_doubts(run: RunRecord) -> list[Doubt]:
     special, spec = ANALYSES.get(run.workload.meaning.analysis), run.spec
     if special is None:
         return []
-    threads = [n * max(1, spec.nodes) for n in spec.thread_numbers]
+    numbers = [n * max(1, spec.nodes) for n in spec.client_numbers]
     terminals = {x: spec.terminals_at(x, run.workload.defaults.terminals_per_unit) for x in spec.scales}
-    clients = {x: threads if known is None else [known] for x, known in terminals.items()}
+    clients = {x: numbers if known is None else [known] for x, known in terminals.items()}
     return [*special.doubts(spec.workload_settings), *special.client_doubts(spec.workload_settings, clients)]
 
 
@@ -219,7 +219,7 @@ def _of_row(rules: str, scale: int, row: KindResult) -> list[Doubt]:
     if row.limit_met is False:
         p90_s = row.response_ns[0.9] / 1e9
         words = f"90% of {row.kind} took up to {p90_s:.2f} s, {rules}'s limit is {row.limit_s:g} s"
-        found.append(Doubt("response-limit", words, "use fewer --threads or terminals, or a larger scale", scale))
+        found.append(Doubt("response-limit", words, "use fewer --clients or terminals, or a larger scale", scale))
     return found
 
 

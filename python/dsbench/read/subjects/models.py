@@ -47,7 +47,7 @@ def over_clients(parts: Mapping[Series, Evaluation], run: RunRecord) -> tuple[Fi
     for scale in sorted(last.of(RateResult).cycle_rates, reverse=True):
         alike = [part
             for key, part in parts.items() if key.stage == last.stage and scale not in part.of(RateResult).void_scales]
-        rates = {part.threads * max(run.spec.nodes, 1): float(np.median(part.of(RateResult).cycle_rates[scale]))
+        rates = {part.clients * max(run.spec.nodes, 1): float(np.median(part.of(RateResult).cycle_rates[scale]))
                  for part in alike if scale in part.of(RateResult).cycle_rates}  # fmt: skip
         if (found := scalability(rates)) is not None:
             return (replace(found, conclusion=f"at scale {scale}: {found.conclusion}"),)
@@ -148,5 +148,5 @@ class ModelsResult(Result):
 
 SUBJECT: Final = Subject(
     "models", "Models", ModelsResult, tell=_tell,
-    nothing="There are too few scales and numbers of threads for a model.",
+    nothing="There are too few scales and numbers of clients for a model.",
 )  # fmt: skip

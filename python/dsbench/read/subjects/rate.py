@@ -163,7 +163,7 @@ def _counts(spec: Asked, scale: int) -> bool:
 def _as_profile(spec: Asked) -> bool:
     """Whether the run was conducted as profile dsi wants it; the ladder itself is judged by what was measured.
 
-    With several numbers of threads it was not: a later one finds the database as the cycles of the others left it.
+    With several numbers of clients it was not: a later one finds the database as the cycles of the others left it.
     """
     asked = spec.described()
     wanted = {k: v for k, v in PROFILES["dsi"].items() if k not in ("scales", "cycles", "duration")}
@@ -182,7 +182,7 @@ def _read_definitions(evaluation: Evaluation) -> dict[int, tuple[float, float]]:
 
 def _read_connections(evaluation: Evaluation) -> int:
     rows, spec = evaluation.rows, evaluation.rows.run.spec
-    return rows.makers.connections or rows.key.threads * spec.connections * max(spec.nodes, 1)
+    return rows.makers.connections or rows.key.clients * spec.connections * max(spec.nodes, 1)
 
 
 def _read_fall(evaluation: Evaluation) -> Fall | None:
@@ -282,7 +282,7 @@ def tell_scales(evaluation: Evaluation, heading: str = "") -> Iterator[Block]:
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
-    """Rate, times and sizes by scale; the index and the rating; which number of threads is best."""
+    """Rate, times and sizes by scale; the index and the rating; which number of clients is best."""
     heads, parts = label_series(evaluation)
     if len(parts) > 1 and all(len(part.of(RateResult).scales) == 1 for _, part in parts):
         yield from _together(heads, [(cells, list(tell_scales(part))) for cells, part in parts])
@@ -295,9 +295,9 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         yield Sentence(f"{ran}: {left.early:,} ran in ramp-ups, {late:,} ended after the time of their cycle.", "note")
     if any(part.of(RateResult).definitions for _, part in each_series(evaluation)):
         yield Sentence(DEFINITIONS, "note")
-    if not evaluation.staged and any(part.of(RateResult).index.dsi for part in evaluation.by_threads.values()):
-        yield tabulate_indexes(evaluation.by_threads)
-        if not any(part.of(RateResult).index.comparable for part in evaluation.by_threads.values()):
+    if not evaluation.staged and any(part.of(RateResult).index.dsi for part in evaluation.by_clients.values()):
+        yield tabulate_indexes(evaluation.by_clients)
+        if not any(part.of(RateResult).index.comparable for part in evaluation.by_clients.values()):
             yield Sentence("The DSI is not comparable with other runs: not the settings of profile dsi.", "note")
         yield Listed(peak_lines(evaluation))
     else:
@@ -309,7 +309,8 @@ def _read_left(evaluation: Evaluation) -> Left | None:
     if not evaluation.rows.run.spec.existing:
         return None
     cycles = evaluation.rows.whole.tables["cycles"]
-    counted, early, late = (int(whole(cycles, name).sum()) for name in ("committed", "early_commits", "late_commits"))
+    names = ("committed", "commits_before_window", "commits_after_window")
+    counted, early, late = (int(whole(cycles, name).sum()) for name in names)
     return Left(counted + early + late, counted, early) if early or late else None
 
 
@@ -332,20 +333,20 @@ def _together(heads: Sequence[Column], told: Sequence[tuple[Sequence[str], Seque
 
 
 def tabulate_indexes(parts: Mapping[int, Evaluation]) -> Table:
-    """DSI, rating and cut-off by number of threads."""
-    indexes = {threads: part.of(RateResult).index for threads, part in parts.items()}
+    """DSI, rating and cut-off by number of clients."""
+    indexes = {clients: part.of(RateResult).index for clients, part in parts.items()}
     level = next((index.dsi.level for index in indexes.values() if index.dsi), LEVEL)
     heads = (
-        Column("threads"), Column("DSI", form=".2f"), Column(f"{level:.0%} from", form=".2f"), Column("to", form=".2f"),
+        Column("clients"), Column("DSI", form=".2f"), Column(f"{level:.0%} from", form=".2f"), Column("to", form=".2f"),
         Column("of scales"), Column("T = X", "tps"), Column("cut-off: scales"), Column("cut-off", "GB"),
     )  # fmt: skip
     rows = []
-    for threads, part in parts.items():
-        index = indexes[threads]
+    for clients, part in parts.items():
+        index = indexes[clients]
         found, scales = index.dsi, (index.lowest_scale, index.highest_scale)
         ends = (found.value, found.low, found.high) if found else (None, None, None)
-        rows.append((str(threads), *ends, "–".join(map(str, scales)), index.crossing, *describe_cutoff(part)))
-    return Table("index by number of threads", heads, rows)
+        rows.append((str(clients), *ends, "–".join(map(str, scales)), index.crossing, *describe_cutoff(part)))
+    return Table("index by number of clients", heads, rows)
 
 
 def describe_cutoff(evaluation: Evaluation) -> tuple[str, str]:
@@ -400,7 +401,7 @@ _STALE: Final = "each peak is the highest of several medians, so it is rather to
 
 
 def peak_lines(evaluation: Evaluation) -> list[str]:
-    """For each scale that was run at several numbers of threads, that with the greatest rate, and how sure it is."""
+    """For each scale that was run at several numbers of clients, that with the greatest rate, and how sure it is."""
     peaks = read_peaks(evaluation)
     stale = sum(not found.fresh for found in peaks.values()) > 1
     lines = [f"scale {scale}: {in_words(found, told=stale)}" for scale, found in peaks.items()]
@@ -408,12 +409,12 @@ def peak_lines(evaluation: Evaluation) -> list[str]:
 
 
 def read_peaks(evaluation: Evaluation) -> dict[int, Peak]:
-    """By scale, where it was run at several numbers of threads."""
+    """By scale, where it was run at several numbers of clients."""
     parts = [part for key, part in evaluation.series.items() if key.stage == evaluation.stage]
     scales = sorted({x for part in parts
         for x in part.of(RateResult).cycle_rates if x not in part.of(RateResult).void_scales})
     peaks = {
-        x: peak({part.threads: part.of(RateResult).cycle_rates[x].tolist()
+        x: peak({part.clients: part.of(RateResult).cycle_rates[x].tolist()
             for part in parts if x in part.of(RateResult).cycle_rates}) for x in scales
     }
     return {x: found for x, found in peaks.items() if found is not None}
@@ -429,7 +430,7 @@ def _read_due(evaluation: Evaluation) -> dict[int, float]:
         return {}
     found = {}
     for scale, load in evaluation.rows.load.items():
-        made = sum(load[name] for name in ("committed", "rolled_back", "failed", "missed")) - load["retries"]
+        made = sum(load[name] for name in ("committed", "rolled_back", "failed", "skipped_starts")) - load["retries"]
         found[scale] = float(np.median(np.asarray(made).sum(axis=(1, 2)) / load.duration_s))
     return found
 
@@ -494,7 +495,7 @@ class RateResult(Result):
     placement: computed[str] = computed(lambda evaluation: placement_of(evaluation.rows.groups, evaluation.rows.cycles))
     """Where the clients ran, in words; empty without a cycle."""
     connections = computed(_read_connections)
-    """Connections of all nodes and threads together."""
+    """Connections of all nodes and clients together."""
     left = computed(_read_left)
     """What a run on tables of somebody else left there; ``None`` where its rates count all of it."""
 

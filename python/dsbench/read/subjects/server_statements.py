@@ -148,7 +148,7 @@ def _tell_plans(evaluation: Evaluation) -> Iterator[Block]:
 
 
 def _at(places: Sequence[Place], every: Collection[Place]) -> str:
-    """`` (threads 4: scale 1, 2; threads 16: scale 1)``, and nothing where it is ``every`` place."""
+    """`` (clients 4: scale 1, 2; clients 16: scale 1)``, and nothing where it is ``every`` place."""
     if len(places) == len(every):
         return ""
     scales: dict[str, list[str]] = defaultdict(list)

@@ -48,10 +48,10 @@ class Profile:
 
 def read_stacks(evaluation: Evaluation, scale: int) -> tuple[Stacks, int]:
     """Stack to its share of the samples, and how many samples there are."""
-    threads = set(evaluation.rows.cycles["threads"].to_pylist())
+    clients = set(evaluation.rows.cycles["clients"].to_pylist())
     counts: dict[tuple[str, ...], int] = defaultdict(int)
     for row in evaluation.rows.tables["stacks"].to_pylist():
-        if row["scale"] == scale and row["threads"] in threads:
+        if row["scale"] == scale and row["clients"] in clients:
             counts[tuple(row["stack"].split(";")) if row["stack"] else (REST,)] += row["samples"]
     total = sum(counts.values())
     return {stack: count / total for stack, count in counts.items()} if total else {}, total
@@ -99,7 +99,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             where = f"scale {scale}" + (f", {heading}" if heading else "")
             stacks, _ = read_stacks(part, scale)
             about = f"Flame graph at {where}, {profile.samples:,} samples"
-            name = f"flame-{part.stage}-{part.threads}-{scale}"
+            name = f"flame-{part.stage}-{part.clients}-{scale}"
             yield Picture(name, draw_flame(stacks, about), f"{about}. {_CAPTION}")
             rows = [(one.name, one.own, one.whole) for one in profile.functions if one.own >= _POINT / 2][:_MOST]
             yield Table(f"Functions with most CPU time, {where}, {profile.samples:,} samples", _COLUMNS, rows)

@@ -143,7 +143,7 @@ def _scale_facts(
         main_error=main_error,
         attempts=load.attempts,
         unknown=load.total("unknown"),
-        missed=load.total("missed"),
+        missed=load.total("skipped_starts"),
         remote=load.total("remote"),
         kept=load.kept,
         absent=int((~load.present).any(axis=1).sum()) if not any(node.absent for node in nodes) else _absent(nodes),

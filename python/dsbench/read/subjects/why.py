@@ -434,7 +434,7 @@ class _Place:
     cells: tuple[str, ...]
     """What tells the series from others, as in a table."""
     words: str
-    """``8 threads, scale 10``."""
+    """``8 clients, scale 10``."""
     part: Evaluation
     scale: int
 
@@ -507,7 +507,7 @@ def _tell_place(place: _Place, *, titled: bool = False) -> Iterator[Block]:
         yield Listed(lines)
     if spec := _draw(part, scale):
         caption = "Transactions in progress by what they did, second by second over the cycles."
-        yield Diagram(f"why-{part.stage}-threads-{part.threads}-scale-{scale}", spec, caption, wide=True)
+        yield Diagram(f"why-{part.stage}-clients-{part.clients}-scale-{scale}", spec, caption, wide=True)
 
 
 def read_seconds(evaluation: Evaluation) -> dict[int, list[dict[str, Any]]]:
@@ -548,7 +548,7 @@ def _draw(part: Evaluation, scale: int) -> dict[str, Any]:
     present = [kind for kind in shares.CLASSES if any(row["what"] == kind for row in rows)]
     data = [{**row, "end": row["second"] + 1, "order": present.index(row["what"])} for row in rows]
     stage = f"in stage {part.stage} " * (part.stage != "load")
-    place = f"{stage}at scale {scale} with {part.threads:,} thread{'s' * (part.threads != 1)}"
+    place = f"{stage}at scale {scale} with {part.clients:,} client{'s' * (part.clients != 1)}"
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "description": f"What transactions did {place}, second by second",

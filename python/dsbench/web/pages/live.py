@@ -168,7 +168,7 @@ class _Watching:
         took_s = time.time() - state.began
         done = took_s / (took_s + state.left_s) if state.goes_on and state.left_s else float(not state.goes_on)
         self._progress.style(f"width: {100 * done:.0f}%")
-        threads = f" · {moment.threads} threads" if moment.threads else ""
+        clients = f" · {moment.clients} clients" if moment.clients else ""
         last = self._course.cycles[-1] if self._course.cycles else None
         self._tell_rate(moment, in_cycle, last)
         own, busy = moment.cpus if in_cycle else (0.0, 0.0)
@@ -185,7 +185,7 @@ class _Watching:
             done = len(self._course.cycles)
             cycle = f"{moment.cycle} of {moment.cycles}" if moment.cycle else f"{done:,} done" if done else "–"
             elapsed = f"{max(moment.elapsed_s, 0):.0f} s" if in_cycle else ""
-            self._set("Cycle", cycle, f"{elapsed}{threads}".strip(" ·"))
+            self._set("Cycle", cycle, f"{elapsed}{clients}".strip(" ·"))
         else:
             took = f"it took {format_time(max(state.ended - state.began, 0))}" if state.ended else "were finished"
             self._set("Cycle", f"{len(self._course.cycles):,}", took)

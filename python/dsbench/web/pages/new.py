@@ -45,13 +45,13 @@ _OTHERS: Final = (
 _EVERYTHING: Final = "all"
 _SHOWN: Final = {
     "try": (), "server": ("target",),
-    _EVERYTHING: ("target", "workload", "profile", "label", "scales", "cycles", "duration", "threads"),
+    _EVERYTHING: ("target", "workload", "profile", "label", "scales", "cycles", "duration", "clients"),
 }  # fmt: skip
 """What stands above the rest of the options, which are folded away."""
 _DEPTHS: Final[dict[str, tuple[str, str, dict[str, str]]]] = {
     "look": ("A first look", "About a minute: too short to compare with other runs.", {}),
     "sizes": ("Three sizes", "A quarter of an hour or two: 100,000 to 10 million accounts, 4 clients and 16.",
-              {"scales": "1,10,100", "cycles": "5", "duration": "20", "threads": "4,16"}),
+              {"scales": "1,10,100", "cycles": "5", "duration": "20", "clients": "4,16"}),
     "capacity": ("What it can promise", "Five minutes: the highest rate with 99% of the transactions below 20 ms.",
                  {"profile": "capacity"}),
     "graduated": ("From full load to idle", "Three minutes: response times, CPUs and power at each tenth of its load.",
@@ -64,7 +64,7 @@ _PRODUCTS: Final = {"sqlite": "SQLite", "postgresql": "PostgreSQL", "mariadb": "
                     "firebird": "Firebird"}  # fmt: skip
 _FILLED: Final = sorted({name for _, _, texts in _DEPTHS.values() for name in texts})
 _NAMES: Final = {"target": "Database", "workload_settings": "Settings", "duration": "Duration of a cycle",
-                 "most_cycles": "Most cycles", "scales": "Scales", form.PASSWORD: "Password"}  # fmt: skip
+                 "max_cycles": "Most cycles", "scales": "Scales", form.PASSWORD: "Password"}  # fmt: skip
 _LONG: Final = 3000
 
 

@@ -20,7 +20,7 @@ _FIELDS: Final = {
     "second": ("Second", "private:postgresql?shared_buffers=1GB",
                "The same, with another server, version or setting. Passwords come from PGPASSWORD or .pgpass."),
     "scales": ("Scale", "10", "Size of the database: 1 is 100,000 accounts."),
-    "threads": ("Threads", "4", "Clients at a time."),
+    "clients": ("Clients", "4", "At a time."),
     "duration": ("Duration of a cycle", "10", "Seconds; a run has three cycles."),
     "repeat": ("Runs of each", "5", "Each on a new database. More of them tell smaller differences apart."),
 }  # fmt: skip
@@ -71,7 +71,7 @@ def _field(key: str, title: str, default: str, about: str, texts: dict[str, str]
 def write_study(name: str, texts: dict[str, str]) -> str:
     """The study that asks which of the two is faster. Reading the study refuses what is no number."""
     values = {key: _number(text) for key, text in texts.items()}
-    run = {"scales": [values["scales"]], "cycles": _CYCLES, **{key: values[key] for key in ("threads", "duration")}}
+    run = {"scales": [values["scales"]], "cycles": _CYCLES, **{key: values[key] for key in ("clients", "duration")}}
     return tomli_w.dumps({
         "name": name, "about": "Two databases, in turn", "run": run,
         "factor": [{"name": "database", **_levels(texts["first"], texts["second"])}],
@@ -92,7 +92,7 @@ def _levels(*urls: str) -> dict[str, Any]:
 
 def write_command(texts: dict[str, str]) -> str:
     """The command that asks the same."""
-    options = [part for name in ("scales", "threads", "duration") for part in (f"--{name}", texts[name])]
+    options = [part for name in ("scales", "clients", "duration") for part in (f"--{name}", texts[name])]
     return shlex.join(["dsbench", "ab", texts["first"], texts["second"], *options, "--cycles", str(_CYCLES)])
 
 

@@ -70,7 +70,7 @@ pub struct CycleOutcome {
     /// The error that ended the cycle early, if any.
     pub failure: Option<Error>,
     /// Transactions that are missing in the trace, because it could not be written as fast as they came.
-    pub untraced: u64,
+    pub dropped_trace_rows: u64,
 }
 
 /// A thread of the operating system.
@@ -258,10 +258,10 @@ impl Cycle {
         if let Some(start) = *lock(&self.shared.start) {
             close(&self.shared.limits, start, &mut clients, &mut seconds);
         }
-        let untraced = self.trace.map_or(Ok(0), TraceWriter::finish)?;
+        let dropped_trace_rows = self.trace.map_or(Ok(0), TraceWriter::finish)?;
         let given_up = self.shared.given_up.get().map(|stall| stalls::error(*stall, &self.groups, &clients));
         let failure = lock(&self.shared.failure).take().or(given_up);
         let times = self.shared.boards.iter().map(Boards::sum).collect();
-        Ok(CycleOutcome { clients, times, seconds, failure, untraced })
+        Ok(CycleOutcome { clients, times, seconds, failure, dropped_trace_rows })
     }
 }

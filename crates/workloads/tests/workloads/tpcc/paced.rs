@@ -82,7 +82,7 @@ pub fn terminals_share_a_thread(engine: Arc<dyn Engine>, call: Call) {
     assert!(each.len() == 10 && each.iter().all(|orders| *orders > 0), "{each:?}");
     let tallies = thread.recorder.tallies();
     assert!(tallies.iter().all(|tally| tally.committed > 0 && tally.failed == 0), "{tallies:?}");
-    assert!(tallies.iter().map(|tally| tally.early_commits).sum::<u64>() > 0, "{tallies:?}");
+    assert!(tallies.iter().map(|tally| tally.commits_before_window).sum::<u64>() > 0, "{tallies:?}");
     assert_eq!(broken(&*workload, &mut *conn, &expected), Vec::<String>::new(), "{expected:?}");
 }
 

@@ -211,7 +211,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     yield Part("What the columns mean", [Terms(terms)], folded=True)
     if beside := [(cells, one) for cells, stage in found for one in stage.background]:
         heads = (
-            Column("clients", left=True), Column("counted", left=True), Column("target", "1/s"),
+            Column("group", left=True), Column("counted", left=True), Column("target", "1/s"),
             Column("sustained", "1/s"), Column("share", form=".1%"), Column(f"{SUSTAINED:.0%} rule", left=True),
         )  # fmt: skip
         rows = [(*cells, one.group, one.counted, one.target_per_s, one.sustained_per_s, one.share,
@@ -221,7 +221,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     counts = (*map(Column, BORDERS), Column("max", "ms", 1e-6), Column("at a border"))
     times = [(*cells, group, *one.counts, float(one.max_ns), one.unsure)
              for cells, stage in found for group, one in stage.times.items()]  # fmt: skip
-    yield Table("Response times by stage: how many up to", (*keys, Column("clients", left=True), *counts), times)
+    yield Table("Response times by stage: how many up to", (*keys, Column("group", left=True), *counts), times)
     yield Sentence(_EXACT, "note")
 
 
@@ -269,7 +269,7 @@ class StagesResult(Result):
     efficiency = computed(_read_efficiency)
     """Scale to what the cycles reached and took of the machine, by the columns of the Insert Benchmark."""
     stages = computed(_read_stage, whole=_read_stages)
-    """The same of every series, and of the stages of statements in between, which have 0 threads; in order."""
+    """The same of every series, and of the stages of statements in between, which have 0 clients; in order."""
 
 
 SUBJECT: Final = Subject(

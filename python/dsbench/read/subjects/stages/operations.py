@@ -110,14 +110,14 @@ def live_bytes(entry: Entry, cycles: pa.Table) -> dict[tuple[Series, int], float
         return {}
     (each,) = bytes_of
     gained: dict[tuple[int, Series], float] = defaultdict(float)
-    for row in summed(cycles, ["scale", "stage", "threads", "kind"], "rows"):
+    for row in summed(cycles, ["scale", "stage", "clients", "kind"], "rows"):
         sign = {"inserted": 1, "deleted": -1}.get(kinds[row["kind"]].rows, 0) if row["kind"] in kinds else 0
-        gained[row["scale"], Series(row["stage"], row["threads"])] += sign * row["rows_sum"]
-    order = summed(cycles, ["scale", "stage", "threads"], "cycle", "min")
+        gained[row["scale"], Series(row["stage"], row["clients"])] += sign * row["rows_sum"]
+    order = summed(cycles, ["scale", "stage", "clients"], "cycle", "min")
     there: dict[int, float] = defaultdict(float)
     found = {}
     for row in sorted(order, key=lambda row: row["cycle_min"]):
-        key = Series(row["stage"], row["threads"])
+        key = Series(row["stage"], row["clients"])
         there[row["scale"]] += gained[row["scale"], key]
         found[key, row["scale"]] = there[row["scale"]] * each
     return found

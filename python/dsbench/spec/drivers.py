@@ -108,10 +108,10 @@ PEERS: Final = {
     )
 }  # fmt: skip
 NAMES: Final = (OWN, *DRIVERS, *PEERS)
-"""Words of ``--client``, that of the default first."""
+"""Words of ``--driver``, that of the default first."""
 
 
-def find_client(name: str) -> Driver | Peer | None:
+def find_driver(name: str) -> Driver | Peer | None:
     """The client called so, a driver also as ``psycopg@3.1.18``; ``None`` for dsbench's own. ``ValueError`` for an
     unknown name."""
     plain, at, version = name.partition("@")

@@ -1,4 +1,4 @@
-"""Runs at several numbers of threads, with terminals and with a ramp-up."""
+"""Runs at several numbers of clients, with terminals and with a ramp-up."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from fixtures.told import kept
 
 
 def spec_for(url: str, **values: object) -> RunSpec:
-    small = {"scales": (1, 2), "cycles": 2, "duration": 0.3, "threads": [1, 2, 4], "seed": 7}
+    small = {"scales": (1, 2), "cycles": 2, "duration": 0.3, "clients": [1, 2, 4], "seed": 7}
     return build({"target": {"url": url}, **small, **values})
 
 
 def cycles_of(archive: Path) -> list[tuple[int, int, int]]:
     table = Archive.open(archive).table("cycles")
-    return sorted({(r["scale"], r["cycle"], r["threads"]) for r in table.to_pylist()})
+    return sorted({(r["scale"], r["cycle"], r["clients"]) for r in table.to_pylist()})
 
 
 WHOLE = [(x, 2 * place + i, n) for x in (1, 2) for place, n in enumerate((1, 2, 4)) for i in (1, 2)]
@@ -43,9 +43,9 @@ def test_the_cycles_of_every_scale_are_run_at_each_number_of_threads(tmp_path: P
     assert cycles_of(outcome.archive) == WHOLE
     archive = Archive.open(outcome.archive)
     for name in ("buckets", "seconds", "monitors", "sums"):
-        assert set(archive.table(name).column("threads").to_pylist()) == {1, 2, 4}, name
-    threads = archive.table("cycles").to_pylist()
-    assert {row["threads"]: max(r["thread"] for r in threads if r["threads"] == row["threads"]) for row in threads} == {
+        assert set(archive.table(name).column("clients").to_pylist()) == {1, 2, 4}, name
+    clients = archive.table("cycles").to_pylist()
+    assert {row["clients"]: max(r["client"] for r in clients if r["clients"] == row["clients"]) for row in clients} == {
         1: 0, 2: 1, 4: 3,
     }  # fmt: skip
     entry = archive.run.workload
@@ -53,22 +53,22 @@ def test_the_cycles_of_every_scale_are_run_at_each_number_of_threads(tmp_path: P
     assert entry is not None
     assert entry.remote is not None
     reached = [row["value"] for row in archive.table("sums").to_pylist() if row["name"] == entry.remote.sum]
-    assert sum(row["remote"] for row in threads) == sum(reached) > 0
+    assert sum(row["remote"] for row in clients) == sum(reached) > 0
     found = evaluate(archive)
-    assert [key.threads for key in found.series] == [1, 2, 4]
-    assert found.threads == 4
+    assert [key.clients for key in found.series] == [1, 2, 4]
+    assert found.clients == 4
     rates = [part.of(RateResult).scales[0].rate_median_tps for part in found.series.values()]
     assert rates == sorted(rates), "a mock that only waits serves more clients at once"
     assert all(rates.size == 2 for part in found.series.values() for rates in part.of(RateResult).cycle_rates.values())
     assert not [doubt for doubt in found.of(WarningsResult).doubts if doubt.code == "missing-cycles"]
     assert not any(part.of(RateResult).index.comparable for part in found.series.values()), "each finds what the others left"
-    ceilings = {c.threads for c in archive.run.calibration.ceilings}
+    ceilings = {c.clients for c in archive.run.calibration.ceilings}
     assert [part.of(RateResult).cycle_numbers[1].tolist() for part in found.series.values()] == [[1, 2], [3, 4], [5, 6]]
     assert {1, 2} <= ceilings, "each number of clients has a ceiling of its own"
     document = json.loads(json.dumps(finish.write(outcome.archive).document))
     assert list(document["series"]) == ["1", "2", "4"]
     csv = (outcome.archive / "results.csv").read_text().splitlines()
-    assert csv[0].endswith(",drop_s,threads")
+    assert csv[0].endswith(",drop_s,clients")
     assert [line.rpartition(",")[2] for line in csv[1:]] == ["1", "1", "2", "2", "4", "4"]
     blocks = (outcome.archive / "results.txt").read_text().split("\n\n\n")
     assert [np.loadtxt(block.splitlines()).shape for block in blocks] == [(2, 23)] * 3
@@ -77,7 +77,7 @@ def test_the_cycles_of_every_scale_are_run_at_each_number_of_threads(tmp_path: P
 def test_a_run_is_resumed_at_the_number_of_threads_it_had_reached(tmp_path: Path) -> None:
     class Impatient(Silent):
         def message(self, text: str) -> None:
-            if kept(text, 1, 3, threads=2):
+            if kept(text, 1, 3, clients=2):
                 raise RunError("enough", "go on")
 
     outcome = execute(spec_for("mock:?latency_us=500"), tmp_path, Impatient())
@@ -89,19 +89,19 @@ def test_a_run_is_resumed_at_the_number_of_threads_it_had_reached(tmp_path: Path
     begun = [(s["scale"], s["first_cycle"]) for s in described(outcome.archive)["segments"]]
     assert begun == [(1, 1), (1, 4), (2, 1)]
     resumed_at = [d.message for d in evaluate(Archive.open(outcome.archive)).of(WarningsResult).doubts if d.code == "resumed"]
-    assert len(resumed_at) == 1, "only the cycles with two threads come from two populations"
-    assert resumed_at[0].startswith("2 threads: ")
+    assert len(resumed_at) == 1, "only the cycles with two clients come from two populations"
+    assert resumed_at[0].startswith("2 clients: ")
 
 
 @pytest.mark.parametrize("url", mostly_thorough(["private:sqlite", "private:postgresql"], "private:postgresql"))
 def test_what_the_ramp_up_committed_is_in_the_database_and_nowhere_else(tmp_path: Path, url: str) -> None:
-    spec = spec_for(url, threads=3, ramp_up=0.5, scales=(2,), cycles=1, trace=True)
+    spec = spec_for(url, clients=3, ramp_up=0.5, scales=(2,), cycles=1, trace=True)
     outcome = execute(spec, tmp_path, Silent())
     assert (outcome.status, outcome.void_scales) == ("complete", ()), "the check knows of the early ones"
     archive = Archive.open(outcome.archive)
     early, committed, late, remote, count = (
         np.asarray(archive.table(table).column(name)).sum()
-        for table, name in (*(("cycles", one) for one in ("early_commits", "committed", "late_commits", "remote")), ("buckets", "count"))
+        for table, name in (*(("cycles", one) for one in ("commits_before_window", "committed", "commits_after_window", "remote")), ("buckets", "count"))
     )
     assert early > 0
     assert committed == count
@@ -112,7 +112,7 @@ def test_what_the_ramp_up_committed_is_in_the_database_and_nowhere_else(tmp_path
 
 
 def test_a_workload_without_a_pace_has_no_terminals(postgresql: servers.Server, tmp_path: Path) -> None:
-    spec = spec_for(postgresql.url, threads=2, scales=(1,), cycles=1, pace="terminals")
+    spec = spec_for(postgresql.url, clients=2, scales=(1,), cycles=1, pace="terminals")
     with pytest.raises(RunError, match="no keying and thinking times") as refused:
         execute(spec, tmp_path, Silent())
     assert refused.value.usage
