@@ -256,7 +256,7 @@ def _within(interval: Interval) -> str:
 
 
 _SYSTEM: Final = (
-    ("core", ("CPU", "cores", "clients", "MHz", "caches", "CPU limit", "RAM", "memory modules", "RAM limit")),
+    ("core", ("CPU", "cores", "threads", "MHz", "caches", "CPU limit", "RAM", "memory modules", "RAM limit")),
     ("storage backend", ("device", "disk", "read limit", "write limit")), ("file system", ("type",)),
     ("operating system", ("distribution", "kernel", "virtual machine")),
 )  # fmt: skip
