@@ -175,7 +175,7 @@ def test_a_whole_specification_takes_no_options() -> None:
 def test_a_specification_merges_profile_file_target_and_settings(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text(
-        'workload = "tpcc"\nduration = 5\nthreads = "2,4"\n[target]\nurl = "private:postgresql"\nversion = "18"\n'
+        'workload = "tpcc"\nduration = 5\nclients = "2,4"\n[target]\nurl = "private:postgresql"\nversion = "18"\n'
         '[target.settings]\nfsync = "off"\n'
     )
     spec = dsbench.specify(config=file, duration=7, settings={"affinity": "off", "work_mem": "8MB"}, profile="dsi")

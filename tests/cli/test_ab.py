@@ -323,7 +323,7 @@ def test_a_share_that_is_none_is_told(called: Program) -> None:
 def test_files_and_options_of_both_come_together(
     made: list[RunSpec], called: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "b.toml").write_text('target = "private:mariadb"\nscales = [1]\nthreads = 3\n')
+    (tmp_path / "b.toml").write_text('target = "private:mariadb"\nscales = [1]\nclients = 3\n')
     monkeypatch.setattr(ab, "try_apart", lambda _spec: ())  # Neither server has to be here.
     words = ("--limit", "memory=1GiB", "--set", "flush=0", "--clients", "2", "--scales", "1", "--quiet", "--out", "o")
     assert called("ab", "private:mariadb@10", "b.toml", *words).returncode == 3
@@ -355,14 +355,14 @@ def test_disturbed_runs_and_other_work_are_told_with_the_verdict(tmp_path: Path)
         return write(tmp_path, run, {"cycles": [cycle_row(1, 1, [MS] * 100)]}).path
 
     a, b = made("a", workload="select", clients=1), made("b", clients=2)
-    taken = RunVerdict(Soundness.DISTURBED, (), (Taken("other programs", 1.8, 0, 2, ""),))
+    taken = RunVerdict(Soundness.DISTURBED, (), (Taken("other programs", 1.8, 0, 2, "", 1),))
     found = Versus(("a", "b"), (Block("ABBA", (a, b, b, a), (100, 200, 200, 100), (taken, VALID, VALID, taken)),), 0.02)
     lines = found.text().splitlines()
     assert lines[0] == "2 of 4 runs are disturbed (A): other programs used 1.8 of 2 CPUs."
     assert lines[1].startswith("Undecided: B has 2.000 times")
     assert lines[2].startswith("The workloads differ: ")
     assert lines[3].startswith("The load is not the same: clients differs")
-    assert found.document()["runs"] == {"valid": 2, "first look": 0, "disturbed": 2, "void": 0, "why": lines[:1]}
+    assert found.document()["runs"] == {"valid": 2, "preliminary": 0, "disturbed": 2, "void": 0, "why": lines[:1]}
     assert found.document()["blocks"][0]["verdicts"][0] == {"soundness": "disturbed", "why": ["other programs used 1.8 of 2 CPUs"]}
 
 

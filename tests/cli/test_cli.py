@@ -291,7 +291,7 @@ def test_what_a_resumed_run_cannot_change_is_refused_by_its_option(called: Progr
 
 def test_a_configuration_file_has_the_names_of_the_command_line(called: Program, tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(
-        'scales = [1]\ncycles = 1\nduration = 0.3\nthreads = 2\n[target]\nurl = "private:sqlite"\n'
+        'scales = [1]\ncycles = 1\nduration = 0.3\nclients = 2\n[target]\nurl = "private:sqlite"\n'
         '[target.settings]\nsynchronous = "off"\n'
     )
     done = called("run", "--config", "run.toml", "--cycles", "2", "--json", "-q", "--out", "out")

@@ -54,7 +54,7 @@ def test_what_others_took_is_said_in_place_of_the_limit(uses: list[CycleUse], wo
     assert words in found.words
     evaluation = sample.evaluation()
     disturbed = sample.replace(evaluation, machine={row.scale: tuple(uses) for row in evaluation.of(RateResult).scales})
-    assert words in answer(disturbed, sample.run()).dangers[0]
+    assert words in answer(disturbed, sample.run()).verdict[0]
     assert not dict(answers(disturbed, sample.run()))["limited by"]
     assert not any(cause in found.words for cause in ("the CPUs:", "dsbench itself", "storage", "not known"))
 

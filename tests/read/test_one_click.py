@@ -23,7 +23,7 @@ FIGURES = {
     "highest rate": ("", ".tiles p:has-text('Highest rate') strong"),
     "99th percentile": ("", ".tiles p:has-text('99% take at most') strong"),
     "index": ("", ".tiles p:has-text('Index DSI') strong"),
-    "whether to trust them": ("", ".tiles p:has-text('Can it be trusted?') strong"),
+    "whether to trust them": ("", ".tiles p:has-text('Verdict') strong"),
     "size of the database": ("", "header h1"),
     "parts of a transaction's time": (".why a", "#why table >> nth=0 >> tbody tr:first-child td >> nth=0"),
     "waits by name": (".why a", "#why td:text-matches('^(waits? |on a CPU)') >> nth=0"),

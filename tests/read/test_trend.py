@@ -187,7 +187,7 @@ def test_a_change_tells_what_became_of_a_transactions_time(tmp_path: Path) -> No
 
 
 def test_void_and_disturbed_runs_are_told_before_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    disturbed = RunVerdict(Soundness.DISTURBED, (), (Taken("other programs", 1.7, 0, 2, ""),))
+    disturbed = RunVerdict(Soundness.DISTURBED, (), (Taken("other programs", 1.7, 0, 2, "", 1),))
     monkeypatch.setattr(trend, "judge_run", lambda _evaluation, run: disturbed if run.name == "a01" else RunVerdict(Soundness.VALID))
     history(tmp_path, "a", [100, 101, 99])
     write(tmp_path, run_json({"scales": [1]}, name="cut", status="cut-short"), {"cycles": [cycle_row(1, 1, [MS])]})

@@ -359,11 +359,11 @@ def test_levels_tell_what_became_of_a_transactions_time(tmp_path: Path) -> None:
 
 def test_void_and_disturbed_trials_are_told_before_the_verdict(made: Study, whole: Outcomes) -> None:
     found = whole
-    taken = RunVerdict(Soundness.DISTURBED, (), (Taken("other programs", 1.7, 0, 2, ""),))
+    taken = RunVerdict(Soundness.DISTURBED, (), (Taken("other programs", 1.7, 0, 2, "", 1),))
     trials = tuple(replace(one, status="void", reason="its check failed") if one.status == "failed" else one for one in made.trials)
     found = replace(found, study=replace(made, trials=trials), made=tuple(replace(one, verdict=taken) for one in found.made))
     lines = ["1 of 18 trials is void: its check failed.", "17 of 18 trials are disturbed: other programs used 1.7 of 2 CPUs."]
-    assert [line for block in shown.tell(found) if isinstance(block, Answer) for line in block.runs] == lines
+    assert [line for block in shown.tell(found) if isinstance(block, Answer) for line in block.verdict] == lines
     assert shown.text(found).splitlines()[2:4] == lines, "below its name"
     told = shown.document(found)
     assert (told["runs"]["disturbed"], told["runs"]["void"]) == (17, 1)

@@ -123,7 +123,7 @@ class Versus:
     def answer(self) -> Answer:
         """The verdict, with what speaks against its runs before it."""
         said = self.sentence()
-        return Answer(f"{said[:1].upper()}{said[1:]}.", dangers=self._dangers(), runs=self.tally.say())
+        return Answer(f"{said[:1].upper()}{said[1:]}.", dangers=self._dangers(), verdict=self.tally.say())
 
     def tell(self, drawn: dict[str, Any] | None = None) -> Iterator[Show]:
         """The verdict, the names, the diagram ``drawn`` and each block, for people."""

@@ -17,6 +17,7 @@ from dsbench import workloads
 from dsbench.format import say_time
 from dsbench.spec import Merged, RunSpec, dsi_seconds
 from dsbench.spec.objective import GRADES, SEARCH_DURATIONS
+from dsbench.spec.target import is_sqlite
 
 
 def _finite(value: Any) -> Any:
@@ -283,10 +284,11 @@ def in_brief(asked: Merged) -> list[str]:
     if spec.objective:
         cycles = f"a search of the rate with {' and '.join(one.words for one in spec.objectives)}, then {cycles}"
     done = course or f"{cycles} of {spec.duration:g} s; {clients}"
-    lines = [f"plan{of}: {scales}{', '.join(map(str, spec.scales))}; {done}; {spec.isolation}"]
+    isolation = "serializable" if is_sqlite(spec.target) else spec.isolation
+    lines = [f"plan{of}: {scales}{', '.join(map(str, spec.scales))}; {done}; {isolation.replace('-', ' ')}"]
     if asked.glimpse and not course:
         hours = format_time(dsi_seconds())
-        lines.append(f"a first look; comparable figures: --profile dsi ({hours} and the time to populate)")
+        lines.append(f"A quick run. For figures to compare with others: --profile dsi ({hours} and the time to load)")
     elif asked.origins["isolation"] == f"profile {spec.profile}" and not spec.retry:
         lines.append(f"{spec.isolation}, as the paper has it: what the server ends for a collision counts as failed")
     return lines

@@ -52,8 +52,6 @@ def place_clients(setting: Setting, scale: int, cycle: Planned, count: Callable[
         tried = PlacementTried(why=why_not) if why_not else _try(setting, scale, cycle, count)
         asked = FOLLOW if not why_not and weigh(tried.follow_tps, tried.free_tps) == FOLLOW else FREE
         journal.note(spec=journal.record.spec.changed(placement=asked), placement_tried=tried)
-        if tried.free_tps:
-            journal.say(f"scale {scale}: clients are placed {asked}: {describe(tried)}")
     return replace(setting, spec=spec.model_copy(update={"placement": asked}))
 
 

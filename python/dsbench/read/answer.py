@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf, isfinite, isnan, nan, sqrt
+from math import ceil, inf, isfinite, isnan, log10, nan, sqrt
 from typing import Final
 
 import numpy as np
@@ -15,7 +15,7 @@ from dsbench.archive.conditions import say_conditions
 from dsbench.format import format_number, format_share, say_time
 from dsbench.read.blocks import Answer, Tile, Tone
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.glance import Best, Limit, best, limit
+from dsbench.read.glance import Best, best, limit
 from dsbench.read.naming import by_client, conduct, counted, limited, pacing, server, streams, warnings
 from dsbench.read.series import phrases
 from dsbench.read.subjects.clients import ClientsResult
@@ -41,6 +41,8 @@ _LOST: Final = 0.8
 """Share of the highest rate below which a rate has fallen. Both are rules for one sentence, as no interval says when a
 difference matters to somebody."""
 
+_DIGITS: Final = 4
+"""Significant digits of a figure in a sentence, as nobody's rate is known better."""
 _FOLLOWS: Final = 0.98
 """Share of the starts of a load that changes from which on it is said to be followed."""
 _SIGMAS: Final = 3
@@ -65,15 +67,14 @@ class Highest:
 
 def answer(evaluation: Evaluation, run: RunRecord) -> Answer:
     """The sentence, the conditions, what voids or endangers the figures, and four or five of them."""
-    found = best(evaluation)
-    foreign = limit(found, run) if found is not None else None
-    dangers = [foreign.words] if foreign is not None and foreign.foreign else []
-    dangers += _say_open(evaluation)
-    dangers = [words[0].upper() + words[1:] + "." for words in dangers] + warnings(evaluation, run)
+    found, top, judged = best(evaluation), highest(evaluation), judge_run(evaluation, run)
+    dangers = [words[0].upper() + words[1:] + "." for words in _say_open(evaluation)] + warnings(evaluation, run)
+    verdict = [judged.say(top.scale)] if top is not None else []
+    if run.spec.objective or run.spec.peak:
+        verdict += judge_cycles(evaluation, run).say("cycle")
     return Answer(
-        say(evaluation, run), describe(evaluation, run), dangers, tiles(evaluation, run), _say_why(found, foreign),
-        judge_run(evaluation, run).soundness.value,
-        judge_cycles(evaluation, run).say("cycle") if run.spec.objective or run.spec.peak else (),
+        say(evaluation, run), describe(evaluation, run), dangers, tiles(evaluation, run), _say_why(found, run),
+        judged.soundness.value, verdict,
     )  # fmt: skip
 
 
@@ -88,13 +89,13 @@ def _say_open(evaluation: Evaluation) -> list[str]:
     return [f"{end}: {why}; {REMEDY}"]
 
 
-def _say_why(found: Best | None, limited: Limit | None) -> str:
+def _say_why(found: Best | None, run: RunRecord) -> str:
     """Where the time of a transaction goes at the highest rate; nothing where it was paced, as then it waits for
     nobody, or where the archive does not tell."""
     why = found.part.of(WhyResult).why.get(found.row.scale) if found is not None else None
-    if why is None or not why.explained or (limited is not None and limited.paced):
+    if found is None or why is None or not why.explained or limit(found, run).paced:
         return ""
-    return f"Of a transaction's {say_time(why.time_ns)}: {why.sentence}."
+    return f"Time per transaction, {say_time(why.time_ns)}: {why.sentence}."
 
 
 def highest(evaluation: Evaluation) -> Highest | None:
@@ -138,7 +139,11 @@ def say(evaluation: Evaluation, run: RunRecord) -> str:
     top = highest(evaluation)
     if top is None:
         return _say_nothing(evaluation, run, who)
+    spoilt = top.scale in judge_run(evaluation, run).spoilt
+    does = f"Measured: {who} did" if spoilt else f"{who} does"
     where = " on this machine" if run.embedded or run.spec.target.url.startswith("private:") else ""
+    sized = _size(next((row for row in top.part.of(RateResult).scales if row.scale == top.scale), None), top.scale)
+    clients = _say_clients(top, run)
     stage = f" in stage {top.part.stage}" if evaluation.staged and not evaluation.of(QueriesResult).queries else ""
     for one in evaluation.of(InterferenceResult).interference.get(top.scale, ()):
         if one.unit == top.short:
@@ -146,18 +151,43 @@ def say(evaluation: Evaluation, run: RunRecord) -> str:
             others = " and ".join(other.group
                 for other in evaluation.of(InterferenceResult).interference[top.scale] if other is not one)
             ratio = f"{one.ratio.value:.2f} times as many"
-            return f"{who} does {alone} {top.unit} alone{where}, and {beside} beside {others}: {ratio}."
+            return f"{does} {alone} {top.unit} alone{where}, and {beside} beside {others}: {ratio}."
     if load := evaluation.of(LoadResult).load.get(top.scale):
         if load.capacity:
             but = f", but {load.broken}" if load.broken else ""
-            return f"{who} does {load.words}{where}{but}{_fall(evaluation)}."
+            return f"{does} {load.words}{where}{but}{_fall(evaluation)}."
         return f"How much {who} does with {load.objective.words}{where} is not known: {load.extent}."
     if run.spec.legs and (legs := top.part.of(LegsResult).legs.get(top.scale)):
         cycles = len(top.part.of(RateResult).cycle_rates.get(top.scale, ())) if run.spec.arrival == "poisson" else inf
         return f"{who} {_follow(legs, top.unit, cycles)}{where}."
     if run.spec.rate and top.short == "tps":
-        return f"{who} does {_number(top.value)} {_say_due(top, run.spec.rate)}{where}."
-    return f"{who} does {_number(top.value)} {top.unit}{stage}{where}{_grow(top, evaluation)}."
+        return f"{does} {_number(top.value)} {_say_due(top, run.spec.rate)}{clients} at {sized}{where}."
+    rate = f"{_say_rate(top)} {top.unit}{stage}{clients} at {sized}"
+    return f"{does} {rate}{where}{_grow(top, evaluation)}."
+
+
+def _say_clients(top: Highest, run: RunRecord) -> str:
+    """`` with 4 clients``: who made the load of the highest rate; nothing of streams, which their own line has."""
+    number = top.part.of(RateResult).all_clients
+    if top.part.of(QueriesResult).queries or not number:
+        return ""
+    noun = "terminal" if run.spec.pace == "terminals" else "client"
+    return f" with {counted(number, noun)}"
+
+
+def _say_rate(top: Highest) -> str:
+    """With as many digits as its cycles, or their interval, tell: two at least, and four at most; three where they tell
+    nothing."""
+    row = next((one for one in top.part.of(RateResult).scales if one.scale == top.scale), None)
+    known = top.interval if top.interval and isfinite(top.interval.low) else None
+    if known:
+        half = (known.high - known.low) / 2
+    elif row is not None and top.short == "tps":
+        half = (row.rate_max_tps - row.rate_min_tps) / 2
+    else:
+        half = 0.0
+    digits = 1 + ceil(log10(top.value / half)) if half > 0 else 3
+    return _number(top.value, min(max(digits, 2), _DIGITS))
 
 
 def _say_nothing(evaluation: Evaluation, run: RunRecord, who: str) -> str:
@@ -210,7 +240,7 @@ def _fall(evaluation: Evaluation) -> str:
     sizes = {row.scale: _size(row) for row in evaluation.of(RateResult).scales}
     if known[last] < _LOST * max(known.values()):
         return f", and {_number(known[last])} at {sizes[last]}"
-    return f", at the best of the sizes from {sizes[min(known)]} to {sizes[last]}"
+    return f", at the best of the scales up to {sizes[last]}"
 
 
 def _grow(top: Highest, evaluation: Evaluation) -> str:
@@ -223,17 +253,19 @@ def _grow(top: Highest, evaluation: Evaluation) -> str:
     rates = [row.rate_median_tps for row in rows]
     peak = max(rates)
     if peak < _SAME * min(rates):
-        return f", and about as many at every size from {_size(rows[0])} to {_size(rows[-1])}"
+        others = [row for row in rows if row.scale != top.scale]
+        at = _size(others[0]) if len(others) == 1 else f"all scales from {rows[0].scale:,} to {rows[-1].scale:,}"
+        return f", and about as many at {at}"
     best_row = rows[rates.index(peak)]
     slower = [row for row in (rows[-1], rows[0]) if row.rate_median_tps < _LOST * peak]
     if slower and not _are_apart(best_row, slower[0], top.part):
-        return f"; from {_size(rows[0])} to {_size(rows[-1])} its cycles differ more than the sizes"
+        return f"; scales {rows[0].scale:,} to {rows[-1].scale:,} differ less than their cycles do"
     if rates[-1] < _LOST * peak:
         lost = 1 - rates[-1] / peak
-        where = f", {_most(rows, peak - rates[-1])}" if len(rows) > 2 else ""
-        return f", and loses {lost:.0%} of them by {_size(rows[-1])}{where}"
+        where = f"; {_most(rows, peak - rates[-1])}" if len(rows) > 2 else ""
+        return f", and {lost:.0%} fewer at {_size(rows[-1])}{where}"
     if rates[0] < _LOST * peak:
-        return f" at {_size(best_row)}, {peak / rates[0]:.2g} times as many as at {_size(rows[0])}"
+        return f", {peak / rates[0]:.2g} times as many as at {_size(rows[0])}"
     return ""
 
 
@@ -241,11 +273,11 @@ def _most(rows: Sequence[ScaleResult], lost_tps: float) -> str:
     """Between which sizes most of the rate is lost, or where it falls most steeply if no step is most of it."""
     rate = {row.scale: row.rate_median_tps for row in rows}
     before, after = max(pairwise(rows), key=lambda two: rate[two[0].scale] - rate[two[1].scale])
-    words = "most of it"
+    words = "most of the fall is"
     if rate[before.scale] - rate[after.scale] <= lost_tps / 2:
         before, after = min(pairwise(rows), key=lambda two: rate[two[1].scale] / rate[two[0].scale])
-        words = "most steeply"
-    return f"{words} between {_size(before)} and {_size(after)}"
+        words = "the fall is steepest"
+    return f"{words} between scale {before.scale:,} and {after.scale:,}"
 
 
 def _are_apart(fast: ScaleResult, slow: ScaleResult, part: Evaluation) -> bool:
@@ -256,13 +288,15 @@ def _are_apart(fast: ScaleResult, slow: ScaleResult, part: Evaluation) -> bool:
     return fast.rate_min_tps > slow.rate_max_tps
 
 
-def _number(value: float) -> str:
-    """Four significant digits, as nobody's rate is known better."""
-    return format_number(float(f"{value:.4g}"), digits=4)
+def _number(value: float, digits: int = _DIGITS) -> str:
+    return format_number(float(f"{value:.{digits}g}"), digits=digits)
 
 
-def _size(row: ScaleResult) -> str:
-    return f"{format_size(row.database_size_gb)}" if isfinite(row.database_size_gb) else f"scale {row.scale:,}"
+def _size(row: ScaleResult | None, scale: int = 0) -> str:
+    """``scale 10 (157 MB)``."""
+    if row is None or not isfinite(row.database_size_gb):
+        return f"scale {row.scale if row else scale:,}"
+    return f"scale {row.scale:,} ({format_size(row.database_size_gb)})"
 
 
 def format_size(size_gb: float) -> str:
@@ -307,7 +341,7 @@ def tiles(evaluation: Evaluation, run: RunRecord) -> list[Tile]:
     return [
         _tile_of_rate(top, evaluation), *_tile_of_time(top, evaluation), *index,
         *([failed] if failed.tone or not index else []),
-        _tile_of_trust(judge_run(evaluation, run), limit(found, run), run, evaluation),
+        _tile_of_verdict(judge_run(evaluation, run), top.scale, run, evaluation),
     ]  # fmt: skip
 
 
@@ -336,7 +370,7 @@ def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
     short, _, how = top.short.partition(", ")
     note = " · ".join(part for part in (sure, where, how) if part)
     name = "Rate reached" if top.part.of(LatencyResult).response else "Highest rate"
-    return Tile(name, f"{_number(top.value)} {short}", note)
+    return Tile(name, f"{_say_rate(top)} {short}", note)
 
 
 def _tile_of_time(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
@@ -365,19 +399,19 @@ def _tile_of_time(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
 
 def _where(top: Highest) -> str:
     """What figures count that are not of a single leg."""
-    return "over all legs" if top.part.of(LegsResult).legs.get(top.scale) else "there"
+    return "over all legs" if top.part.of(LegsResult).legs.get(top.scale) else f"at scale {top.scale:,}"
 
 
 def _tile_of_index(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
     """The index where the workload has one."""
     index = top.part.of(RateResult).index
-    if index.dsi is None or evaluation.staged or evaluation.of(KindsResult).nopm or evaluation.of(KindsResult).headline:
+    kinds = evaluation.of(KindsResult)
+    if index.dsi is None or not index.comparable or evaluation.staged or kinds.nopm or kinds.headline:
         return
     known = isfinite(index.dsi.low)
-    ends = f"{index.dsi.low:.2f} to {index.dsi.high:.2f}" if known else f"no interval below {FEWEST} cycles"
-    fit = "comparable" if index.comparable else "these scales only"
+    ends = f"{index.dsi.low:.2f} to {index.dsi.high:.2f}" if known else f"an interval takes {FEWEST} cycles"
     which = f"{phrases(evaluation.series)[top.part.key]} · " if evaluation.series else ""
-    yield Tile("Index DSI", f"{index.dsi.value:.2f}", f"{which}{ends} · {fit}")
+    yield Tile("Index DSI", f"{index.dsi.value:.2f}", f"{which}{ends}")
 
 
 def _tile_of_failures(top: Highest, evaluation: Evaluation) -> Tile:
@@ -388,16 +422,16 @@ def _tile_of_failures(top: Highest, evaluation: Evaluation) -> Tile:
     return Tile("Failed attempts", format_share(here) if here else "none", note, "fair" if worst > _MANY else "")
 
 
-def _tile_of_trust(verdict: RunVerdict, limited: Limit, run: RunRecord, evaluation: Evaluation) -> Tile:
+def _tile_of_verdict(verdict: RunVerdict, scale: int, run: RunRecord, evaluation: Evaluation) -> Tile:
     """What the run itself noticed, in a word."""
     kinds = {(doubt.code, doubt.message if doubt.scale is None else "")
         for doubt in evaluation.of(WarningsResult).doubts}
     held = say_conditions(one for conditions in run.checks.values() for one in conditions)
     note = f"{counted(len(kinds), 'warning') if kinds else 'no warning'} · {held}"
     sure = not kinds and not (run.unmade and run.engine != "mock")
+    spoilt = "not valid" if scale in verdict.spoilt else "valid in part"
     words: dict[Soundness, tuple[str, Tone]] = {
-        Soundness.VOID: ("in part", "bad"), Soundness.DISTURBED: ("no" if limited.foreign else "in part", "bad"),
-        Soundness.FIRST_LOOK: ("a first look", "fair"),
-        Soundness.VALID: ("yes", "good") if sure else ("mostly", "fair"),
+        Soundness.VOID: (spoilt, "bad"), Soundness.DISTURBED: (spoilt, "bad"),
+        Soundness.PRELIMINARY: ("preliminary", "fair"), Soundness.VALID: ("valid", "good" if sure else "fair"),
     }  # fmt: skip
-    return Tile("Can it be trusted?", words[verdict.soundness][0], note, words[verdict.soundness][1])
+    return Tile("Verdict", words[verdict.soundness][0], note, words[verdict.soundness][1])

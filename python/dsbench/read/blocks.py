@@ -189,8 +189,9 @@ class Answer:
     """Where the time goes, in a sentence."""
     soundness: str = ""
     """The verdict of the run that it tells of, for who reads the page by a program."""
-    runs: Sequence[str] = ()
-    """Which of the runs that it rests on are void or disturbed, and by what: it stands before the sentence."""
+    verdict: Sequence[str] = ()
+    """Whether the run is valid, or which of the runs that it rests on are void or disturbed, and by what: it stands
+    before the sentence."""
 
 
 @dataclass(frozen=True)

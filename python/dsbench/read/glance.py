@@ -33,7 +33,7 @@ MOST_IO: Final = 0.5
 
 All five are rules of thumb for one sentence, no measurement: the figures that it names stand beside it.
 """
-_TOLD: Final = 0.01
+_TOLD: Final = 0.05
 """Share of the CPUs from which on what others took of them is told."""
 
 
@@ -141,6 +141,7 @@ class Taken:
     """All that the machine has."""
     node: str
     """Remote node; empty for the machine of dsbench run."""
+    scale: int
 
     def say(self, alike: Sequence[Taken] = ()) -> str:
         """``other programs used 1.7 and the host took 0.5 of 4 CPUs``; of several ``alike`` from the least to the
@@ -161,7 +162,7 @@ def find_taken(part: Evaluation, scale: int, embedded: bool) -> list[Taken]:
         span = sum(use.span_ns for use in uses) or 1
         others, stolen = (sum(getattr(use, name) for use in uses) / span for name in ("others_ns", "stolen_ns"))
         if others + stolen > MOST_OTHERS * uses[0].cpus:
-            taken.append(Taken(_name_others(uses, embedded), others, stolen, uses[0].cpus, node))
+            taken.append(Taken(_name_others(uses, embedded), others, stolen, uses[0].cpus, node, scale))
     return taken
 
 
@@ -169,7 +170,7 @@ def find_taken_by_cycle(part: Evaluation, scale: int, embedded: bool) -> list[Ta
     """The same of each machine in each cycle; ``None`` where it was little."""
     return [
         Taken(_name_others([one.use], embedded), one.use.cpus_of(one.use.others_ns), one.use.cpus_of(one.use.stolen_ns),
-              one.use.cpus, one.node) if one.disturbed else None
+              one.use.cpus, one.node, scale) if one.disturbed else None
         for one in part.of(MachineResult).machine.get(scale, ())
     ]  # fmt: skip
 

@@ -29,8 +29,8 @@ def _lines(block: Block, level: int) -> Iterator[str]:
             yield f"{'#' * level} {_escape(title)}"
             yield ""
             yield render_markdown(blocks, level + 1)
-        case Answer(sentence, about, dangers, tiles, why, _, runs):
-            yield from (f"{_escape(line)}\n" for line in runs)
+        case Answer(sentence, about, dangers, tiles, why, _, verdict):
+            yield from (f"{_escape(line)}\n" for line in verdict)
             yield f"**{_escape(sentence)}**"
             yield from (f"\n{_escape(line)}" for line in (why, about, *dangers) if line)
             yield ""

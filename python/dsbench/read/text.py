@@ -103,7 +103,7 @@ def _terms(pairs: Sequence[tuple[str, str]], style: Style) -> Iterator[str]:
 
 
 def _answer(block: Answer, style: Style) -> Iterator[str]:
-    for line in block.runs:
+    for line in block.verdict:
         yield from style.wrap(line, "bad", indent="  ")
     yield from style.wrap(block.sentence, "strong")
     yield from style.wrap(block.why) if block.why else ()

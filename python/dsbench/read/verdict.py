@@ -22,7 +22,7 @@ class Soundness(StrEnum):
     """From the best to the worst."""
 
     VALID = "valid"
-    FIRST_LOOK = "first look"
+    PRELIMINARY = "preliminary"
     """The cycles are too short or too few to compare with those of other runs."""
     DISTURBED = "disturbed"
     """Other programs or the host used a machine beside the run, at one scale at least."""
@@ -39,11 +39,24 @@ class RunVerdict:
     """Why figures are void: ``the check failed at scale 4``."""
     taken: tuple[Taken, ...] = ()
     """What others took of the machines, at each scale where that was much."""
+    spoilt: frozenset[int] = frozenset()
+    """Scales whose figures cannot be used."""
+    short: str = ""
+    """Why it is too short to compare: ``3 cycles of 4 s are too short to compare with other runs``."""
 
     @property
     def why(self) -> list[str]:
         """What makes it void or disturbed, in words."""
         return [*self.void, *_say_taken(self.taken)]
+
+    def say(self, scale: int) -> str:
+        """The sentence before the figures of a run, of which the highest is at ``scale``: ``Not valid: other programs
+        used 1.8 of 2 CPUs.``"""
+        if self.soundness in (Soundness.VALID, Soundness.PRELIMINARY):
+            return f"Preliminary: {self.short}." if self.short else "Valid."
+        spared = scale not in self.spoilt
+        where = f" at scale {listed(sorted({one.scale for one in self.taken}))}" if self.taken and spared else ""
+        return f"{'Valid in part' if spared else 'Not valid'}: {'; '.join(self.why)}{where}."
 
     def document(self) -> dict[str, Any]:
         """As JSON values."""
@@ -94,12 +107,16 @@ def judge_run(evaluation: Evaluation, run: RunRecord) -> RunVerdict:
     void = tuple(_find_void(evaluation, parts, run))
     taken = tuple(one for part in parts for row in part.of(RateResult).scales
         for one in find_taken(part, row.scale, run.embedded))
-    short = any(doubt.code == "short-cycles" for doubt in evaluation.of(WarningsResult).doubts)
+    short = next((one.message for one in evaluation.of(WarningsResult).doubts if one.code == "short-cycles"), "")
     soundness = (
         Soundness.VOID if void else Soundness.DISTURBED if taken else
-        Soundness.FIRST_LOOK if short else Soundness.VALID
+        Soundness.PRELIMINARY if short else Soundness.VALID
     )  # fmt: skip
-    return RunVerdict(soundness, void, taken)
+    severe = {one.scale for one in evaluation.of(WarningsResult).doubts if one.severe}
+    every = {row.scale for part in parts for row in part.of(RateResult).scales}
+    spoilt = {one.scale for one in taken}.union(*(part.of(RateResult).void_scales for part in parts))
+    spoilt |= every if None in severe else {scale for scale in severe if scale is not None}
+    return RunVerdict(soundness, void, taken, frozenset(spoilt), short)
 
 
 def judge_cycles(evaluation: Evaluation, run: RunRecord) -> Tally:

@@ -35,7 +35,7 @@ def answer(comparison: Comparison) -> Answer:
         about += f"; {same} has the settings of the first: what lies between them is chance"
     dangers = [f"{line[:1].upper()}{line[1:]}." for line in comparison.apart()]
     noun = "number of clients" if comparison.of_one_run else "run"
-    return Answer(_say(comparison, sections), about, dangers, runs=comparison.tally.say(noun))
+    return Answer(_say(comparison, sections), about, dangers, verdict=comparison.tally.say(noun))
 
 
 def _reference(comparison: Comparison) -> str:

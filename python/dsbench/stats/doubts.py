@@ -84,7 +84,8 @@ def short_cycles(run: RunFacts) -> Iterator[Doubt]:
         remedy = f"use {FEWEST_CYCLES} cycles or more of {SHORT_CYCLE_S:g} s or more"
         if run.workload.data.indexed and not run.searched:
             remedy += "; for an index that compares with those of others, --profile dsi"
-        words = f"{_count(run.cycles, 'cycle')} of {run.duration_s:.3g} s: too short to compare with other runs"
+        are = "is" if run.cycles == 1 else "are"
+        words = f"{_count(run.cycles, 'cycle')} of {run.duration_s:.3g} s {are} too short to compare with other runs"
         yield Doubt("short-cycles", words, remedy)
 
 

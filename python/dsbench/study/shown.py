@@ -116,7 +116,7 @@ def answer(found: Outcomes, sentences: Sequence[str]) -> Answer:
     about = [*_heading(found), *_describe_reach(found, unseen=not sized)]
     dangers = [line.removeprefix("warning: ") for line in bad]
     said = [f"{line[:1].upper()}{line[1:]}." for line in dangers]
-    return Answer(text, " · ".join(about), said, runs=found.tally.say("trial"))
+    return Answer(text, " · ".join(about), said, verdict=found.tally.say("trial"))
 
 
 def _describe_reach(found: Outcomes, *, unseen: bool) -> list[str]:

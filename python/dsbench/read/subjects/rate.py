@@ -180,6 +180,10 @@ def _read_definitions(evaluation: Evaluation) -> dict[int, tuple[float, float]]:
     return found
 
 
+def _read_clients(evaluation: Evaluation) -> int:
+    return evaluation.rows.makers.clients
+
+
 def _read_connections(evaluation: Evaluation) -> int:
     rows, spec = evaluation.rows, evaluation.rows.run.spec
     return rows.makers.connections or rows.key.clients * spec.connections * max(spec.nodes, 1)
@@ -494,6 +498,8 @@ class RateResult(Result):
     levels whose rate falls by less than half anywhere."""
     placement: computed[str] = computed(lambda evaluation: placement_of(evaluation.rows.groups, evaluation.rows.cycles))
     """Where the clients ran, in words; empty without a cycle."""
+    all_clients = computed(_read_clients)
+    """Clients of all nodes, or terminals; 0 without a cycle."""
     connections = computed(_read_connections)
     """Connections of all nodes and clients together."""
     left = computed(_read_left)

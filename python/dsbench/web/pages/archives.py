@@ -17,7 +17,7 @@ _FILTERS: Final = ("server", "workload", "host", "status")
 _ORDERS: Final = {"latest first": "started", "highest rate first": "rate", "server": "server", "workload": "workload"}
 _MOST: Final = 200
 _TOLD: Final = {
-    Soundness.VOID: "failed", Soundness.DISTURBED: "failed", Soundness.FIRST_LOOK: "stopped",
+    Soundness.VOID: "failed", Soundness.DISTURBED: "failed", Soundness.PRELIMINARY: "stopped",
 }  # fmt: skip
 """Verdicts that a row tells, with the colour of each."""
 _STATUS: Final = {"complete": "", "cut-short": "stopped", "failed": "failed"}
