@@ -50,7 +50,7 @@ def test_what_says_little_loads_little(words: str) -> None:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert heavy & set(done.stderr.split()) == set()
-    assert "dsbench" in done.stdout if not completing else done.stdout.split() == ["show", "servers", "study"]
+    assert "dsbench" in done.stdout if not completing else done.stdout.split() == ["study", "show", "servers"]
 
 
 def test_a_run_says_what_it_will_do_before_it_loads_what_makes_it() -> None:
@@ -61,11 +61,13 @@ def test_a_run_says_what_it_will_do_before_it_loads_what_makes_it() -> None:
 
 def test_every_command_is_listed_with_its_sentence() -> None:
     group: Any = typer.main.get_command(cli.app)
-    for name in cli.COMMANDS:
+    named = [list(pair) for commands in cli.COMMANDS.values() for pair in commands.items()]
+    for name, _sentence in named:
         assert group.commands[name].get_short_help_str()
     helped = group.get_help(group.make_context("dsbench", [], resilient_parsing=True))
-    listed = helped.partition("Commands:\n")[2]
-    assert [line.split(maxsplit=1) for line in listed.splitlines()] == [list(pair) for pair in cli.COMMANDS.items()]
+    listed = helped.partition("exit.\n")[2].splitlines()
+    assert [line[2:].split(maxsplit=1) for line in listed if line.startswith("  ")][-len(named) :] == named, "a line each"
+    assert [line for line in listed if line and not line.startswith(" ")] == [f"{heading}:" for heading in cli.COMMANDS]
 
 
 def test_what_makes_load_loads_no_arrow() -> None:

@@ -72,7 +72,7 @@ def surface() -> dict[str, Any]:
         "settings": re.findall(r"^#?(\w+) =", called("run", "--example-config"), re.MULTILINE),
         "workloads": {
             workload["name"]: [f"{setting['name']}={setting['default']}" for setting in workload["settings"]]
-            for workload in json.loads(called("workloads", "--json"))
+            for workload in json.loads(called("run", "--list", "--json"))
         },
         "study templates": re.findall(r"^(\S+)", called("study", "templates"), re.MULTILINE),
         "tables": {
@@ -175,7 +175,7 @@ SEVERAL: dict[str, Callable[[], Any]] = {
     "compare-tpcc": partial(read_json, "compare", *(DATA / f"archives/{n}.zip" for n in ("mock-tpcc", "pg-tpcc")), "--json"),
     "trend": partial(read_json, "trend", DATA / "archives", "--json"),
     "trend-study": partial(read_json, "trend", KEPT / "study", "--json"),
-    "bound": partial(read_json, "bound", DATA / "archives/tp1.zip", KEPT / "parts/t1.zip", KEPT / "parts/t2.zip", "--json"),
+    "bound": partial(read_json, "compare", "--bound", DATA / "archives/tp1.zip", KEPT / "parts/t1.zip", KEPT / "parts/t2.zip", "--json"),
     "study-rate": partial(read_json, "study", "show", KEPT / "study", "--json"),
     "study-p99": partial(read_json, "study", "show", KEPT / "study", "--of", "p99", "--json"),
     "ab": versus,
@@ -184,7 +184,7 @@ SEVERAL: dict[str, Callable[[], Any]] = {
 TEXTS: dict[str, Callable[[], str]] = {
     "compare": partial(called, "compare", *TPCB),
     "trend": partial(called, "trend", DATA / "archives"),
-    "bound": partial(called, "bound", DATA / "archives/tp1.zip", KEPT / "parts/t1.zip", KEPT / "parts/t2.zip"),
+    "bound": partial(called, "compare", "--bound", DATA / "archives/tp1.zip", KEPT / "parts/t1.zip", KEPT / "parts/t2.zip"),
     "study": partial(called, "study", "show", KEPT / "study"),
 }
 

@@ -70,7 +70,7 @@ def test_a_run_gives_its_sealed_archive(archive: dsbench.Archive) -> None:
     assert archive.table("cycles").num_rows == 2 * 2 * 2
     packed = dsbench.open(str(archive.path) + ".zip")
     assert packed.table("cycles").equals(archive.table("cycles"))
-    assert "DSI" in str(packed)
+    assert "with 2 clients at scale" in str(packed)
 
 
 def test_an_observer_hears_rates_second_by_second(tmp_path: Path) -> None:

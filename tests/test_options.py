@@ -27,7 +27,7 @@ OF_CHOICE: dict[str, Any] = {
     "workload": "tpcc", "label": "it's \"new\" 5", "workload_settings": {"affinity": "off"}, "profile": "dsi", "clients": [10, 20],
     "levels": [0.5, 0.9999], "call": "statements", "limits": {"memory": "1GiB", "cpus": "1.5"},
     "storage": {"type": "ext4", "block": "1k", "data": "journal", "size": "1GiB"},
-    "load": "0s:10, 2s:20, 5s:end", "objective": "p90=50ms", "price": "12000 EUR/3y", "power": "meter --of 'a b'", "probes": "dd,fio", "checked": "of check.json", "client": "sqlite3",
+    "load": "0s:10, 2s:20, 5s:end", "objective": "p90=50ms", "price": "12000 EUR/3y", "power": "meter --of 'a b'", "probes": "dd,fio", "checked": "of check.json", "driver": "sqlite3",
 }  # fmt: skip
 """Other values than the default, where the type does not lead to one."""
 STAYS = {"target": {"url": "sqlite:///kept.db"}}
@@ -207,3 +207,20 @@ def test_bounds_of_the_table_are_those_that_are_kept(option: Option) -> None:
             spec.build({option.name: bound + beyond})
         if not (option.above and beyond < 0) and option.name != "seed":
             assert spec.build({option.name: bound})
+
+
+def test_the_short_help_of_a_run_fits_a_screen_and_names_options_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    group: Any = typer.main.get_command(app)
+    command = group.commands["run"]
+    with pytest.raises(typer.Exit):
+        command.make_context("dsbench run", ["private:sqlite", "-h"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    known = {word for param in command.params for word in param.opts}
+    listed = [line.split()[0] for line in lines if line.startswith("  --")]
+    assert len(listed) <= 15
+    assert set(re.findall(r"--[a-z-]+", "\n".join(lines))) - {"--help"} <= known
+    assert "--help" in lines[-1]
+    context = command.make_context("dsbench run", [], resilient_parsing=True, help_option_names=["-h", "--help"])
+    assert command.get_help_option_names(context) == ["--help"]

@@ -86,7 +86,7 @@ def test_an_archive_is_judged_by_what_the_workload_said_when_it_was_run() -> Non
 
 @pytest.mark.parametrize("name", [*workloads.names()])
 def test_a_workload_describes_itself(name: str, called: Program) -> None:
-    done = called("workloads", name)
+    done = called("run", "--workload", name, "--list")
     entry = workloads.find(name)
     told = [entry.label, entry.about, entry.unit.name, entry.headline.label, entry.meaning.disclaimer]
     told += [f"kind {kind.name}" for kind in entry.kinds]
@@ -95,16 +95,16 @@ def test_a_workload_describes_itself(name: str, called: Program) -> None:
 
 
 def test_all_are_listed(called: Program) -> None:
-    done = called("workloads", "--json")
+    done = called("run", "--list", "--json")
     assert [entry["name"] for entry in json.loads(done.stdout)] == [*workloads.names(), *examples()]
-    done = called("workloads", "tpcz")
+    done = called("run", "--workload", "tpcz", "--list")
     assert (done.returncode, "no workload 'tpcz'" in done.stderr) == (2, True)
 
 
 def test_the_list_has_what_a_user_can_choose(called: Program) -> None:
-    listed = called("workloads").stdout
+    listed = called("run", "--list").stdout
     names = {line.split()[0] for line in listed.splitlines() if line[:1].isalpha()}
     assert {"tpcb", "tpcc", "ycsb-a"} < names
     assert not {"rehearsal", "scripted", "workload-file"} & names
     assert "--script FILE" in listed
-    assert "rehearsal" in called("workloads", "rehearsal").stdout
+    assert "rehearsal" in called("run", "--workload", "rehearsal", "--list").stdout

@@ -13,4 +13,4 @@ set -eu
 BUNDLES=${BUNDLES:-/shared/run1}
 export BUNDLES
 # SLURM_PROCID counts tasks from 0, bundles from 1.
-srun --kill-on-bad-exit=0 sh -c 'exec dsbench node --join "$BUNDLES/node-$((SLURM_PROCID + 1)).bundle"'
+srun --kill-on-bad-exit=0 sh -c 'exec dsbench cluster node --join "$BUNDLES/node-$((SLURM_PROCID + 1)).bundle"'

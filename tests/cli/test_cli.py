@@ -22,10 +22,10 @@ from fixtures.thorough import mostly_thorough
 TINY = ["--scales", "1,2", "--cycles", "2", "--duration", "0.5", "--clients", "2"]
 
 
-def test_a_run_ends_with_table_dsi_and_report(dsbench: Program, called: Program, tmp_path: Path) -> None:
+def test_a_run_ends_with_verdict_table_and_report(dsbench: Program, called: Program, tmp_path: Path) -> None:
     done = dsbench("run", *TINY, "--out", "out")
     assert done.returncode == 0, done.stderr
-    assert "DSI" in done.stdout
+    assert "Verdict" in done.stdout
     report = next(line for line in done.stdout.splitlines() if line.startswith("report: "))
     assert (tmp_path / report.removeprefix("report: ")).is_file()
     archive = only_archive(tmp_path / "out")
@@ -106,9 +106,9 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(called: Program, tmp_path
         (["run", "--config", "absent.toml"], "--config", 2),
         (["run", "--no-such-option"], "--no-such-option: no option has this name", 2),
         (["run", "--cycles"], "--cycles", 2),
-        (["run", "--clients", "8"], "did you mean --clients? See dsbench run --help", 2),
+        (["run", "--threads", "8"], "did you mean --clients? See dsbench run --help", 2),
         (["run", "--scals", "1"], "did you mean --scales, --call, --samples? See dsbench run --help", 2),
-        (["check", "mock:", "--scales", "1"], "did you mean --scale, --set? See dsbench check --help", 2),
+        (["check", "mock:", "--scales", "1"], "did you mean --scale, --clients, --set? See dsbench check --help", 2),
         (["run", "--out", "out\udcff"], "--out: out\\xff is no text in UTF-8", 2),
         (["run", "--label\udcff=x"], "TARGET or another argument: --label\\xff=x is no text in UTF-8", 2),
         (["run", "postgresql://me:secret\udcff@h/d"], "postgresql://me:***@h/d is no text in UTF-8", 2),
@@ -128,8 +128,8 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(called: Program, tmp_path
         (["check", "sqlite:///x.db", "--scale", "0"], "--scale: has to be", 2),
         (["check", "private:sqlite", "--scale", "1"], "TARGET: ", 2),
         (["check", "sqlite:///x.db", "--scale", "1", "--workload", "foo"], "--workload: no workload 'foo'", 2),
-        (["calibrate", "--workload", "foo"], "--workload: no workload 'foo'", 2),
-        (["calibrate", "--clients", "0"], "--clients: has to be 1 or more", 2),
+        (["doctor", "--calibrate", "--workload", "foo"], "--workload: no workload 'foo'", 2),
+        (["doctor", "--calibrate", "--clients", "0"], "--clients: has to be 1 or more", 2),
         (["cluster", "invite", "--address", "a:b:c"], "--address: 'a:b:c'", 2),
         (["cluster", "invite", "--address", "host:99999"], "--address: 'host:99999'", 2),
         (["check", "sqlite:///x.db"], "nothing of dsbench's is there", 2),

@@ -67,7 +67,7 @@ def test_every_command_can_be_planned() -> None:
 def test_items_are_made_in_small(dsbench: Program, tmp_path: Path, paper: str, names: list[str]) -> None:
     for name in names:
         item = papers.find(paper, name)
-        made = dsbench("papers", paper, name, "--small", timeout=900)
+        made = dsbench("study", "papers", paper, name, "--small", timeout=900)
         assert made.returncode == 0, made.stderr
         folder = Path("papers", item.folder)
         paths = [line.removeprefix("made: ") for line in made.stdout.splitlines() if line.startswith("made: ")]
@@ -83,14 +83,14 @@ def test_what_was_cut_is_made_anew_and_another_size_is_refused(called: Program, 
     cut.mkdir(parents=True)
     record = {"paper": "000", "size": "small", "done": []}
     (tmp_path / "here" / "papers.json").write_text(json.dumps(record))
-    refused = called("papers", "000", "procedure", "--full", "--out", "here")
+    refused = called("study", "papers", "000", "procedure", "--full", "--out", "here")
     assert refused.returncode == 2
     assert "has the item in small" in refused.stderr
     papers._put_aside(cut.parent)
     assert [path.name for path in (tmp_path / "here").iterdir() if path.is_dir()] == ["runs.cut-1"]
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("x")
-    refused = called("papers", "000", "procedure", "--small", "--out", "other")
+    refused = called("study", "papers", "000", "procedure", "--small", "--out", "other")
     assert refused.returncode == 2
     assert "has other files" in refused.stderr
 
@@ -107,7 +107,7 @@ def test_ctrl_c_lets_the_command_end_and_says_how_to_go_on(tmp_path: Path) -> No
         making.send_signal(signal.SIGINT)
         _, said = making.communicate(timeout=600)
     assert making.returncode == 130, said
-    assert "go on with: dsbench papers 000 procedure --small --out here" in said
+    assert "go on with: dsbench study papers 000 procedure --small --out here" in said
     (archive,) = tmp_path.glob("here/runs/*/")
     assert Archive.open(archive).run.status == "cut-short", "it was not killed: its archive is sealed"
     assert json.loads((tmp_path / "here/papers.json").read_text())["done"] == []
@@ -125,14 +125,14 @@ def test_ctrl_c_lets_the_command_end_and_says_how_to_go_on(tmp_path: Path) -> No
     ],
 )
 def test_what_cannot_be_is_said(called: Program, words: list[str], problem: str) -> None:
-    ended = called("papers", *words)
+    ended = called("study", "papers", *words)
     assert ended.returncode == 2
     assert problem in ended.stderr
     assert "hint: " in ended.stderr
 
 
 def test_a_plan_touches_nothing(called: Program, tmp_path: Path) -> None:
-    planned = called("papers", "000", "Figure 8", "--small", "--dry-run")
+    planned = called("study", "papers", "000", "Figure 8", "--small", "--dry-run")
     assert planned.returncode == 0, planned.stderr
     assert "dsbench run private:postgresql --workload select" in planned.stdout
     assert "time: " in planned.stdout
@@ -140,13 +140,13 @@ def test_a_plan_touches_nothing(called: Program, tmp_path: Path) -> None:
 
 
 def test_the_list_is_for_people_and_programs(called: Program) -> None:
-    text = called("papers", "004").stdout
+    text = called("study", "papers", "004").stdout
     assert "Tomas Vondra" in text
     assert "○ reiserfs" in text
-    described = json.loads(called("papers", "--json").stdout)
+    described = json.loads(called("study", "papers", "--json").stdout)
     assert sum(len(paper["items"]) for paper in described) == 139
-    assert "one CPU, stands for the other" in called("papers", "000", "fig-42").stdout
-    one = json.loads(called("papers", "000", "fig-9", "--json").stdout)
+    assert "one CPU, stands for the other" in called("study", "papers", "000", "fig-42").stdout
+    one = json.loads(called("study", "papers", "000", "fig-9", "--json").stdout)
     assert "--workload tpcb" in one["commands"]["small"][0]
 
 

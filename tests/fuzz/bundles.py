@@ -42,6 +42,6 @@ def run(data: bytes, folder: Path) -> None:
     for name in ("node-1", "coordinator"):
         (folder / "cluster" / f"{name}.bundle").write_bytes(data)
     if len(data) % 2:
-        called("node", "--join", "cluster/node-1.bundle")
+        called("cluster", "node", "--join", "cluster/node-1.bundle")
     else:
         called("cluster", "up", "--ssh", "h", "--cluster", "cluster")

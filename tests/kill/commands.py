@@ -87,7 +87,7 @@ def _commons(folder: Path) -> None:
     """A commons of one entry."""
     made = Path(_made().name, "commons")
     if not made.exists():
-        for words in (["commons", "init", str(made)], ["publish", str(DATA / "published/tpch.zip"), "--to", str(made)]):
+        for words in (["commons", "init", str(made)], ["commons", "publish", str(DATA / "published/tpch.zip"), "--to", str(made)]):
             subprocess.run([sys.executable, "-m", "dsbench", *words], check=True, capture_output=True)
     shutil.copytree(made, folder / "commons")
 
@@ -102,12 +102,12 @@ COMMANDS: Mapping[str, Command] = {
     "study run": Command(["study", "run", "study.toml", "--out", "study"], _study),
     "check": Command(["check", "private:sqlite", "--promises", "--out", "checked.json"]),
     "drop": Command(["drop", "sqlite:///kept.db", "--yes"], _kept),
-    "publish": Command(["publish", *PUBLISHED, "--to", "commons", "--by", "Ada"], _commons, checked=["commons", "check", "commons"]),
+    "publish": Command(["commons", "publish", *PUBLISHED, "--to", "commons", "--by", "Ada"], _commons, checked=["commons", "check", "commons"]),
     "commons build": Command(["commons", "build", "commons", "--out", "site", "--reports"], _commons),
     "plot": Command(["plot", str(DATA / "archives/pg.zip"), "--out", "plots"]),
     "compare": Command(["compare", *ARCHIVES, "--out", "compared"]),
     "trend": Command(["trend", str(DATA / "archives"), "--out", "trend"]),
-    "bound": Command(["bound", str(DATA / "archives/tp1.zip"), "--out", "bound"]),
+    "bound": Command(["compare", "--bound", str(DATA / "archives/tp1.zip"), "--out", "bound"]),
 }
 
 

@@ -92,7 +92,7 @@ def test_what_is_no_bundle_is_told_in_two_lines(tmp_path: Path, data: bytes) -> 
 
 def test_a_bundle_from_standard_input_is_judged_alike(invited: Path) -> None:
     text = (invited / "node-1.bundle").read_bytes().replace(b'"port": 9000', b'"port": "x"')
-    command = [sys.executable, "-m", "dsbench", "node", "--join", "-"]
+    command = [sys.executable, "-m", "dsbench", "cluster", "node", "--join", "-"]
     for data, words in ((text, "- is no bundle: its port is wrong"), (b"\xff\xfe", "- is no bundle: its form is wrong")):
         done = subprocess.run(command, input=data, capture_output=True, check=False, timeout=60)
         assert (done.returncode, done.stderr.decode().splitlines()[0]) == (2, f"error: {words}")

@@ -99,7 +99,7 @@ def test_strangers_are_refused_and_logged(door: Door, tmp_path: Path) -> None:
     assert isinstance(knock(port, good), bytes), "the door is there"
     path = tmp_path / "other.bundle"
     path.write_text(foreign.text)
-    stranger = door.bed.start("node", "--join", str(path), "--join-timeout", "30")
+    stranger = door.bed.start("cluster", "node", "--join", str(path), "--join-timeout", "30")
     said, _ = stranger.communicate(timeout=60)
     assert (stranger.returncode, "belongs to another run" in said) == (2, True), said
     door.until_logged("certificate verify failed")
@@ -132,7 +132,7 @@ def test_another_version_is_refused_with_the_reason(door: Door) -> None:
     program = "import sys, dsbench.release; dsbench.release.VERSION = '9.9'; from dsbench.cli import main; main()"
     bundle = door.bed.invitation.bundles[0]
     done = subprocess.run(
-        [sys.executable, "-c", program, "node", "--join", bundle], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", program, "cluster", "node", "--join", bundle], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 2
     assert "refused this node: it has dsbench 9.9, the coordinator has 0.1.0" in done.stderr
@@ -166,7 +166,7 @@ def test_a_second_run_finds_the_port_taken_before_it_begins(door: Door) -> None:
 def test_a_node_listens_where_the_coordinator_finds_it_alone_and_leaves_nothing(door: Door, tmp_path: Path) -> None:
     # In a folder of its own: neither it nor Dask leaves something there, or among temporary files.
     bundle, env = str(door.bed.invitation.bundles[1].resolve()), {**os.environ, "TMPDIR": str(tmp_path)}
-    node = door.bed.start("node", "--join", bundle, "--name", "tidy", env=env)
+    node = door.bed.start("cluster", "node", "--join", bundle, "--name", "tidy", env=env)
     door.until_logged("node tidy joined")
     listening = [c.laddr for c in psutil.Process(node.pid).net_connections("inet") if c.status == psutil.CONN_LISTEN]
     assert [where.ip for where in listening] == ["127.0.0.1"]
@@ -223,5 +223,5 @@ def test_the_keys_go_after_a_failure_too(tmp_path: Path) -> None:
         run = bed.start("run", "mock:", "--nodes", "1", "--join-timeout", "0.5")
         said, _ = run.communicate(timeout=60)
         assert (run.returncode, "0 of 1 nodes joined within 0 s" in said) == (1, True), said
-        assert "hint: dsbench node --join" in said
+        assert "hint: dsbench cluster node --join" in said
         assert [path.name for path in bed.invitation.folder.iterdir()] == [".gitignore"]

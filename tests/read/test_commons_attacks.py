@@ -246,7 +246,7 @@ def test_half_an_entry_is_no_published_run(left: str, honest: Package, tmp_path:
         (folder / "archive.zip").write_bytes(half[left])
     if left == "another archive":
         (folder / "entry.json").write_text(honest.entry.rendered())
-    words = ("publish", str(DATA / "archives/sqlite-clients.zip"), "--to", str(tmp_path))
+    words = ("commons", "publish", str(DATA / "archives/sqlite-clients.zip"), "--to", str(tmp_path))
     done = called(*words)
     assert done.returncode == 2
     assert f"{honest.entry.id} is half an entry" in " ".join(done.stderr.split())

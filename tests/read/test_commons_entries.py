@@ -155,7 +155,7 @@ def test_a_run_that_its_report_calls_void_is_no_entry(tmp_path: Path, called: Pr
     path = tmp_path / "void.zip"
     path.write_bytes(changed.packed())
     (tmp_path / "cm/entries").mkdir(parents=True)
-    done = called("publish", str(path), "--to", str(tmp_path / "cm"))
+    done = called("commons", "publish", str(path), "--to", str(tmp_path / "cm"))
     assert done.returncode == 2
     assert "its figures are void: the server lost what it had committed" in " ".join(done.stderr.split())
     assert list((tmp_path / "cm/entries").iterdir()) == []
@@ -172,7 +172,7 @@ def test_what_disturbed_a_run_is_told_before_it_is_published(tmp_path: Path, cal
     entry = prepare(ARCHIVES / "pg-tpcc.zip", About()).entry
     assert entry.disturbed == "other programs used 1.7 to 1.8 of 2 CPUs"
     assert any("too short to compare with other runs" in warning for warning in entry.warnings)
-    shown = called("publish", str(ARCHIVES / "pg-tpcc.zip"), "--to", str(tmp_path), "--preview").stdout
+    shown = called("commons", "publish", str(ARCHIVES / "pg-tpcc.zip"), "--to", str(tmp_path), "--preview").stdout
     assert f"disturbed     {entry.disturbed}; it will have no place in the ranking" in shown
     assert all(f"warning       {warning}" in shown for warning in entry.warnings)
     assert prepare(ARCHIVES / "pg.zip", About()).entry.disturbed == ""

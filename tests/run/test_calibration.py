@@ -117,8 +117,8 @@ def test_who_does_not_answer_a_calibration_is_named_and_there_is_a_remedy(monkey
 
 
 def test_the_command_prints_a_table_or_a_document(called: Program) -> None:
-    table = called("calibrate", "--clients", "2", "--duration", "0.1")
+    table = called("doctor", "--calibrate", "--clients", "2", "--duration", "0.1")
     assert table.returncode == 0, table.stderr
     assert "mock engine" in table.stdout
-    document = called("calibrate", "--clients", "2", "--duration", "0.1", "--workload", "tpcb", "--json")
+    document = called("doctor", "--calibrate", "--clients", "2", "--duration", "0.1", "--workload", "tpcb", "--json")
     assert json.loads(document.stdout)["workload"] == "tpcb"

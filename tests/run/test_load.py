@@ -51,7 +51,7 @@ def test_a_trace_is_kept_of_local_load_only() -> None:
     assert build({"nodes": 0, "trace": True}).trace
 
 
-COMMANDS = ("run mock: --nodes 1 --quiet", "node --join x", "cluster invite --out x", "cluster up --ssh x")
+COMMANDS = ("run mock: --nodes 1 --quiet", "cluster node --join x", "cluster invite --out x", "cluster up --ssh x")
 
 
 def test_without_the_extra_each_command_names_it(tmp_path: Path) -> None:

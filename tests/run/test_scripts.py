@@ -85,11 +85,11 @@ def test_a_driver_of_python_runs_no_scripts(tmp_path: Path) -> None:
 
 def test_a_calibration_takes_workload_files(called: Program) -> None:
     """Those with results, too: the mock answers with zeros."""
-    done = called("calibrate", "--workload", "smallbank", "--clients", "1", "--duration", "0.05")
+    done = called("doctor", "--calibrate", "--workload", "smallbank", "--clients", "1", "--duration", "0.05")
     assert done.returncode == 0, done.stderr
     assert "workload smallbank" in done.stdout
     assert "mock engine" in done.stdout
-    assert "no workload 'nosuch'" in called("calibrate", "--workload", "nosuch").stderr
+    assert "no workload 'nosuch'" in called("doctor", "--calibrate", "--workload", "nosuch").stderr
 
 
 def test_an_error_of_a_meta_command_aborts_one_client(called: Program, tmp_path: Path) -> None:

@@ -114,12 +114,12 @@ def test_the_bound_of_tp1_comes_out_of_its_parts(runs: dict[str, dsbench.Archive
 
 def test_the_program_shows_the_bound(runs: dict[str, dsbench.Archive], called: Program, tmp_path: Path) -> None:
     paths = [str(runs[name].path) for name in ("tp1", "t1", "t2")]
-    shown = called("bound", *paths, "--out", str(tmp_path / "out"))
+    shown = called("compare", "--bound", *paths, "--out", str(tmp_path / "out"))
     assert "of bound" in shown.stdout
     assert (tmp_path / "out" / "bound.svg").stat().st_size > 1000
-    told = json.loads(called("bound", *paths, "--json").stdout)
+    told = json.loads(called("compare", "--bound", *paths, "--json").stdout)
     assert told["bounds"][0]["bound_tps"] > 0
-    alone = called("bound", paths[0])
+    alone = called("compare", "--bound", paths[0])
     assert "name those of one server, machine, scale and settings" in alone.stdout
 
 

@@ -226,7 +226,7 @@ def test_nodes_are_started_for_each_trial_and_end_with_it(tmp_path: Path, monkey
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     monkeypatch.setenv("TMPDIR", str(temporary))  # Of the process of a trial.
     told = tmp_path / "told"
-    command = f"sh -c 'echo started >>{told}; tee {told}.bundle | {sys.executable} -m dsbench node --join - --name afar --quiet'"
+    command = f"sh -c 'echo started >>{told}; tee {told}.bundle | {sys.executable} -m dsbench cluster node --join - --name afar --quiet'"
     levels = [{"name": "local", "set": {"nodes": 0}}, {"name": "two", "set": {"nodes": 2}}]
     factor = {"name": "nodes", "levels": levels}
     asked = {"name": "x", "run": RUN, "factor": [factor], "trials": {"repeat": 1}, "nodes": [command], "address": "127.0.0.2"}

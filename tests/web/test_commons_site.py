@@ -66,16 +66,16 @@ def test_from_a_run_to_a_site_by_four_commands(called: Program, tmp_path: Path) 
     again = called("commons", "init", str(folder))
     assert (again.returncode, "is there already" in again.stderr) == (2, True)
 
-    shown = called("publish", str(STORED / "pg.zip"), "--to", str(folder), "--preview")
+    shown = called("commons", "publish", str(STORED / "pg.zip"), "--to", str(folder), "--preview")
     assert "hidden  host" in shown.stdout
     assert not any(folder.glob("entries/2*"))
-    published = called("publish", str(STORED / "pg.zip"), "--to", str(folder), "--by", "Ada", "--price", "0.1")
+    published = called("commons", "publish", str(STORED / "pg.zip"), "--to", str(folder), "--by", "Ada", "--price", "0.1")
     assert published.returncode == 0, published.stderr
     entry = json.loads((Path(published.stdout.strip()) / "entry.json").read_text())
     assert entry["about"] == {"by": "Ada", "machine": "", "notes": "", "price": {"per_hour": 0.1, "currency": "USD"}}
 
     several = (str(STORED / f"{name}.zip") for name in ("pg", "cut", "sqlite-tpcb"))
-    again = called("publish", *several, "--to", str(folder))
+    again = called("commons", "publish", *several, "--to", str(folder))
     assert (again.returncode, len(again.stdout.splitlines())) == (1, 1)
     assert "cut.zip: the run is cut-short" in again.stderr
     assert "is there already: this run is published" in again.stderr
@@ -108,13 +108,13 @@ def test_from_a_run_to_a_site_by_four_commands(called: Program, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (("publish", "nowhere", "--to", "x"), "no archive at nowhere"),
-    (("publish", str(STORED / "cut.zip"), "--to", "x"), "cut-short"),
-    (("publish", str(STORED / "pg.zip"), "--to", "x"), "x is no commons"),
-    (("publish", str(STORED / "pg.zip"), "--to", "x", "--hide", "colour"), "--hide: 'colour' is nothing"),
-    (("publish", str(STORED / "pg.zip"), "--to", "x", "--price", "-1"), "--price"),
-    (("publish", str(STORED / "pg.zip"), "--to", "x", "--currency", "euro", "--price", "1"), "--currency"),
-    (("publish", str(STORED / "pg.zip"), "--to", "x", "--about", "nowhere.toml"), "--about: nowhere.toml"),
+    (("commons", "publish", "nowhere", "--to", "x"), "no archive at nowhere"),
+    (("commons", "publish", str(STORED / "cut.zip"), "--to", "x"), "cut-short"),
+    (("commons", "publish", str(STORED / "pg.zip"), "--to", "x"), "x is no commons"),
+    (("commons", "publish", str(STORED / "pg.zip"), "--to", "x", "--hide", "colour"), "--hide: 'colour' is nothing"),
+    (("commons", "publish", str(STORED / "pg.zip"), "--to", "x", "--price", "-1"), "--price"),
+    (("commons", "publish", str(STORED / "pg.zip"), "--to", "x", "--currency", "euro", "--price", "1"), "--currency"),
+    (("commons", "publish", str(STORED / "pg.zip"), "--to", "x", "--about", "nowhere.toml"), "--about: nowhere.toml"),
     (("commons", "check", "nowhere"), "nowhere is no commons"),
 ])  # fmt: skip
 def test_wrong_words_are_one_error(words: tuple[str, ...], said: str, called: Program) -> None:

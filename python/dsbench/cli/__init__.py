@@ -19,29 +19,32 @@ from dsbench.cli import errors, usage
 from dsbench.loading import loading
 
 COMMANDS: Final = {
-    "run": "Measure the transaction rate over a ladder of database sizes.",
-    "node": "Make load for a run on another machine, until that run is over.",
-    "show": "Show the table, the DSI and the warnings of an archive.",
-    "plot": "Write the diagrams of an archive as SVG, PDF, PNG or for gnuplot.",
-    "compare": "Compare archives: a verdict, rates, relative rates, settings.",
-    "bound": "Show what the parts of a transaction allow as its rate.",
-    "ab": "Find out which of two is faster, by interleaved runs.",
-    "trend": "Show where rates changed over the archives of one benchmark.",
-    "query": "Ask all archives below a folder by SQL.",
-    "publish": "Add archives to a folder of results that others can check.",
-    "commons": "Check a folder of published results, and make a site of it.",
-    "check": "Check the consistency of a database that dsbench made.",
-    "drop": "Remove the database that a run left or kept.",
-    "calibrate": "Measure the highest rate that the client itself can make.",
-    "doctor": "Show what can run here, what is missing, what would disturb.",
-    "papers": "List the experiments of five papers, and make one of them.",
-    "workloads": "List the workloads, with their scales and settings.",
-    "web": "Show runs, archives and studies in a browser of this machine.",
-    "cluster": "Invite and start remote nodes.",
-    "servers": "List, install and test private servers.",
-    "study": "Make many runs over factors of the whole stack.",
+    "Measure": {
+        "run": "Run a benchmark: load a database, run transactions, report.",
+        "ab": "Find out which of two servers or settings is faster.",
+        "study": "Vary several settings, and find which of them matter.",
+        "check": "Test whether a server is consistent and durable.",
+    },
+    "Compare": {
+        "compare": "Compare runs: a verdict, rates, relative rates, settings.",
+        "trend": "Find where the rate changed over many runs.",
+    },
+    "Look": {
+        "show": "Show the results of a run, or one subject of them.",
+        "plot": "Draw the diagrams of a run as SVG, PDF, PNG or for gnuplot.",
+        "query": "Query runs with SQL.",
+        "web": "Do all of this in a browser.",
+    },
+    "Publish": {"commons": "Publish results, check others, build a website."},
+    "Set up": {
+        "doctor": "Check what can run on this machine, and how fast the client is.",
+        "servers": "List and install the servers that dsbench starts itself.",
+        "cluster": "Make the load on other machines.",
+        "drop": "Remove the database that a run kept.",
+    },
 }
-"""Each command, the file of its name, in a sentence for ``dsbench --help``."""
+"""By heading each command, the file of its name, in a sentence for ``dsbench --help``."""
+_COMMANDS: Final = {name: words for section in COMMANDS.values() for name, words in section.items()}
 
 
 class _Commands(UserDict[str, Any]):
@@ -57,6 +60,7 @@ class _Commands(UserDict[str, Any]):
             else:
                 above.command(name, cls=usage.Grouped, epilog=module.EPILOG)(module.command)
             self.data[name] = typer.main.get_group(above).commands[name]
+            self.data[name].brief = getattr(module, "BRIEF", "")
         return self.data[name]
 
 
@@ -65,26 +69,28 @@ class _Loading(TyperGroup):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.commands = _Commands(dict.fromkeys(COMMANDS))
+        self.commands = _Commands(dict.fromkeys(_COMMANDS))
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
+        return list(_COMMANDS)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        width = max(map(len, _COMMANDS))
+        for heading, commands in COMMANDS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:<{width}}", words) for name, words in commands.items()])
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         options = super(TyperGroup, self).shell_complete(ctx, incomplete)
         item: Any = vars(typer.core)["CompletionItem"]
-        fitting = [name for name in COMMANDS if name.startswith(incomplete)]
-        return [*(item(name, help=COMMANDS[name]) for name in fitting), *options]
+        fitting = [name for name in _COMMANDS if name.startswith(incomplete)]
+        return [*(item(name, help=_COMMANDS[name]) for name in fitting), *options]
 
 
 app = typer.Typer(
     name="dsbench",
     cls=_Loading,
-    help="Measure what a computer is worth as a database server.",
+    help="Measure how many transactions a database server does, and how long they take.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -104,7 +110,7 @@ def _dsbench(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Measure what a computer is worth as a database server."""
+    """Measure how many transactions a database server does, and how long they take."""
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from dsbench.cli import errors
+from dsbench.cli import errors, node
 from dsbench.cli.usage import Grouped
 from dsbench.measure.joining import ClusterError
 from dsbench.problem import how_to_install
@@ -49,7 +49,7 @@ def invite(
         print(json.dumps(said, indent=2))
         return
     print(f"here:              dsbench run TARGET --nodes {nodes} --cluster {out}")
-    print(f"on each machine:   dsbench node --join node-N.bundle     (from {out}, one for each; keep them secret)")
+    print(f"on each machine:   dsbench cluster node --join node-N.bundle   (from {out}, one each; keep them secret)")
     print(f"until {made.coordinator.expires}, at {made.coordinator.address}")
 
 
@@ -94,3 +94,6 @@ def up(
     if failed:
         errors.tell(f"these nodes did not end well: {', '.join(failed)}", "see what they said above")
         sys.exit(errors.FAILED)
+
+
+_command("node", epilog=node.EPILOG)(node.command)

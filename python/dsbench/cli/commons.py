@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dsbench.cli import errors
+from dsbench.cli import errors, publish
 from dsbench.cli.usage import Grouped
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def init(
 
     for path in begin(folder):
         print(path)
-    print(f"Add a result: dsbench publish ARCHIVE --to {folder}", file=sys.stderr)
+    print(f"Add a result: dsbench commons publish ARCHIVE --to {folder}", file=sys.stderr)
 
 
 @_command(epilog="Examples: dsbench commons check results | dsbench commons check results --json")
@@ -80,3 +80,6 @@ def _tell(found: Verified) -> None:
 def _progress(done: int, entries: int) -> None:
     if sys.stderr.isatty():
         print(f"\r{done} of {entries} verified", end="\n" if done == entries else "", file=sys.stderr, flush=True)
+
+
+_command("publish", epilog=publish.EPILOG)(publish.command)

@@ -1,4 +1,4 @@
-"""``dsbench doctor``: what can run here, and what is missing."""
+"""``dsbench doctor``: what can run here, what is missing, and what the client itself can do."""
 
 from __future__ import annotations
 
@@ -8,13 +8,38 @@ from typing import Annotated
 
 import typer
 
-EPILOG = "Example: dsbench doctor --json"
+from dsbench import spec, workloads
+from dsbench.cli.options import completing
+from dsbench.measure.journal import RunError
+
+_WORKLOADS = f"Of --calibrate: {workloads.choices()}, or as of dsbench run; the default has the shortest transactions."
+EPILOG = "Examples: dsbench doctor | dsbench doctor --calibrate --clients 16 --workload tpcb"
+_CALIBRATED = ("clients", "duration", "workload", "prepare")
 
 
 def command(
+    context: typer.Context,
+    calibrate: Annotated[
+        bool,
+        typer.Option("--calibrate", help="Measure the client itself, against servers that answer at once."),
+    ] = False,
+    clients: Annotated[int, typer.Option(help="Of --calibrate: simulated clients, beside one alone.")] = 8,
+    duration: Annotated[float, typer.Option(help="Of --calibrate: seconds of each of its six measurements.")] = 2.0,
+    workload: Annotated[
+        str, typer.Option(help=_WORKLOADS, autocompletion=completing([*workloads.names(), *spec.examples()]))
+    ] = "select",
+    prepare: Annotated[
+        bool, typer.Option("--prepare/--no-prepare", help="Of --calibrate: prepare statements once.")
+    ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Say what can run here, what is missing, and what would spoil figures."""
+    """Say what can run here, what is missing, and what would spoil figures; or what the client itself can do."""
+    if calibrate:
+        _calibrate(clients, duration, workload, prepare, as_json)
+        return
+    given = [name for name in _CALIBRATED if str(context.get_parameter_source(name)).endswith("COMMANDLINE")]
+    if given:
+        raise spec.SpecError(f"--{given[0]}", "is an option of the calibration", "add --calibrate, or leave it out")
     from dsbench.check import doctor  # Late: whoever asks for help needs none of it.
 
     findings = doctor.findings()
@@ -26,3 +51,20 @@ def command(
         print(f"{'ok  ' if finding.ok else 'look'}  {finding.name:<{width}}  {finding.found}")
         if finding.remedy:
             print(f"      {'':<{width}}  hint: {finding.remedy}")
+
+
+def _calibrate(clients: int, duration: float, workload: str, prepare: bool, as_json: bool) -> None:
+    from dsbench.measure import calibration  # Late: as above.
+
+    asked = spec.merged(
+        {"workload": workload, "clients": clients, "duration": duration, "prepare": prepare, "scales": (100,)}
+    ).spec
+    try:
+        found = dataclasses.replace(calibration.calibrate(asked, lambda _done, _total: None), workload=workload)
+    except OSError as error:
+        problem = f"the null server cannot be started: {error}"
+        raise RunError(problem, "see that a folder can be made in TMPDIR") from None
+    if as_json:
+        print(json.dumps(found.described(), indent=2, ensure_ascii=False))
+    else:
+        print("\n".join(calibration.lines(found)))

@@ -1,4 +1,4 @@
-"""``dsbench node``: this machine as a source of load for a run on another one."""
+"""``dsbench cluster node``: this machine as a source of load for a run on another one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dsbench.cli import errors
 from dsbench.measure.joining import ClusterError
 from dsbench.problem import how_to_install
 
-EPILOG = "Examples: dsbench node --join node-1.bundle | ssh host dsbench node --join - <node-1.bundle"
+EPILOG = "Examples: dsbench cluster node --join node-1.bundle | ssh host dsbench cluster node --join - <node-1.bundle"
 
 
 def command(

@@ -1,4 +1,4 @@
-"""``dsbench papers``: the experiments of the five papers, the commands that make them here, and their making."""
+"""``dsbench study papers``: the experiments of the five papers, the commands that make them here, and their making."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ from dsbench.measure.interrupts import Stop, listening
 from dsbench.problem import Problem
 
 EPILOG = (
-    "Examples: dsbench papers | dsbench papers 003 | dsbench papers 000 fig-8 | dsbench papers 000 fig-8 --small | "
-    "dsbench papers 000 fig-8 --small --dry-run"
+    "Examples: dsbench study papers | dsbench study papers 003 | dsbench study papers 000 fig-8 | "
+    "dsbench study papers 000 fig-8 --small | "
+    "dsbench study papers 000 fig-8 --small --dry-run"
 )
 MADE, PART, UNTRIED, NOT = "●", "◐", "◌", "○"
 Size = Literal["full", "small"]
@@ -37,7 +38,7 @@ _RECORD: Final = "papers.json"
 _LOG: Final = "output.txt"
 _LOOK_S: Final = 0.1
 """How often the wish to stop is looked for."""
-_WHERE: Final = "dsbench papers lists them"
+_WHERE: Final = "dsbench study papers lists them"
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ class Paper:
         known = [one for item in self.items for one in item.names]
         near = ", ".join(get_close_matches(wanted, known, 3))
         remedy = f"did you mean {near}? " if near else ""
-        raise Problem(f"ITEM: {self.number} has no {name[:60]!r}", f"{remedy}dsbench papers {self.number} lists all",
-                      usage=True)  # fmt: skip
+        remedy += f"dsbench study papers {self.number} lists all"
+        raise Problem(f"ITEM: {self.number} has no {name[:60]!r}", remedy, usage=True)
 
 
 @dataclass(frozen=True)
@@ -243,7 +244,7 @@ def _listed(chosen: list[Paper]) -> str:
             lines.append(fill(head + text, 110, subsequent_indent=" " * len(head), break_on_hyphens=False))
         lines.append("")
     lines.append(f"{MADE} made here, {PART} in part, {UNTRIED} planned and not tried yet, {NOT} not; "
-                 "dsbench papers 000 fig-8 shows the commands of one, --small makes it")  # fmt: skip
+                 "dsbench study papers 000 fig-8 shows the commands of one, --small makes it")  # fmt: skip
     return "\n".join(lines)
 
 
@@ -261,7 +262,7 @@ def _about(item: Item) -> Iterator[str]:
         yield f"\n{'at full size' if size == 'full' else 'in small'}{took}:"
         yield from (f"  dsbench {line}" for line in (*item.commands(size), *item.shown(size)))
     yield f"\ndiagram or table: {item.picture}"
-    yield f"made by: dsbench papers {item.paper} {item.id} --small, in papers/{item.folder}"
+    yield f"made by: dsbench study papers {item.paper} {item.id} --small, in papers/{item.folder}"
 
 
 def _planned(item: Item, size: Size, out: Path | None) -> Iterator[str]:
@@ -395,7 +396,7 @@ def _run(line: str, folder: Path, item: Item, size: Size, *, shown: bool = False
         _put_aside(folder / words[words.index("--out") + 1])
     sys.stdout.flush()
     own = [sys.executable, "-m", "dsbench", *arguments]
-    again = f"dsbench papers {item.paper} {item.id} --{size} --out {shlex.quote(str(folder))}"
+    again = f"dsbench study papers {item.paper} {item.id} --{size} --out {shlex.quote(str(folder))}"
     with listening() as stop:
         if shown:
             code = _wait(own, folder, stop)

@@ -1,4 +1,4 @@
-"""``dsbench publish``: archives as entries of a commons."""
+"""``dsbench commons publish``: archives as entries of a commons."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from dsbench.commons.entry import Package
 
 EPILOG = (
-    "Examples: dsbench publish archives/*.zip --to results --preview | dsbench publish archives/*.zip --to results "
-    '--by "Ada Lovelace" --machine "m7g.large" --price "0.0816 USD/h"'
+    "Examples: dsbench commons publish archives/*.zip --to results --preview | "
+    'dsbench commons publish archives/*.zip --to results --by "Ada Lovelace" --machine "m7g.large" '
+    '--price "0.0816 USD/h"'
 )
 
 

@@ -41,6 +41,33 @@ EPILOG = (
     "dsbench run private:postgresql --storage 'ext4?data=journal&block=1k'"
 )
 
+BRIEF = """\
+Usage: dsbench run [OPTIONS] [TARGET]
+
+Load a database, run transactions, and report rates and response times.
+TARGET: a URL such as postgresql://me@host/db, or private:postgresql, mariadb,
+mysql, firebird or sqlite for a server that dsbench starts  [private:sqlite]
+
+  --workload NAME       tpcb, tpcc, tpch, select, insert, FILE.sql …  [tpcb]
+  --scales N,N,…        sizes of the database, in units of the workload
+  --clients N,N,…       simulated clients; several: all sizes with each  [4]
+  --cycles N            measured cycles at each size  [3]
+  --duration TIME       of a cycle  [4s]
+  --ramp-up TIME        load before each cycle, not measured  [0]
+  --profile NAME        quick, dsi, capacity, graduated …  [quick]
+  --rate N              open loop: transactions per second  [closed loop]
+  --objective p99=20ms  find the highest rate that keeps it
+  --isolation LEVEL     read-committed, repeatable-read or serializable
+  --script FILE         transactions of yours, in pgbench's language
+  --set NAME=VALUE      setting of the workload or of the private server
+  --out FOLDER          where the results go  [archives]
+  --dry-run             show the plan, its time and space; touch nothing
+
+  dsbench run private:postgresql --scales 10 --clients 8 --duration 60
+  dsbench run postgresql://me@host/db --profile capacity
+All options: dsbench run --help
+"""
+
 Option = typer.Option
 _WITH_RESUME = (
     "target", "resume", "trust", "cluster", "dask", "dask_tls", "join_timeout", "metrics", "report", "as_json", "quiet",
@@ -73,6 +100,13 @@ def command(
     example_config: Annotated[
         bool,
         Option("--example-config", help="Print such a file with every setting, explained.", rich_help_panel=words.WORK),
+    ] = False,
+    list_workloads: Annotated[
+        bool,
+        Option(
+            "--list", help="List the workloads, or show the one of --workload, with its scale and settings.",
+            rich_help_panel=words.WORK,
+        ),
     ] = False,
     erase: Annotated[
         str,
@@ -133,6 +167,11 @@ def command(
         from dsbench.cli import example  # Late: nothing else needs it.
 
         print(example.text(), end="")
+        return
+    if list_workloads:
+        from dsbench.cli import workloads  # Late: as above.
+
+        workloads.show(context.params["workload"], as_json=as_json)
         return
     joining = (cluster, join_timeout, dask, dask_tls)
     if report not in ("full", "none"):

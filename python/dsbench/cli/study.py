@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dsbench.archive import claimed
-from dsbench.cli import errors, terminal
+from dsbench.cli import errors, papers, terminal
 from dsbench.cli.options import Group, Of, Stage
 from dsbench.cli.progress import Progress
 from dsbench.cli.usage import Grouped
@@ -321,3 +321,6 @@ class _OfTrial(Progress):
 
     def message(self, text: str) -> None:
         """Nothing: it is in the archive's log."""
+
+
+_command("papers", epilog=papers.EPILOG)(papers.command)

@@ -119,7 +119,26 @@ def _remedy(error: Any) -> str:
 
 
 class Grouped(TyperCommand):
-    """A command whose help has its options under the headings that they name."""
+    """A command whose help has its options under the headings that they name.
+
+    Where it has a short text, ``-h`` shows that and ``--help`` everything.
+    """
+
+    brief = ""
+    """A screen of 80 columns and 24 lines."""
+
+    def get_help_option_names(self, ctx: Any) -> list[str]:
+        """Of the whole help."""
+        names: list[str] = super().get_help_option_names(ctx)
+        return [name for name in names if name != "-h" or not self.brief]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Ends with the short text where it is asked for."""
+        if self.brief and "-h" in itertools.takewhile(lambda word: word != "--", args):
+            print(self.brief, end="")
+            ctx.exit()
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Writes arguments, then options by heading; those without one come last."""

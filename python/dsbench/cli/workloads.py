@@ -1,4 +1,4 @@
-"""``dsbench workloads``: what can be run, with kinds, rules and settings."""
+"""``dsbench run --list``: what can be run, with kinds, rules and settings."""
 
 from __future__ import annotations
 
@@ -6,32 +6,22 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from dsbench import spec, workloads
-from dsbench.cli.options import completing
 from dsbench.workloads import Entry, Kind
 
-EPILOG = "Examples: dsbench workloads tpcc | dsbench workloads ycsb-a"
 _OWN = (
     "Your own transactions: --script FILE or --builtin NAME (docs/scripts.md), --workload FILE.toml "
     "(docs/workload-files.md)"
 )
-_NAMES = [*workloads.names(), *spec.examples()]
 
 
-def command(
-    name: Annotated[
-        str | None, typer.Argument(help="One of them. Default: all.", autocompletion=completing(_NAMES))
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print them as one JSON document.")] = False,
-) -> None:
-    """What can be run: each workload with its unit of scale, its kinds of transactions and its settings."""
+def show(name: str | None, *, as_json: bool) -> None:
+    """Prints each workload with its unit of scale, its kinds of transactions and its settings, or the one of ``name``.
+    ``SpecError`` where there is none."""
     shipped = spec.examples()
     if name is not None and name not in shipped:
-        spec.known_workload(name, option="NAME")
+        spec.known_workload(name, option="--workload")
     every = workloads.names() if as_json else workloads.offered()
     named = [name] if name is not None else [*every, *shipped]
     entries = [_shipped(one) if one in shipped else workloads.find(one) for one in named]

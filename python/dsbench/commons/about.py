@@ -113,7 +113,7 @@ def describe_owner(
     except ValidationError as error:
         first = error.errors()[0]
         words = f"--{first['loc'][-1]}: {plain(first['msg'])}"
-        raise EntryError(words, "see dsbench publish --help", usage=True) from None
+        raise EntryError(words, "see dsbench commons publish --help", usage=True) from None
 
 
 def first_of(error: ValidationError) -> str:

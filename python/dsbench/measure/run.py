@@ -343,7 +343,7 @@ class _Run:
             found = calibration.of_run(self.spec, name, self._url(), call, lambda _done, _total: self.stop.check())
         except (CoreError, OSError) as error:
             words = f"the client's ceiling could not be measured: {error}"
-            self.journal.warn("calibration", words, "see dsbench calibrate; the rates are not touched")
+            self.journal.warn("calibration", words, "see dsbench doctor --calibrate; the rates are not touched")
             return
         self.journal.note(calibration=found.described())
 

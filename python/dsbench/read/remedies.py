@@ -73,8 +73,8 @@ _TABLE: Final = (
            _PG + "libpq-pipeline-mode.html"),
     Remedy(shares.NETWORK, "mysql", "Fewer messages: procedures, or several rows in a statement",
            _MARIADB + "stored-procedure-overview/"),
-    Remedy(shares.CLIENT, "", "More processes or threads of the client, or a faster driver: see dsbench calibrate",
-           "docs/clients.md"),
+    Remedy(shares.CLIENT, "", "More processes or threads of the client, or a faster driver: see dsbench doctor "
+           "--calibrate", "docs/clients.md"),
 )  # fmt: skip
 _SAME: Final = {shares.CLIENT_QUEUE: shares.CLIENT, shares.CLIENT_TURN: shares.CLIENT}
 

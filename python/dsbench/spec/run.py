@@ -64,7 +64,7 @@ class RunSpec(Frozen):
         str,
         About(
             f"{workloads.choices()}; a file of yours, FILE.toml or FILE.sql; or one that ships, such as ycsb-a. "
-            "dsbench workloads tells what each is, and its settings",
+            "dsbench run --list tells what each is, and its settings",
             WORK, "told",
         ),
     ] = "tpcb"

@@ -328,7 +328,7 @@ def client_bottleneck(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         yield Doubt(
             "client-bottleneck",
             "the rate may be the client's: " + ", ".join(signs),
-            "make the load on other machines (--nodes), or change the number of --clients; see dsbench calibrate",
+            "make the load on other machines (--nodes), or change --clients; see dsbench doctor --calibrate",
             scale.scale,
         )
 

@@ -165,7 +165,7 @@ def joined(spec: RunSpec, commands: Sequence[str], address: str = "") -> Iterato
 
 
 def _start(number: int, command: Sequence[str], bundle: str) -> subprocess.Popen[str]:
-    here = [sys.executable, "-m", "dsbench", "node", "--join", "-", "--name", f"node-{number}", "--quiet"]
+    here = [sys.executable, "-m", "dsbench", "cluster", "node", "--join", "-", "--name", f"node-{number}", "--quiet"]
     words = shlex.split(command[0]) if command else [*here, "--join-timeout", f"{_PATIENCE_S:g}"]
     try:
         # A Ctrl-C is for the study, whose run tells its nodes.

@@ -89,7 +89,7 @@
 
   let fill = () => {};
   const ranking = () => {
-    if (!entries.length) return [make("h1", {}, "No entry yet"), make("p", {}, "dsbench publish ARCHIVE --to FOLDER adds one.")];
+    if (!entries.length) return [make("h1", {}, "No entry yet"), make("p", {}, "dsbench commons publish ARCHIVE --to FOLDER adds one.")];
     const offered = ordered.filter((group) => {
       const {conditions} = groups.get(group)[0];
       return (!state.workload || conditions.label === state.workload) && (!state.durable || conditions.durable);
@@ -322,7 +322,7 @@
     make("p", {}, "Ranked together is what did the same work: workload, sizes, clients, cycles, pacing, durability, isolation and options. What else differs is told in the row. The place of an entry is one more than there are entries whose whole interval of 95% is better than its own. One whose machine did other work meanwhile is called disturbed and has none."),
     make("p", {}, "Claimed is what no table of an archive shows: the isolation, how statements are sent, settings of the server, the names of machine and processor, the day, the price."),
     make("p", {}, "Nothing here is a result in the sense of the TPC."),
-    make("p", {}, `Made by dsbench ${site.version}. Add your own: dsbench publish ARCHIVE --to FOLDER, and send a pull request.`)];
+    make("p", {}, `Made by dsbench ${site.version}. Add your own: dsbench commons publish ARCHIVE --to FOLDER, and send a pull request.`)];
   const show = () => {
     const [name, value = ""] = location.hash.slice(1).split("=");
     const content = name === "entry" ? entryPage(value) : name === "compare" ? comparison(value.split(/,|%2C/i)) : name === "versions" ? versions() : name === "about" ? about() : ranking();

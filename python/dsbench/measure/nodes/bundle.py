@@ -83,7 +83,7 @@ class Invitation:
     def how_to_join(self, nodes: int) -> list[str]:
         """Lines for whoever has to start the nodes."""
         lines = [f"waiting for {nodes} nodes at {self.coordinator.address}; on each of their machines:"]
-        return [*lines, *(f"  dsbench node --join {path}" for path in self.bundles[:nodes])]
+        return [*lines, *(f"  dsbench cluster node --join {path}" for path in self.bundles[:nodes])]
 
     def spend(self) -> None:
         """Deletes all bundles: their run is over, and whoever has a copy finds nobody."""
@@ -183,7 +183,7 @@ def read_of_node(path: Path) -> Bundle:
     """A bundle by which a machine may join."""
     if (found := read(path)).member == COORDINATOR:
         problem = f"{path} is the bundle of the {COORDINATOR}, not of a node"
-        raise ClusterError(problem, "give dsbench node a file node-N.bundle; the other one stays here", usage=True)
+        raise ClusterError(problem, "give dsbench cluster node a file node-N.bundle; this one stays here", usage=True)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Dask's distributed as a run and ``dsbench node`` use it. The modules that import this are the only ones with Dask."""
+"""Dask's distributed as a run and its nodes use it. The modules that import this are the only ones with Dask."""
 # ruff: noqa: E402
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class _QuietScheduler(_NoPage, Scheduler):  # type: ignore[misc]
 
 
 class QuietWorker(_NoPage, Worker):  # type: ignore[misc]
-    """The worker of ``dsbench node``."""
+    """The worker of ``dsbench cluster node``."""
 
 
 async def own_scheduler(bundle: Bundle, log: SparingLog) -> Existing:

@@ -1,4 +1,4 @@
-"""``dsbench node``: a Dask worker that takes part in a run until it is over, and joins again when it was cut off."""
+"""A node: a Dask worker that takes part in a run until it is over, and joins again when it was cut off."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ _PRODUCTS: Final = {"sqlite": "SQLite", "postgresql": "PostgreSQL", "mariadb": "
                     "firebird": "Firebird"}  # fmt: skip
 _FILLED: Final = sorted({name for _, _, texts in _DEPTHS.values() for name in texts})
 _NAMES: Final = {"target": "Database", "workload_settings": "Settings", "duration": "Duration of a cycle",
-                 "max_cycles": "Most cycles", "scales": "Scales", form.PASSWORD: "Password"}  # fmt: skip
+                 "max_cycles": "Max cycles", "scales": "Scales", form.PASSWORD: "Password"}  # fmt: skip
 _LONG: Final = 3000
 
 
