@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copyreg
 import shlex
 import sys
+from typing import Any
 
 from dsbench import release
 
@@ -20,6 +22,10 @@ class Problem(Exception):
     def __init__(self, problem: str, remedy: str = "", *, usage: bool = False) -> None:
         super().__init__(problem)
         self.problem, self.remedy, self.usage = problem, remedy or self.remedy, usage or self.usage
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is, to another process: what its class is made from need not be what it has."""
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 def how_to_install(extras: str = "cluster") -> str:

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import devices, release
+from dsbench import children, devices, release
 from dsbench.check import doctor
 from dsbench.check.doctor import Finding
 from dsbench.devices import Mount
 from dsbench.measure.stack import machine
-from dsbench.servers import orphans
 from dsbench.servers.folder import MARK
 from dsbench.servers.postgresql import binaries
 
@@ -54,7 +53,7 @@ def test_a_missing_server_is_told_with_how_to_get_it(monkeypatch: pytest.MonkeyP
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser steps down")
 def test_the_superuser_is_told_who_runs_the_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "step down to the user" in _named(doctor.findings(), "account").found
-    monkeypatch.setattr(orphans, "_setpriv", lambda: None)
+    monkeypatch.setattr(children, "_setpriv", lambda: None)
     assert not _named(doctor.findings(), "account").ok
 
 

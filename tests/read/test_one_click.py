@@ -22,7 +22,6 @@ STORED = ROOT / "tests/data/published/pg-serializable.zip"
 FIGURES = {
     "highest rate": ("", ".tiles p:has-text('Highest rate') strong"),
     "99th percentile": ("", ".tiles p:has-text('99% take at most') strong"),
-    "index": ("nav a[data-opens=Rate]", "#rate li:has-text('DSI')"),
     "whether to trust them": ("", ".tiles p:has-text('Verdict') strong"),
     "size of the database": ("", "header h1"),
     "parts of a transaction's time": (".why a", "#why table >> nth=0 >> tbody tr:first-child td >> nth=0"),

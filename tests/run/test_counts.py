@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from dsbench.archive import LOCAL
-from dsbench.measure.loaders import NULL_SERVER, Bench, Target, now_ns
+from dsbench.children import Child
+from dsbench.measure.beside import NullPostgresql
+from dsbench.measure.loaders import Bench, Target, now_ns
 from dsbench.measure.loaders.results import NodeResult, Part
 from dsbench.measure.scale import Counts
 from dsbench.spec import build
@@ -25,10 +25,9 @@ CLIENTS = 4
 @pytest.mark.parametrize("reconnect", mostly_thorough([False, True], False))
 def test_calls_under_way_when_a_server_is_lost_may_have_committed(tmp_path: Path, reconnect: bool) -> None:
     """Each client has sent a call, which is a transaction of its own, to a server that answers no more."""
-    command = [sys.executable, "-P", "-c", NULL_SERVER, str(tmp_path / ".s.PGSQL.5432")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        url = f"postgresql://null@127.0.0.1:{server.stdout.readline().strip()}/null?sslmode=disable"
+    with Child(NullPostgresql, "the null server") as server:
+        server.ask("listen", str(tmp_path / ".s.PGSQL.5432"))
+        url = f"postgresql://null@127.0.0.1:{server.answer()}/null?sslmode=disable"
         options = {"clients": CLIENTS, "duration": 30, "call": "procedure", "scales": (1,), "reconnect": reconnect}
         spec = build({"target": {"url": url}, **options})
         cycle = Bench(Target(url), "tpcb", 1, "procedure", {}).cycle(spec, 1, None)
@@ -38,7 +37,7 @@ def test_calls_under_way_when_a_server_is_lost_may_have_committed(tmp_path: Path
         assert until(lambda: cycle._source.totals()[0] > 100 * CLIENTS)
         os.kill(server.pid, signal.SIGSTOP)
         time.sleep(1)  # Each client has sent its next call.
-        server.kill()
+        server.end(0.0)
         cycle.wait(start, 5, lambda *_: None)
     result = cycle.join()
     assert result.failure is not None

@@ -60,7 +60,7 @@ def test_a_run_whose_file_cannot_be_written_leaves_no_process(tmp_path: Path, mo
         raise ArchiveError("cannot write: No space left on device")
 
     runs = Runs(tmp_path)
-    monkeypatch.setattr("dsbench.web.state.subprocess.Popen", kept)
+    monkeypatch.setattr("dsbench.children.subprocess.Popen", kept)
     monkeypatch.setattr("dsbench.web.state.write", full)
     with pytest.raises(RunError, match="No space left"):
         runs.begin(SPEC)

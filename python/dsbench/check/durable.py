@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import random
 import struct
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,12 +16,14 @@ from typing import Final
 from dsbench import servers
 from dsbench.check.forgetting import Plain, storage
 from dsbench.check.victims import Foreign, InProcess, PrivateServer, Victim, folder_of
+from dsbench.children import Child
 from dsbench.measure import stack
-from dsbench.measure.loaders import LEDGER_WRITER, NOTES_BYTES, CoreError, Found, Ledger, Target
+from dsbench.measure.beside import LedgerWriters
+from dsbench.measure.loaders import NOTES_BYTES, CoreError, Found, Ledger, Target
 from dsbench.measure.stack import Switch
+from dsbench.problem import Problem
 from dsbench.servers import ServerError
 from dsbench.servers.folder import Folder
-from dsbench.servers.process import python
 from dsbench.spec import SpecError
 from dsbench.spec import Target as TargetSpec
 
@@ -192,17 +192,11 @@ def _noted() -> Iterator[Path]:
 def _round(victim: Victim, place: Plain, notes: _Notes, file: Path, first: int, writers: int) -> Round:
     file.write_bytes(bytes(NOTES_BYTES * writers))
     place.ready()
-    process = python(LEDGER_WRITER)
-    try:
-        assert process.stdin is not None
-        asked = {"url": victim.url, "notes": str(file), "first": first, "writers": writers}
-        print(json.dumps(asked), file=process.stdin, flush=True)
-        _begun(process, file, writers)
-        victim.kill(process)
-        _ended(process)
-    finally:
-        process.kill()
-        process.communicate()
+    with Child(LedgerWriters, "the writers", shown=False) as child:
+        child.ask("write", victim.url, str(file), first, writers)
+        _begun(child, file, writers)
+        victim.kill(child)
+        _ended(child)
     dropped = place.forget()
     acknowledged = notes.take(first, file.read_bytes())
     began = time.monotonic()
@@ -215,26 +209,33 @@ def _round(victim: Victim, place: Plain, notes: _Notes, file: Path, first: int, 
         return Round(acknowledged, lost, 0, 0, dropped, time.monotonic() - began, problem)
 
 
-def _begun(process: subprocess.Popen[str], file: Path, writers: int) -> None:
+def _begun(child: Child, file: Path, writers: int) -> None:
     """Waits until every writer has had a commit acknowledged, and a while longer. ``ServerError`` where none comes."""
     deadline = time.monotonic() + _FIRST_S
     while not all(acknowledged for _, acknowledged in struct.iter_unpack("<QQ", file.read_bytes())):
-        if process.poll() is not None:
-            said = process.stdout.read().strip() if process.stdout else ""
-            raise ServerError(f"the writers ended before they were killed: {said or process.returncode}", "try again")
+        if child.has_answered:
+            try:
+                said = "\n".join(child.answer())
+            except Problem as error:
+                said = str(error)
+            raise ServerError(f"the writers ended before they were killed: {said}", "try again")
         if time.monotonic() > deadline:
             raise ServerError(f"some of {writers} writers committed nothing in {_FIRST_S:.0f} s", "use fewer --clients")
         time.sleep(0.01)
     time.sleep(random.uniform(*_WORK_S))
 
 
-def _ended(process: subprocess.Popen[str]) -> None:
+def _ended(child: Child) -> None:
     """Waits until all writers have lost their sessions, or were killed."""
-    try:
-        process.wait(_END_S)
-    except subprocess.TimeoutExpired:
-        problem = f"the sessions of the writers go on {_END_S:.0f} s after the kill"
-        raise ServerError(problem, "see that the server that is restarted is the one of TARGET") from None
+    deadline = time.monotonic() + _END_S
+
+    def look() -> None:
+        if time.monotonic() > deadline:
+            problem = f"the sessions of the writers go on {_END_S:.0f} s after the kill"
+            raise ServerError(problem, "see that the server that is restarted is the one of TARGET")
+
+    with contextlib.suppress(Problem):
+        child.answer(look=look)
 
 
 def _counted(url: str, notes: _Notes, first: int, before: Round) -> Round:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from dsbench.measure.loaders import FORGETFUL
+from dsbench.children import Child, ChildError
+from dsbench.measure.beside import Forgetting
+from dsbench.problem import Problem
 from dsbench.servers import ServerError
-from dsbench.servers.process import python
 
 STORAGES: Final = ("plain", "forgetful", "lying")
 """``plain``: as it is; ``forgetful``: what was not flushed is gone after a kill; ``lying``: all that was written is."""
@@ -38,31 +38,28 @@ class Plain:
 class Forgetful(Plain):
     """The file system that forgets, over a folder of its own, in a process of its own."""
 
-    def __init__(self, folder: Path, process: subprocess.Popen[str], *, lies: bool) -> None:
+    def __init__(self, folder: Path, process: Child, *, lies: bool) -> None:
         super().__init__(folder)
         self._process = process
         self._lies = lies
 
     def ready(self) -> None:
         """All that was written so far is on the disk; from now on flushes count, or are lies."""
-        self._say("settle")
-        self._say("lie" if self._lies else "honest")
+        self._ask("settle")
+        self._ask("lie", self._lies)
 
     def forget(self) -> int | None:
         """Drops what is not on the disk; until ``ready`` flushes count again, so that the server can recover."""
-        dropped = self._say("forget")
-        self._say("honest")
+        dropped: int = self._ask("forget")
+        self._ask("lie", False)
         return dropped
 
-    def _say(self, word: str) -> int:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):
-            print(word, file=self._process.stdin, flush=True)
-        answer = self._process.stdout.readline().strip()
-        if not answer.isdecimal():
-            raise ServerError(f"the file system that forgets has ended: {answer or 'it was killed'}", "try again")
-        return int(answer)
+    def _ask(self, question: str, *values: bool) -> Any:
+        self._process.ask(question, *values)
+        try:
+            return self._process.answer()
+        except ChildError as error:
+            raise ServerError(f"the file system that forgets has ended: {error}", "try again") from None
 
 
 @contextlib.contextmanager
@@ -81,23 +78,17 @@ def storage(kind: str, home: Path) -> Iterator[Plain]:
     for folder in (disk, mount):
         folder.mkdir(mode=0o755)
         folder.chmod(0o755)
-    process = python(FORGETFUL, str(disk), str(mount))
-    with process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        said = process.stdout.readline().strip()
-        if said != "mounted":
-            process.stdin.close()
-            remedy = "see that this user may mount: in a container --device /dev/fuse --cap-add SYS_ADMIN"
-            raise ServerError(f"--storage {kind}: {said.removeprefix('error ') or 'it did not start'}", remedy)
+    process = Child(Forgetting, "the file system that forgets")
+    try:
+        process.ask("mount", str(disk), str(mount))
         try:
-            yield Forgetful(mount, process, lies=kind == "lying")
-        finally:
-            process.stdin.close()
-            try:
-                process.wait(_ANSWER_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
+            process.answer()
+        except Problem as error:
+            remedy = "see that this user may mount: in a container --device /dev/fuse --cap-add SYS_ADMIN"
+            raise ServerError(f"--storage {kind}: {error}", remedy) from None
+        yield Forgetful(mount, process, lies=kind == "lying")
+    finally:
+        process.end(_ANSWER_S)
 
 
 def lacking() -> tuple[str, str] | None:

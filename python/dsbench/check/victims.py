@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 from dsbench import servers
 from dsbench.check import conformance
+from dsbench.children import Child
 from dsbench.measure.loaders import CoreError, Ledger, Target
 from dsbench.servers import Server, ServerError
 from dsbench.servers.server import OwnProcess
@@ -29,7 +30,7 @@ class Victim(Protocol):
 
     url: str
 
-    def kill(self, writers: subprocess.Popen[str]) -> None:
+    def kill(self, writers: Child) -> None:
         """Ends it at once, as a loss of power would."""
 
     def recover(self) -> None:
@@ -49,7 +50,7 @@ class PrivateServer:
         self._server.keep()
         self.url, self.version = self._server.url, self._server.version
 
-    def kill(self, writers: subprocess.Popen[str]) -> None:
+    def kill(self, writers: Child) -> None:
         """All processes of the server; the writers lose their sessions."""
         assert self._server is not None
         pids = self._server.pids()
@@ -75,7 +76,7 @@ class InProcess:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    def kill(self, writers: subprocess.Popen[str]) -> None:
+    def kill(self, writers: Child) -> None:
         """The process of the writers."""
         conformance.kill([writers.pid])
 
@@ -94,7 +95,7 @@ class Foreign:
         is called while it waits, and raises where the check has to end."""
         self.url, self._restart, self._said, self._look = url, restart, said, look
 
-    def kill(self, writers: subprocess.Popen[str]) -> None:  # noqa: ARG002
+    def kill(self, writers: Child) -> None:  # noqa: ARG002
         """Has somebody do it. ``ServerError`` where the command fails."""
         if self._restart:
             done = subprocess.run(self._restart, shell=True, stdout=sys.stderr, check=False)

@@ -16,9 +16,10 @@ from typing import Any, Final
 
 import psutil
 
+from dsbench.children import Child
+from dsbench.measure.beside import NullPostgresql
 from dsbench.measure.loaders import (
     GRACE_S,
-    NULL_SERVER,
     Bench,
     CoreError,
     Target,
@@ -29,7 +30,6 @@ from dsbench.measure.loaders import (
 )
 from dsbench.measure.rows import longest_ns
 from dsbench.servers.folder import Folder
-from dsbench.servers.process import python
 from dsbench.spec import RunSpec
 from dsbench.spec import Target as TargetSpec
 
@@ -192,20 +192,16 @@ UNIX, TCP = "unix socket", "TCP"
 def null_postgresql() -> Iterator[dict[str, str]]:
     """Transport (``UNIX`` or ``TCP``, on this machine) to the URL by which the server is reached.
 
-    ``OSError`` when it cannot be started. It ends with the block, and with this process in any case.
+    ``ChildError`` when it cannot be started. It ends with the block, and with this process in any case.
     """
     with ExitStack() as ending:
         # Marked, so that a later run removes it where this program is killed.
         home = Folder.create(Path(tempfile.gettempdir()).resolve(), "null")
         ending.callback(home.remove)
-        process = python(NULL_SERVER, str(home.path / ".s.PGSQL.5432"))
-        with process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            port = process.stdout.readline().strip()
-            if not port:
-                raise OSError("the null server did not start")
-            yield {
-                UNIX: f"postgresql://null@/null?host={home.path}&port=5432",
-                TCP: f"postgresql://null@127.0.0.1:{port}/null?sslmode=disable",
-            }
+        server = ending.enter_context(Child(NullPostgresql, "the null server"))
+        server.ask("listen", str(home.path / ".s.PGSQL.5432"))
+        port = server.answer()
+        yield {
+            UNIX: f"postgresql://null@/null?host={home.path}&port=5432",
+            TCP: f"postgresql://null@127.0.0.1:{port}/null?sslmode=disable",
+        }

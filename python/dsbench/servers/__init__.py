@@ -14,7 +14,8 @@ from types import ModuleType
 from typing import Final
 
 from dsbench import devices, spec
-from dsbench.servers import folder, orphans, process
+from dsbench.children import can_die_with_us
+from dsbench.servers import folder, process
 from dsbench.servers.errors import Installation, ServerError
 from dsbench.servers.limits import Group, planned
 from dsbench.servers.server import Server
@@ -175,7 +176,7 @@ def account(base: Path) -> str:
 
 def dies_with_us() -> bool:
     """Whether the operating system ends a private server when dsbench is killed."""
-    return orphans.can_die_with_us()
+    return can_die_with_us()
 
 
 def stale(base: Path) -> list[Path]:

@@ -9,7 +9,6 @@ import resource
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,10 +18,9 @@ from typing import IO
 
 import psutil
 
-from dsbench import release
+from dsbench.children import dying_with_us
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
-from dsbench.servers.orphans import dying_with_us
 
 _CWD = "/" if os.name == "posix" else None
 """Where servers start: the user who starts dsbench may stand where the server's user may not."""
@@ -209,19 +207,6 @@ def _not_startable(program: str | Path, user: User | None, error: OSError | None
         f"{program} cannot be started: {error.strerror if error else 'unknown error'}",
         f"see that {who} may read and run it and every folder above it{also}",
     )
-
-
-def python(
-    program: str, *arguments: str, stdout: int = subprocess.PIPE, stderr: int | None = subprocess.DEVNULL
-) -> subprocess.Popen[str]:
-    """Starts ``program`` in a session of its own, with pipes as its input and output. Raises ``OSError``."""
-    # -P: a folder called dsbench where the user stands is none of ours.
-    command = [sys.executable, "-P", "-c", program, *arguments]
-    path = os.pathsep.join([str(Path(release.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-    return subprocess.Popen(
-        command, env={**os.environ, "PYTHONPATH": path}, start_new_session=True, text=True,
-        stdin=subprocess.PIPE, stdout=stdout, stderr=stderr,
-    )  # fmt: skip
 
 
 _LONGEST = 256 * 1024

@@ -1,20 +1,20 @@
 """The process that makes one run, study or check of the browser, which ``dsbench.web.state`` begins.
 
 It is a process of its own, so that clients share no interpreter with the web server, and the run goes on when page
-and server are closed: it tells of itself in a file, and not through a pipe.
+and server are closed: it tells of itself in a file, and answers nobody.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dsbench import library
+from dsbench.children import Task
 from dsbench.library import Moment, Observer, RunSpec, Silent, Stop, TimeLeft
 from dsbench.measure.interrupts import listening
 from dsbench.measure.loaders import Stopped
@@ -119,22 +119,37 @@ class _Trials:
             self._telling.message(f"trial {trial.number}: {trial.status}: {trial.reason}")
 
 
-def _run(asked: Mapping[str, Any], telling: Telling, stop: Stop) -> tuple[str, str, str]:
+class Making(Task):
+    """Makes one run, study or check. It goes on when page and server are closed."""
+
+    outlives = True
+
+    def make(self, what: str, live: Path, state: State, asked: Mapping[str, Any]) -> None:
+        """Makes ``what``: "run", "study" or "check"; ``live`` is the folder of the file that tells of it."""
+        stop = Stop(signals=True)
+        telling = Telling(live, state, stop)
+        telling.write()
+        try:
+            ended = _MAKING[what](telling, stop, **asked)
+        except BaseException as error:  # Whatever it is, the page is where it is told.
+            ended = "failed", str(error) or type(error).__name__, str(getattr(error, "remedy", ""))
+        telling.end(*ended)
+
+
+def _run(telling: Telling, stop: Stop, *, spec: RunSpec, out: Path) -> tuple[str, str, str]:
     """Makes a run and gives how it ended: status, problem, remedy."""
-    spec = RunSpec.model_validate(asked["spec"])
     telling.begin(spec)
-    outcome = library.perform(spec, Path(asked["out"]), telling, stop).outcome
+    outcome = library.perform(spec, out, telling, stop).outcome
     told = outcome.error
     return outcome.status, str(told or ""), told.remedy if told is not None else ""
 
 
-def _study(asked: Mapping[str, Any], telling: Telling, stop: Stop) -> tuple[str, str, str]:
+def _study(telling: Telling, stop: Stop, *, text: str, folder: Path) -> tuple[str, str, str]:
     """Makes the trials of a study that are left; the same of it."""
     from dsbench import study as room  # Late: numerical libraries take their time.
     from dsbench.library.studies import conduct, tried
 
-    folder = Path(asked["folder"])
-    spec = room.of_text(asked["study"].encode(), "the study") if asked["study"] else room.again(folder)
+    spec = room.of_text(text.encode(), "the study") if text else room.again(folder)
     made = conduct(tried(room.begin(spec, folder)[0], telling.message), _Trials(telling), stop)
     if left := len(made.counted("planned", "running")):
         return "cut-short", "", f"{left} trials are left"
@@ -143,11 +158,11 @@ def _study(asked: Mapping[str, Any], telling: Telling, stop: Stop) -> tuple[str,
     return "failed", "no trial was done", "see the log"
 
 
-def _check(asked: Mapping[str, Any], telling: Telling, stop: Stop) -> tuple[str, str, str]:
+def _check(telling: Telling, stop: Stop, *, target: Target, **asked: Any) -> tuple[str, str, str]:
     """Tries out what a target promises; the same of it."""
     from dsbench import check  # Late: its engines take their time.
 
-    target, file = Target.model_validate(asked["target"]), Path(telling.state.check)
+    file = Path(telling.state.check)
     telling.hide(target)
     telling.state.status = "running"
 
@@ -157,7 +172,7 @@ def _check(asked: Mapping[str, Any], telling: Telling, stop: Stop) -> tuple[str,
 
     try:
         with listening(stop):
-            found = check.try_out(target, **asked["check"], restart="", watch=watch, said=telling.message)
+            found = check.try_out(target, **asked, restart="", watch=watch, said=telling.message)
     except Stopped:
         return "cut-short", "", ""
     telling.state.found = list(check.lines(found))
@@ -169,15 +184,4 @@ def _check(asked: Mapping[str, Any], telling: Telling, stop: Stop) -> tuple[str,
     return "complete", "", ""
 
 
-def main() -> None:
-    """Makes the run, the study or the check that standard input asks for."""
-    asked: dict[str, Any] = json.loads(sys.stdin.readline())
-    stop = Stop(signals=True)
-    telling = Telling(Path(asked["live"]), states.STATE.validate_python(asked["state"]), stop)
-    telling.write()
-    try:
-        make = _study if "study" in asked else _check if "check" in asked else _run
-        ended = make(asked, telling, stop)
-    except BaseException as error:  # Whatever it is, the page is where it is told.
-        ended = "failed", str(error) or type(error).__name__, str(getattr(error, "remedy", ""))
-    telling.end(*ended)
+_MAKING: Final[Mapping[str, Callable[..., tuple[str, str, str]]]] = {"run": _run, "study": _study, "check": _check}

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import subprocess
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -18,10 +16,9 @@ from pydantic import Field, TypeAdapter
 
 from dsbench.archive import ArchiveError, claimed
 from dsbench.archive.parts import replace
+from dsbench.children import Child
 from dsbench.library import RunError
-from dsbench.library.apart import send_line
 from dsbench.measure.events import Moment, Real, Whole
-from dsbench.servers.process import python
 from dsbench.spec import RunSpec, Target
 
 _LARGEST: Final = 2**22
@@ -131,53 +128,48 @@ class Runs:
 
     def __init__(self, archives: Path) -> None:
         self._archives, self._folder = archives, make_folder(archives)
-        self._children: list[subprocess.Popen[str]] = []
         self._read: dict[Path, tuple[int, State]] = {}
 
     def begin(self, spec: RunSpec) -> str:
         """Begins a run and gives its key. ``RunError`` while another one goes on, which it would disturb."""
-        asked = {"spec": spec.model_dump(mode="json"), "out": str(self._archives)}
-        return self._begin(asked, target=spec.target.redacted, workload=spec.workload, label=spec.label)
+        asked = {"spec": spec, "out": self._archives}
+        return self._begin("run", asked, target=spec.target.redacted, workload=spec.workload, label=spec.label)
 
     def begin_study(self, folder: Path, text: str = "") -> str:
         """Begins the study of ``text``, a file, in ``folder``; without it the one that is there goes on."""
-        asked = {"study": text, "folder": str(folder)}
-        return self._begin(asked, target="", workload="", label="", study=folder.name)
+        asked = {"text": text, "folder": folder}
+        return self._begin("study", asked, target="", workload="", label="", study=folder.name)
 
     def begin_check(self, target: Target, asked: Mapping[str, Any]) -> str:
         """Begins a check of what ``target`` promises; ``asked`` are arguments of ``try_out``."""
         product = target.private or target.scheme
         file = self._archives.absolute().parent / "checks" / f"{product}-{time.strftime('%Y%m%dT%H%M%S')}.json"
-        values = {"target": target.model_dump(mode="json"), "check": dict(asked)}
-        return self._begin(values, target=target.redacted, workload="", label="", check=str(file))
+        values = {"target": target, **asked}
+        return self._begin("check", values, target=target.redacted, workload="", label="", check=str(file))
 
-    def _begin(self, asked: dict[str, Any], **what: Any) -> str:
+    def _begin(self, what: str, asked: Mapping[str, Any], **told: Any) -> str:
         try:
             with claimed(self._folder):  # Another dsbench web may show the same folder.
-                return self._begun(asked, **what)
+                return self._begun(what, asked, **told)
         except ArchiveError as error:
             raise RunError(str(error), error.remedy) from None
 
-    def _begun(self, asked: dict[str, Any], **what: Any) -> str:
+    def _begun(self, what: str, asked: Mapping[str, Any], **told: Any) -> str:
+        from dsbench.web.making import Making  # Late: it tells what is defined here.
+
         if self.going() is not None:
             raise RunError("a run goes on, and a second one would spoil the figures of both", "wait, or stop it first")
         self._forget()
         key = time.strftime("%Y%m%dT%H%M%S") + "-" + secrets.token_hex(3)
-        child = python("from dsbench.web.making import main; main()", stdout=subprocess.DEVNULL)
-        assert child.stdin is not None
+        child = Child(Making, f"the {what}")
         try:
-            state = State(key, child.pid, psutil.Process(child.pid).create_time(), began=time.time(), **what)
+            state = State(key, child.pid, psutil.Process(child.pid).create_time(), began=time.time(), **told)
             write(self._folder, state)
-            asked = {**asked, "live": str(self._folder), "state": asdict(state)}
-            send_line(child, asked)  # One that ended at once tells why by its file.
-            with suppress(BrokenPipeError):
-                child.stdin.close()
+            child.ask("make", what, self._folder, state, asked)  # One that ended at once tells why by its file.
+            child.leave()
         except BaseException:  # It has heard nothing yet, and would wait for ever.
-            child.kill()
-            child.wait()
-            child.stdin.close()
+            child.end(0.0)
             raise
-        self._children.append(child)
         return key
 
     def stop(self, key: str) -> None:
@@ -191,7 +183,6 @@ class Runs:
 
     def states(self) -> list[State]:
         """All that is known, the latest first."""
-        self._children = [child for child in self._children if child.poll() is None]
         found = [state for path in self._folder.glob("*.json") if (state := self._state(path)) is not None]
         return sorted(found, key=lambda state: state.began, reverse=True)
 

@@ -1,4 +1,4 @@
-"""The face of the Rust core: targets, phases and cycles. It and ``workloads`` alone import ``dsbench._core``.
+"""The face of the Rust core: targets, phases and cycles. It, ``beside`` and ``workloads`` import ``dsbench._core``.
 
 Read ``loader`` first: who makes load for a run. ``core`` has the target, errors and the clock; ``bench`` is a workload
 on a target, ``cycle`` a cycle under way on this machine, ``results`` what became of it. Drivers in ``processes``, and
@@ -9,8 +9,6 @@ wants of the core.
 from dsbench._core import CycleLoad, Group, Stage
 from dsbench.measure.loaders.bench import UNCOUNTED, Bench, Counted, PhaseResult, StatementName
 from dsbench.measure.loaders.checking import (
-    FORGETFUL,
-    LEDGER_WRITER,
     NOTES_BYTES,
     Case,
     Conformance,
@@ -21,7 +19,6 @@ from dsbench.measure.loaders.checking import (
 )
 from dsbench.measure.loaders.core import (
     HALF_OPEN,
-    NULL_SERVER,
     TAKEN,
     Claim,
     CoreError,
@@ -45,7 +42,7 @@ from dsbench.measure.loaders.results import (
 )
 
 __all__ = [
-    "BUCKET_WORDS", "FORGETFUL", "GRACE_S", "HALF_OPEN", "IN_DATABASE", "LEDGER_WRITER", "NOTES_BYTES", "NULL_SERVER",
+    "BUCKET_WORDS", "GRACE_S", "HALF_OPEN", "IN_DATABASE", "NOTES_BYTES",
     "SECOND_WORDS", "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "Claim", "Conformance", "CoreError",
     "Counted", "Cycle", "CycleLoad", "CycleResult", "Dialect", "Found", "Group", "Holder", "Ledger", "PhaseResult",
     "Second", "Stage", "StatementName", "Stopped", "Target", "UInts", "Watch", "build", "connecting_s", "families",

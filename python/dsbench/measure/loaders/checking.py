@@ -82,40 +82,6 @@ def schedules() -> list[tuple[str, str]]:
 NOTES_BYTES: Final = 16
 """Of each writer in the file of notes: the last number sent and the last one acknowledged; 64 bits, little-endian."""
 
-LEDGER_WRITER: Final = """
-import json, os, sys, threading
-from dsbench import _core
-asked = json.loads(sys.stdin.readline())
-threading.Thread(target=lambda: (sys.stdin.read(), os._exit(1)), daemon=True).start()
-ledger = _core.Ledger(_core.Target(asked["url"]))
-for kind, message in ledger.write(asked["first"], asked["writers"], asked["notes"]):
-    print(kind, message, flush=True)
-"""
-"""A program: writers on the target of its first line, until all their sessions have failed; it prints how. The
-end of its input, as when dsbench is killed, ends it."""
-
-FORGETFUL: Final = """
-import sys
-from dsbench import _core
-try:
-    mounted = _core.Forgetful(sys.argv[1], sys.argv[2])
-    print("mounted", flush=True)
-    for line in sys.stdin:
-        word = line.strip()
-        dropped = mounted.forget() if word == "forget" else 0
-        if word == "settle":
-            mounted.settle()
-        elif word in ("lie", "honest"):
-            mounted.lie(word == "lie")
-        print(dropped, flush=True)
-    mounted.unmount()
-except (OSError, AttributeError) as error:
-    print("error", error, flush=True)
-"""
-"""A program: the file system over the folder of its first argument at the second one, until its input ends. Each of the
-words settle, forget, lie and honest is answered with the number of bytes that were dropped."""
-
-
 @dataclass(frozen=True)
 class Found:
     """What a database has of a ledger."""

@@ -54,17 +54,6 @@ def measuring(repeats: int, wakes: int, pause_ns: int) -> dict[str, float]:
     return _core.measuring(repeats, wakes, pause_ns)
 
 
-NULL_SERVER: Final = """
-import sys
-from dsbench import _core, workloads
-unix, tcp = _core.NullServer(sys.argv[1]), _core.NullServer(None)
-print(tcp.port(), flush=True)
-sys.stdin.read()
-"""
-"""A program: the null PostgreSQL at the unix socket of its argument and at the TCP port that it prints, until
-its standard input ends. It is short because its process should be there at once."""
-
-
 TAKEN: Final = "TAKEN"
 """Code of the error that says that another session has what the administrative session had claimed."""
 HALF_OPEN: Final = "HALF_OPEN"

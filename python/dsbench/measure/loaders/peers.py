@@ -9,7 +9,6 @@ import os
 import re
 import resource
 import shutil
-import subprocess
 import tempfile
 import threading
 from abc import ABC, abstractmethod
@@ -25,9 +24,9 @@ from numpy.typing import NDArray
 
 from dsbench import _core
 from dsbench.archive.columns import COUNTERS
+from dsbench.children import ChildError, Program
 from dsbench.measure.drivers.peers import environment, program, script
 from dsbench.measure.loaders.results import SECOND_WORDS
-from dsbench.servers.orphans import dying_with_us
 from dsbench.spec import RunSpec
 from dsbench.spec.drivers import PEERS
 from dsbench.spec.target import Target
@@ -63,10 +62,11 @@ class Peer(ABC):
         self.target = Target(url=url)
         _sweep()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
-        self._process: subprocess.Popen[str] | None = None
+        self._running: Program | None = None
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._said, self._cpu_ns, self._reason = "", (0, 0), "stopped on request"
+        self._failed: ChildError | None = None
 
     @property
     def name(self) -> str:
@@ -110,13 +110,13 @@ class Peer(ABC):
 
     def pids(self) -> list[int]:
         """Of the program, once it runs."""
-        return [self._process.pid] if self._process is not None else []
+        return [self._running.pid] if self._running is not None else []
 
     def abandon(self, reason: str | None = None) -> None:
         self._reason = reason or self._reason
         self._stop.set()
-        if self._process is not None and self._process.poll() is None:
-            self._process.kill()
+        if self._running is not None:
+            self._running.end(0.0)
 
     def join(self) -> dict[str, Any]:
         """Waits for the end and gives what the program told."""
@@ -133,29 +133,25 @@ class Peer(ABC):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         try:
             words, env = self._command()
-            # A Ctrl-C is for the run, which ends its programs in order.
-            self._process = subprocess.Popen(
-                [*dying_with_us("KILL"), *words], env=env, cwd=self._folder, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                start_new_session=True,
-            )  # fmt: skip
+            self._running = Program(self.name, words, env, self._folder)
+            if self._stop.is_set():
+                self._running.end(0.0)
+            self._said = self._running.wait()
+        except ChildError as error:
+            self._failed = error
         except OSError as error:
-            self._reason = f"{self.name} cannot be started: {error}"
-            return
-        if self._stop.is_set():
-            self._process.kill()
-        self._said = self._process.communicate()[0]
+            self._failed = ChildError(f"{self.name} cannot be started: {error}")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         pair = (after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime)
         self._cpu_ns = (round(pair[0] * 1e9), round(pair[1] * 1e9))
 
     def _told(self) -> dict[str, Any]:
         failure: tuple[str, str, str] | None = None
-        if self._stop.is_set() or self._process is None:
-            failure = ("setup", "", self._reason or "stopped on request")
-        elif self._process.returncode != 0:
-            words = self.target.without_password(self._said.strip()[-_LAST_WORDS:])
-            failure = ("setup", "", f"{self.name} ended by {self._process.returncode}: {words}")
+        if self._stop.is_set() or self._thread is None:
+            failure = ("setup", "", self._reason)
+        elif self._failed is not None:
+            words = self.target.without_password(self._failed.said.strip()[-_LAST_WORDS:])
+            failure = ("setup", "", f"{self._failed}: {words}" if words else str(self._failed))
         clients = self.ready()
         found = self._nothing() if failure is not None else self._read()
         counters: Words = found["counters"]

@@ -7,10 +7,6 @@ interface as a cycle of the core.
 from __future__ import annotations
 
 import os
-import pickle
-import subprocess
-import sys
-import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,14 +15,14 @@ from typing import Any, Final
 import numpy as np
 
 from dsbench import _core
+from dsbench.children import Child, ChildError, Task
 from dsbench.measure.drivers import DriverError, session_opener
 from dsbench.spec.drivers import Driver, find_driver
 from dsbench.spec.target import Target
 
 TRACE_WORDS: Final = 5
 _GONE: Final = "a process that made the load has ended: see its words above"
-_ABANDONED_S: Final = 5.0
-"""How long a process that was asked to end may take for it."""
+_QUESTIONS: Final = ("ready", "start", "finished", "totals", "seconds", "abandon", "join")
 
 
 class Processes:
@@ -38,14 +34,14 @@ class Processes:
         """``bench``: url and the arguments of ``_core.Bench``; ``parts``: the load of each process."""
         self._trace = trace
         self._clients = [part.clients for part in parts]
-        self._workers: list[_Worker] = []
+        self._workers: list[Child] = []
         self._started = False
         try:
             for number, part in enumerate(parts):
-                self._workers.append(_Worker())
+                self._workers.append(Child(_Serving, "a share of the load"))
                 own = _trace_of(trace, number) if trace is not None else None
-                self._workers[-1].send(("cycle", dict(bench), client, part, seed, own))
-            self._answers(self._workers, [])
+                self._workers[-1].ask("cycle", dict(bench), client, part, seed, own)
+            self._answers()
         except BaseException:
             self._kill()
             raise
@@ -94,82 +90,32 @@ class Processes:
             self._kill()
 
     def _ask(self, question: str, *values: Any) -> list[Any]:
-        asked: list[_Worker] = []
-        gone: list[_core.CoreError] = []
         for worker in self._workers:
-            try:
-                worker.send((question, *values))
-                asked.append(worker)
-            except _core.CoreError as error:
-                gone.append(error)
-        return self._answers(asked, gone)
+            worker.ask(question, *values)
+        return self._answers()
 
-    def _answers(self, asked: Sequence[_Worker], failed: list[_core.CoreError]) -> list[Any]:
-        """One answer of each that was ``asked``: all are read, so that the next ones are those to the next question.
+    def _answers(self) -> list[Any]:
+        """One answer of each process: all are read, so that the next ones are those to the next question.
 
         Raises the first error, what a driver said before that a process is gone.
         """
-        found = []
-        for worker in asked:
+        found, failed, gone = [], list[_core.CoreError](), list[ChildError]()
+        for worker in self._workers:
             try:
                 found.append(worker.answer())
             except _core.CoreError as error:
                 failed.append(error)
+            except ChildError as error:
+                gone.append(error)
         if failed:
-            raise min(failed, key=lambda error: error.args[2] == _GONE)
+            raise failed[0]
+        if gone:
+            raise _core.CoreError("setup", "", _GONE if gone[0].code is not None else gone[0].said)
         return found
 
     def _kill(self) -> None:
         for worker in self._workers:
             worker.end()
-
-
-class _Worker:
-    """A process that makes load, at the other end of its standard streams: no password is in its arguments."""
-
-    def __init__(self) -> None:
-        command = [sys.executable, "-c", "from dsbench.measure.loaders.processes import serve; serve()"]
-        paths = [path for path in sys.path if path]
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-        # A Ctrl-C is for the run, which ends its processes in order.
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, start_new_session=True
-        )
-        self.pid = self._process.pid
-
-    def send(self, question: tuple[Any, ...]) -> None:
-        assert self._process.stdin is not None
-        try:
-            pickle.dump(question, self._process.stdin)
-            self._process.stdin.flush()
-        except OSError:
-            raise _gone() from None
-
-    def answer(self) -> Any:
-        assert self._process.stdout is not None
-        try:
-            kind, value = pickle.load(self._process.stdout)
-        except (EOFError, pickle.UnpicklingError):
-            raise _gone() from None
-        if kind == "error":
-            raise _core.CoreError(*value)
-        return value
-
-    def end(self) -> None:
-        with suppress(OSError):
-            if self._process.stdin is not None:
-                self._process.stdin.close()
-        try:
-            self._process.wait(_ABANDONED_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-
-
-def _gone() -> _core.CoreError:
-    return _core.CoreError("setup", "", _GONE)
 
 
 def _together(parts: Sequence[tuple[int, int, int, int, int]]) -> tuple[int, int, int, int, int]:
@@ -194,11 +140,8 @@ def _join_traces(trace: Path, clients: Sequence[int]) -> None:
             one.unlink()
 
 
-class _Serving:
-    """The other end: a process that makes its share of the load."""
-
-    def __init__(self) -> None:
-        self._cycle: _core.Cycle | None = None
+class _Serving(Task):
+    """A process that makes its share of the load: it answers with what its cycle does."""
 
     def cycle(
         self, bench: dict[str, Any], client: str, load: _core.CycleLoad, seed: int, trace: Path | None
@@ -212,32 +155,10 @@ class _Serving:
         except DriverError as error:
             raise _core.CoreError("configuration", "", str(error)) from None
         target = _core.Target(url, False)
-        self._cycle = _core.Bench(target, **bench).cycle(load, seed, trace, opener)
+        cycle = _core.Bench(target, **bench).cycle(load, seed, trace, opener)
+        for question in _QUESTIONS:
+            setattr(self, question, getattr(cycle, question))
 
-    def answer(self, question: str, *values: Any) -> Any:
-        if question == "cycle":
-            return self.cycle(*values)
-        assert self._cycle is not None
-        return getattr(self._cycle, question)(*values)
-
-
-def serve() -> None:
-    """Answers the questions of a run until their stream ends: what a process of load does."""
-    # What others print must not come between the answers.
-    questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    serving = _Serving()
-    while True:
-        try:
-            question = pickle.load(questions)
-        except EOFError:
-            # The run has ended or is gone; a client that waits for its server would keep the process.
-            os._exit(0)
-        try:
-            answer = ("value", serving.answer(*question))
-        except _core.CoreError as error:
-            answer = ("error", error.args)
-        except Exception:
-            answer = ("error", ("setup", "", traceback.format_exc(limit=-3)))
-        pickle.dump(answer, answers)
-        answers.flush()
+    def close(self) -> None:
+        """A client that waits for its server would keep the process."""
+        os._exit(0)
