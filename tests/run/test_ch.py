@@ -25,7 +25,6 @@ from dsbench.read.subjects.interference import InterferenceResult
 from dsbench.read.subjects.kinds import KindsResult
 from dsbench.read.text import render_text
 from dsbench.spec import build
-from fixtures import sample
 from fixtures.program import Program
 from fixtures.thorough import mostly_thorough
 

@@ -11,13 +11,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
 
 from dsbench import servers
 from dsbench.check.forgetting import Plain, storage
 from dsbench.check.victims import Foreign, InProcess, PrivateServer, Victim, folder_of
+from dsbench.dataclass import dataclass
 from dsbench.measure import stack
 from dsbench.measure.loaders import LEDGER_WRITER, NOTES_BYTES, CoreError, Found, Ledger, Target
 from dsbench.measure.stack import Switch

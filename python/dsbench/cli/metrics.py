@@ -6,10 +6,11 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Literal
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.events import Moment, Observer
 from dsbench.spec import RunSpec, SpecError
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 import psutil
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.loaders import (
     GRACE_S,
     NULL_SERVER,

@@ -8,13 +8,14 @@ import platform
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 import psutil
 from pydantic import TypeAdapter, ValidationError
 
 from dsbench import workloads
+from dsbench.dataclass import dataclass
 from dsbench.measure.journal import RunError, this_process
 from dsbench.measure.loaders import UNCOUNTED, CoreError, Counted, Holder, Target
 from dsbench.measure.locks import CLAIMS, SESSIONS

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
 from dsbench.archive import Archive, ArchiveError, Writer, claimed, there, try_out
+from dsbench.dataclass import dataclass
 from dsbench.read import draw as diagrams
 from dsbench.read import subjects, tables
 from dsbench.read.blocks import Block, Sentence

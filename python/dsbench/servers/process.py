@@ -13,13 +13,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 import psutil
 
 from dsbench import release
+from dsbench.dataclass import dataclass
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
 from dsbench.servers.orphans import dying_with_us

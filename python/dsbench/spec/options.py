@@ -7,11 +7,11 @@ from it. A setting that is added to ``RunSpec`` is in all of them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from pydantic_core import PydanticUndefined
 
+from dsbench.dataclass import dataclass
 from dsbench.spec.run import RunSpec
 from dsbench.spec.words import About, SpecError
 

@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -18,6 +18,7 @@ from pydantic import Field, TypeAdapter
 
 from dsbench.archive import ArchiveError, claimed
 from dsbench.archive.parts import replace
+from dsbench.dataclass import dataclass
 from dsbench.library import RunError
 from dsbench.library.apart import send_line
 from dsbench.measure.events import Moment, Real, Whole
