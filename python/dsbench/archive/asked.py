@@ -28,7 +28,7 @@ Real = Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)]
 class Recorded(BaseModel):
     """A part of ``run.json``. Fields that it lacks have defaults, those of a later version are kept as they are."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
     def described(self) -> dict[str, Any]:
         """As JSON values: what was read or set, without the defaults."""
@@ -52,7 +52,7 @@ class AskedTarget(Recorded):
 class Asked(Recorded):
     """The specification of a run; units as in ``RunSpec``."""
 
-    target: AskedTarget = AskedTarget()
+    target: AskedTarget = Field(default_factory=AskedTarget)
     workload: str = ""
     label: str = ""
     workload_settings: dict[str, str] = Field(default_factory=dict)

@@ -113,7 +113,6 @@ class Kept:
             )
 
 
-_MARK = TypeAdapter(Kept)
 _TOLD: Final = 10
 """Names that an error tells."""
 _LONGEST: Final = 1000
@@ -130,7 +129,7 @@ def read_mark(text: str) -> Kept | None:
     except (ValueError, TypeError, KeyError):
         return None
     try:
-        found = _MARK.validate_python(said)
+        found = TypeAdapter(Kept).validate_python(said)
     except ValidationError:
         problem = "the kept database was made by another version of dsbench, whose mark cannot be read"
         raise RunError(problem, f"use that version, or {DROP}", usage=True) from None
