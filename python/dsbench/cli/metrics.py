@@ -23,11 +23,8 @@ _FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
 def exported(observer: Observer, spec: RunSpec, where: str) -> Iterator[Observer]:
     """``observer``, whose run Prometheus can read at ``where``, a port of this machine or HOST:PORT.
 
-    Without it ``observer`` itself. ``SpecError`` where that cannot be listened on.
+    ``SpecError`` where that cannot be listened on.
     """
-    if not where:
-        yield observer
-        return
     metrics = Metrics(observer, spec)
     with _served(metrics, where):
         yield metrics

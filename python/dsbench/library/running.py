@@ -21,7 +21,7 @@ from dsbench.spec import OPTIONS, RunSpec, SpecError, Target, merged, refuse_unu
 from dsbench.spec.trust import refuse, risks
 
 if TYPE_CHECKING:
-    from dsbench.read.finish import Shown
+    from dsbench.read.shown import Shown
 
 
 @dataclass(frozen=True)
