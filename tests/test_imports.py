@@ -94,7 +94,7 @@ def test_specifications_and_archives_are_described_before_their_checks_are_built
     """A check of all fields of a run takes longer to build than most commands take for the rest."""
     program = (
         "import dsbench.spec, dsbench.archive.record as record\n"
-        "kinds = [dsbench.spec.RunSpec, record.RunRecord, record.Asked]\n"
+        "kinds = [dsbench.spec.RunSpec, record.RunRecord, record.Machine]\n"
         "print(*(kind.__pydantic_complete__ for kind in kinds))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

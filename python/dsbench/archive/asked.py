@@ -52,7 +52,7 @@ class AskedTarget(Recorded):
 class Asked(Recorded):
     """The specification of a run; units as in ``RunSpec``."""
 
-    target: AskedTarget = Field(default_factory=AskedTarget)
+    target: AskedTarget = AskedTarget()
     workload: str = ""
     label: str = ""
     workload_settings: dict[str, str] = Field(default_factory=dict)

@@ -155,7 +155,7 @@ class RunRecord(Recorded):
     """Why it is neither running nor complete."""
     remedy: str = ""
     """What mends that, where to resume the run does not."""
-    spec: Asked = Field(default_factory=Asked)
+    spec: Asked = Asked()
     host: str = ""
     process: dict[str, Any] = Field(default_factory=dict)
     cpus: Whole | None = None
@@ -178,7 +178,7 @@ class RunRecord(Recorded):
     warnings: tuple[Noticed, ...] = ()
     resumed: tuple[str, ...] = ()
     engine: str = ""
-    dialect: Dialect = Field(default_factory=Dialect)
+    dialect: Dialect = Dialect()
     embedded: bool = False
     isolation: str | None = None
     """What is in force, which may be stricter than what was asked for."""
