@@ -37,16 +37,22 @@ def test_only_the_generator_and_the_workloads_import_the_core() -> None:
     assert importers == {"measure", "workloads.py"}
 
 
+MAIN = (
+    "import sys; from dsbench.__main__ import main\n"
+    "try: main()\nfinally: print('loaded', *sys.modules, file=sys.stderr)"
+)
+"""The program, which says in its last line what it has loaded."""
+
+
 @pytest.mark.parametrize("words", ["--version", "--help", "show --help", "complete dsbench s"])
 def test_what_says_little_loads_little(words: str) -> None:
     heavy = {"numpy", "pyarrow", "scipy", "altair", "distributed", "rich", "dsbench.spec", "dsbench._core"}
-    program = (
-        "import sys; from dsbench.__main__ import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
-    )
+    if words.startswith("--"):  # About a command's parameters the library of the command line asks pydantic.
+        heavy |= {"pydantic", "dsbench.dataclass"}
     line = words.removeprefix("complete ")
     completing = {"COMP_WORDS": line, "COMP_CWORD": "1", "_DSBENCH_COMPLETE": "complete_bash"} if line != words else {}
     done = subprocess.run(
-        [sys.executable, "-c", program, *([] if completing else words.split())], env={**os.environ, **completing},
+        [sys.executable, "-c", MAIN, *([] if completing else words.split())], env={**os.environ, **completing},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert heavy & set(done.stderr.split()) == set()
@@ -57,6 +63,42 @@ def test_a_run_says_what_it_will_do_before_it_loads_what_makes_it() -> None:
     program = "import sys, dsbench.cli.run; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert {"numpy", "pyarrow", "scipy", "altair", "distributed", "rich", "dsbench.measure.run"} & set(loaded) == set()
+
+
+READING = {"read", "several", "study"}
+DRAWING = {"jinja2", "vl_convert", "altair", "scipy", "dsbench.read.page", "dsbench.read.html", "dsbench.read.draw"}
+READ = Path(__file__).parent / "data" / "archives" / "mysql.zip"
+
+
+def loaded_by(*words: str) -> set[str]:
+    done = subprocess.run([sys.executable, "-c", MAIN, *words], capture_output=True, text=True, check=True)
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def test_what_is_shown_draws_nothing_and_measures_nothing() -> None:
+    loaded = loaded_by("show", str(READ))
+    assert "dsbench.read.shown" in loaded
+    assert (DRAWING | {"rich", "psutil"}) & loaded == set()
+    assert [name for name in loaded if name.startswith(("dsbench.measure", "dsbench.servers", "dsbench.library"))] == []
+
+
+def test_a_run_without_a_report_whose_log_is_no_terminal_loads_nothing_that_reads_draws_or_moves(tmp_path: Path) -> None:
+    words = ("--scales", "1", "--cycles", "1", "--duration", "0.1", "--threads", "1", "--report", "none")
+    loaded = loaded_by("run", "private:sqlite", *words, "--out", str(tmp_path))
+    assert "dsbench.measure.run" in loaded
+    assert (DRAWING | {"rich", "http.server", "pyarrow.compute", "pyarrow.dataset"}) & loaded == set()
+    assert [name for name in loaded if name.startswith(tuple(f"dsbench.{room}." for room in READING))] == []
+
+
+def test_specifications_and_archives_are_described_before_their_checks_are_built() -> None:
+    """A check of all fields of a run takes longer to build than most commands take for the rest."""
+    program = (
+        "import dsbench.spec, dsbench.archive.record as record\n"
+        "kinds = [dsbench.spec.RunSpec, record.RunRecord, record.Machine]\n"
+        "print(*(kind.__pydantic_complete__ for kind in kinds))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"] * 3
 
 
 def test_every_command_is_listed_with_its_sentence() -> None:

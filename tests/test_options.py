@@ -86,6 +86,21 @@ def test_every_field_is_in_the_table() -> None:
 
 
 @every()
+def test_the_table_has_what_the_schema_of_the_specification_has(option: Option) -> None:
+    told = RunSpec.model_json_schema()["properties"][option.name]
+    (schema,) = [one for one in told.get("anyOf", [told]) if one.get("type") != "null"]
+    kind = schema.get("type", "object")
+    assert (option.kind, option.item) == (
+        ("array", kind) if option.about.several else (kind, schema.get("items", {}).get("type", ""))
+    )
+    assert option.choices == tuple(schema.get("enum", ()))
+    assert option.above == ("exclusiveMinimum" in schema)
+    for has, *names in ((option.low, "minimum", "exclusiveMinimum"), (option.high, "maximum", "exclusiveMaximum")):
+        found = [schema[name] for name in names if name in schema]
+        assert found in ([], [has]), "a schema does not tell what holds for a value that was converted"
+
+
+@every()
 def test_an_option_says_what_it_is(option: Option) -> None:
     assert option.about.group in about.GROUPS
     assert not option.about.help.endswith(".")

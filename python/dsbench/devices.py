@@ -8,10 +8,11 @@ import os
 import re
 import subprocess
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+
+from dsbench.dataclass import dataclass
 
 VOLATILE = frozenset({"tmpfs", "ramfs"})
 """File systems that live in memory: what is written there never meets a storage device."""

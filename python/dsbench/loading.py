@@ -48,6 +48,8 @@ def loading(*, running: bool = False) -> Iterator[None]:
     # Nothing here computes with matrices. With a buffer for each thread it would not load where memory is limited, and
     # would try for ever.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # No plugin of pydantic's is for dsbench, and to look for them takes longer than most parts do.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         yield
     except ModuleNotFoundError:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from typing import Annotated
@@ -15,6 +14,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from dsbench import _core
+from dsbench.dataclass import dataclass
 
 
 @dataclass(frozen=True)

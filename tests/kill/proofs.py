@@ -14,7 +14,7 @@ from tests.kill.watched import processes, segments_of
 
 from dsbench.archive import TABLES, Archive, ArchiveError, claimed
 from dsbench.measure.loaders import Target
-from dsbench.read import finish
+from dsbench.read.shown import read
 
 Rows = dict[str, list[str]]
 """Table to its rows of finished cycles, as text, sorted."""
@@ -59,7 +59,7 @@ def of_the_end(number: signal.Signals, phase: str, code: int | None, lines: Sequ
 def of_the_cut(archive: Path, code: int | None) -> Iterator[str]:
     """The archive before it is gone on with: readable, and of the right status."""
     try:
-        finish.read(archive)
+        read(archive)
         status = Archive.open(archive).run.status
     except (ArchiveError, ValueError, KeyError) as error:
         yield f"dsbench show: {error}"
@@ -86,7 +86,7 @@ def of_the_whole(archive: Path, before: Rows, cut: set[tuple[int, int]], scales:
             yield f"{where.name} is not there"
             continue
         try:
-            finish.read(where)
+            read(where)
         except (ArchiveError, ValueError, KeyError) as error:
             yield f"dsbench show {where.name}: {error}"
             continue

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from dsbench.archive import Archive
-from dsbench.read import finish
 from dsbench.read.answer import say
 from dsbench.read.blocks import Answer, Column, Notice, Notices, Table, Terms, Tile
 from dsbench.read.evaluation import evaluate
+from dsbench.read.shown import read
 from dsbench.read.text import Style, render_text
 
 ARCHIVES = sorted((Path(__file__).parents[1] / "data" / "archives").glob("*.zip"))
@@ -21,7 +21,7 @@ COLOUR = re.compile(r"\x1b\[\d+m")
 @pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("verbose", [False, True])
 def test_no_line_is_wider_than_a_terminal(path: Path, verbose: bool) -> None:
-    blocks = finish.read(path, verbose=verbose).blocks
+    blocks = read(path, verbose=verbose).blocks
     for width in (80, 120):
         text = render_text(blocks, Style(width))
         words = (str(path), "/run/user")
@@ -31,7 +31,7 @@ def test_no_line_is_wider_than_a_terminal(path: Path, verbose: bool) -> None:
 
 @pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.stem)
 def test_it_begins_with_the_answer_and_says_nothing_twice(path: Path) -> None:
-    text = finish.read(path).text
+    text = read(path).text
     archive = Archive.open(path)
     assert text.removeprefix(f"label: {archive.run.spec.label}\n\n").startswith(say(evaluate(archive), archive.run))
     lines = [line for line in text.splitlines() if line and not line.startswith("  hint: ")]
@@ -41,7 +41,7 @@ def test_it_begins_with_the_answer_and_says_nothing_twice(path: Path) -> None:
 
 def test_the_rest_is_there_when_it_is_wanted() -> None:
     path = next(one for one in ARCHIVES if one.stem == "pg-tpcc")
-    brief, whole = finish.read(path).text, finish.read(path, verbose=True).text
+    brief, whole = read(path).text, read(path, verbose=True).text
     assert "Windows of a valid run" in whole
     assert "Windows of a valid run" not in brief
     assert len(brief.splitlines()) < 30

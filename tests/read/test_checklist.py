@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dsbench.archive import Archive, RunRecord
-from dsbench.read import finish
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.page import page
+from dsbench.read.shown import read
 from dsbench.read.subjects.checklist import Answer, checklist
 from fixtures import sample
 from fixtures.sample import replace
@@ -71,7 +71,7 @@ def test_a_database_within_memory_is_told() -> None:
 def test_archives_of_older_versions_are_answered(path: Path) -> None:
     archive = Archive.open(path)
     found = checklist(archive.run, evaluate(archive))
-    shown = finish.read(path, "checklist")
+    shown = read(path, "checklist")
     assert [one["question"] for one in shown.document["checklist"]] == [one.question for one in found]
     for one in found:
         assert one.verdict in ("good", "beware", "told", "not known")

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import dsbench
-from dsbench.read import finish, subjects
 from dsbench.read import page as document
+from dsbench.read import subjects
 from dsbench.read.blocks import Table
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.html import render_blocks
+from dsbench.read.shown import read
 from dsbench.read.subjects.cost import CostResult, describe_waking
 from dsbench.read.text import render_text
 from dsbench.stats.fairness import Evenness
@@ -44,7 +45,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> dsbench.Archive:
 
 
 def test_a_run_tells_what_it_cost_and_how_even_its_clients_were(archive: dsbench.Archive) -> None:
-    text = finish.read(archive.path, "cost").text
+    text = read(archive.path, "cost").text
     wanted = ["client CPU time", "slowest client", "fastest client"]
     if Path("/proc/self/schedstat").exists():
         wanted += ["rescheduling interrupts", "client waits for a CPU", "client switches, voluntary"]

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from dsbench.read import finish
+from dsbench.read.shown import read
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,7 +23,7 @@ def validator() -> Any:
 
 @pytest.mark.parametrize("name", ["pg", "mock-tpcc", "nodes", "mock-clients", "cut"])
 def test_what_is_printed_fits_the_schema(validator: Any, name: str) -> None:
-    document = json.loads(json.dumps(finish.read(ROOT / "tests" / "data" / "archives" / f"{name}.zip").document))
+    document = json.loads(json.dumps(read(ROOT / "tests" / "data" / "archives" / f"{name}.zip").document))
     assert [error.message[:300] for error in validator.iter_errors(document)] == []
     assert not validator.is_valid({**document, "cycle_rates": 5})
     assert not validator.is_valid({key: value for key, value in document.items() if key != "index"})

@@ -16,9 +16,9 @@ from dsbench.read import subjects
 from dsbench.read.blocks import Column, Listed, Part, Ratio, Sentence, Table, Terms
 from dsbench.read.csv import render_csv
 from dsbench.read.evaluation import evaluate
-from dsbench.read.finish import read, read_as
 from dsbench.read.html import render_blocks
 from dsbench.read.markdown import render_markdown
+from dsbench.read.shown import read, read_as
 from dsbench.read.text import render_text
 
 ARCHIVES = Path(__file__).parent.parent / "data/archives"

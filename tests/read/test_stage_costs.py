@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from dsbench.archive import Archive
-from dsbench.read import finish, subjects
+from dsbench.read import subjects
 from dsbench.read.csv import render_csv
 from dsbench.read.evaluation import Evaluation, Series, evaluate
 from dsbench.read.page import page
+from dsbench.read.shown import read
 from dsbench.read.subjects.course import CourseResult
 from dsbench.read.subjects.stages import StagesResult, tabulate_efficiency
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, phase_rows, run_json, write
@@ -138,7 +139,7 @@ def test_statements_that_are_timed_stand_between_the_loads(archive: Archive, eva
     expected = {"ips": 500, "wps": 50, "wpi": 0.1}
     assert {name: value for name, value in found.items() if not math.isnan(value)} == pytest.approx(expected)
     assert [(row[0], row[-2]) for row in tabulate_efficiency(evaluation).rows] == [(LOAD, None), ("index", None), (QUERY, "no")]
-    assert finish.read(archive.path).document["statements"]["index"]["1"]["values"]["ips"] == 500
+    assert read(archive.path).document["statements"]["index"]["1"]["values"]["ips"] == 500
 
 
 def test_a_target_of_rows_is_taken_as_it_was_demanded(tmp_path: Path) -> None:
@@ -178,7 +179,7 @@ def test_the_page_has_them_with_the_failing_stage_marked(archive: Archive, evalu
 
 
 def test_the_json_has_them(archive: Archive) -> None:
-    document = finish.read(archive.path, "stages").document
+    document = read(archive.path, "stages").document
     one = document["series"]["query"]["efficiency"]["1"]
     assert (one["values"]["qps"], one["values"]["rss"], one["sustained"]) == (200, None, False)
     assert one["background"][0]["share"] == 0.9

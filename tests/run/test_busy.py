@@ -13,8 +13,8 @@ import pytest
 import dsbench
 from dsbench.archive import Archive
 from dsbench.check import doctor
-from dsbench.read import finish
 from dsbench.read.evaluation import evaluate
+from dsbench.read.shown import read
 from dsbench.read.subjects.machine import MachineResult
 from dsbench.read.subjects.warnings import WarningsResult
 
@@ -58,7 +58,7 @@ def test_the_program_is_named_before_the_run_and_after_it(hog: int, tmp_path: Pa
     assert "warning: other programs use " in log
     assert f"cpu-hog (pid {hog})" in log
     assert archive.run.status == "complete"
-    shown = finish.read(archive.path, "machine").text
+    shown = read(archive.path, "machine").text
     assert all(f"cpu-hog (pid {hog}) " in line for line in shown.splitlines() if line.startswith("scale 1, cycle"))
     assert "scale 1, cycle 2: " in shown
     for use in evaluation.of(MachineResult).machine[1]:

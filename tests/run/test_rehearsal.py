@@ -16,6 +16,7 @@ from dsbench.measure.loaders import Bench, CoreError, Target
 from dsbench.measure.run import execute, resume
 from dsbench.read import finish
 from dsbench.read.evaluation import Series, evaluate
+from dsbench.read.shown import read
 from dsbench.read.subjects.kinds import KindsResult
 from dsbench.read.subjects.rate import RateResult
 from dsbench.read.subjects.warnings import WarningsResult
@@ -118,7 +119,7 @@ def test_each_stage_is_evaluated_by_itself(archive: Archive) -> None:
     ceilings = [archive.run.of_stage(stage).ceiling_tps for stage in ("load", "query")]
     assert ceilings[0] > 0
     assert isnan(ceilings[1]), "what was calibrated is the load of the first stage"
-    text = finish.read(archive.path, verbose=True).text
+    text = read(archive.path, verbose=True).text
     assert "stage load" in text
     assert "rows 1/s" in text
 

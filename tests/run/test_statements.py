@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dsbench
-from dsbench.read import finish
+from dsbench.read.shown import read
 from dsbench.read.subjects.kinds import KindsResult
 from dsbench.read.subjects.statements import StatementsResult
 from dsbench.spec import SpecError, merged
@@ -37,7 +37,7 @@ def test_statements_have_times_in_the_archive_and_are_shown(tmp_path: Path) -> N
     (timed,) = archive.evaluate().of(StatementsResult).statement_times.values()
     assert timed[1].mean_ns == sum(row["sum_ns"] for row in rows if row["statement"] == 2) / done
     assert timed[1].times_ns[0.5] <= timed[1].times_ns[1.0] == max(r["max_ns"] for r in rows if r["statement"] == 2)
-    told = finish.read(archive.path, "statements").text
+    told = read(archive.path, "statements").text
     assert "latency average ms" in told
     assert "UPDATE t SET a = a + 1" in told
     assert '<section id="statements"' in archive.read("report.html").decode()
@@ -46,7 +46,7 @@ def test_statements_have_times_in_the_archive_and_are_shown(tmp_path: Path) -> N
 def test_nothing_is_written_of_statements_that_nobody_asked_for(tmp_path: Path) -> None:
     archive = _run(tmp_path)
     assert not [name for name in archive.names() if name.startswith("statement")]
-    assert "run scripts with --per-statement" in finish.read(archive.path, "statements").text
+    assert "run scripts with --per-statement" in read(archive.path, "statements").text
 
 
 def test_a_workload_without_statements_to_tell_is_refused(tmp_path: Path) -> None:

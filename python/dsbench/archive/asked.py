@@ -28,7 +28,7 @@ Real = Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)]
 class Recorded(BaseModel):
     """A part of ``run.json``. Fields that it lacks have defaults, those of a later version are kept as they are."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
     def described(self) -> dict[str, Any]:
         """As JSON values: what was read or set, without the defaults."""

@@ -5,8 +5,9 @@ Plain data without a library: the core's counters, the files, the evaluation and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from dsbench.dataclass import dataclass
 
 Type = Literal["uint32", "uint64", "int64", "double", "string"]
 """Names of Arrow."""

@@ -10,7 +10,6 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Self
@@ -25,6 +24,7 @@ from dsbench.archive.folder import MOST_FILES, largest
 from dsbench.archive.parts import MERGED, not_too_many, table_of
 from dsbench.archive.record import RunRecord
 from dsbench.archive.schemas import FORMAT, TABLES
+from dsbench.dataclass import dataclass
 
 
 def there(path: Path) -> None:

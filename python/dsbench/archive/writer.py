@@ -8,7 +8,6 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from dsbench.archive.errors import ArchiveError, OutError, told
 from dsbench.archive.parts import MERGED, PART, merge, replace
 from dsbench.archive.record import RunRecord
 from dsbench.archive.schemas import TABLES
+from dsbench.dataclass import dataclass
 from dsbench.redaction import redact_words
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 import psutil
 
 from dsbench import servers
+from dsbench.dataclass import dataclass
 from dsbench.measure import loaders as generator
 from dsbench.measure.loaders import Case, Conformance, Target
 from dsbench.spec import Target as TargetSpec

@@ -8,10 +8,10 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from dsbench import control_groups, devices, release, servers, spec
+from dsbench.dataclass import dataclass
 from dsbench.measure import loaders as generator
 from dsbench.measure.monitors import Known, Look, beside, between, look
 from dsbench.measure.monitors.host import is_tsc_given_up, read_cpus

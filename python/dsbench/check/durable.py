@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from dsbench import servers
 from dsbench.check.forgetting import Plain, storage
 from dsbench.check.victims import Foreign, InProcess, PrivateServer, Victim, folder_of
 from dsbench.children import Child
+from dsbench.dataclass import dataclass
 from dsbench.measure import stack
 from dsbench.measure.beside import LedgerWriters
 from dsbench.measure.loaders import NOTES_BYTES, CoreError, Found, Ledger, Target

@@ -12,7 +12,6 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import isfinite, nan
 from pathlib import Path
 from typing import Final
@@ -20,6 +19,7 @@ from typing import Final
 import numpy as np
 
 from dsbench import devices, servers
+from dsbench.dataclass import dataclass
 from dsbench.measure import stack
 from dsbench.measure.loaders import CoreError, Target
 from dsbench.spec import Target as TargetSpec

@@ -7,7 +7,7 @@ import json
 import platform
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from dsbench import release
 from dsbench.check.conformance import SuiteResult
 from dsbench.check.durable import Durability
 from dsbench.check.flushes import Flushes
+from dsbench.dataclass import dataclass
 from dsbench.measure import loaders as generator
 from dsbench.measure.loaders import Case
 

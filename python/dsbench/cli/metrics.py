@@ -6,10 +6,11 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Literal
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.events import Moment, Observer
 from dsbench.spec import RunSpec, SpecError
 
@@ -22,11 +23,8 @@ _FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
 def exported(observer: Observer, spec: RunSpec, where: str) -> Iterator[Observer]:
     """``observer``, whose run Prometheus can read at ``where``, a port of this machine or HOST:PORT.
 
-    Without it ``observer`` itself. ``SpecError`` where that cannot be listened on.
+    ``SpecError`` where that cannot be listened on.
     """
-    if not where:
-        yield observer
-        return
     metrics = Metrics(observer, spec)
     with _served(metrics, where):
         yield metrics

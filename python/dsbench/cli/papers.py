@@ -9,7 +9,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib import resources
@@ -21,6 +21,7 @@ from typing import IO, Annotated, Any, Final, Literal
 import typer
 
 from dsbench.cli import errors
+from dsbench.dataclass import dataclass
 from dsbench.measure.events import format_time
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.problem import Problem

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
-
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from dsbench.cli.terminal import WIDEST
 from dsbench.measure.events import Moment, TimeLeft, describe_briefly, describe_moment, format_time, shorten
 from dsbench.spec import RunSpec
 
+if TYPE_CHECKING:
+    from rich.live import Live
+
 _PLAIN_EVERY_S = 5.0
+_FORCED: Final = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
+"""Variables by which rich is told that there is a terminal."""
+_MOVING: Final = dict.fromkeys(b"\a\b\v\f\r")
+"""Letters that move what is there."""
+
+
+def _line_alive() -> Live | None:
+    """A line of the terminal that changes; ``None`` where standard error is none."""
+    if not (sys.stderr.isatty() or _FORCED & os.environ.keys()):
+        return None
+    from rich.console import Console  # Late: a log has no such line.
+    from rich.live import Live
+
+    console = Console(stderr=True, highlight=False)
+    return Live(console=console, refresh_per_second=5, transient=True) if console.is_terminal else None
+
+
+def _change(line: Live, words: str, overflow: Literal["ellipsis"] | None = None) -> None:
+    from rich.text import Text  # Late: as above.
+
+    line.update(Text(words, no_wrap=True, overflow=overflow))
 
 
 class Progress:
@@ -31,7 +52,6 @@ class Progress:
         self._spec = spec
         self._notes = notes
         self._quiet, self._verbose, self._before = quiet, verbose, before
-        self._console = Console(stderr=True, highlight=False)
         self._live: Live | None = None
         self._last_line, self._said = 0.0, ""
         self._phase: tuple[int, str, int] | None = None
@@ -40,9 +60,9 @@ class Progress:
         """Where the archive is, once it is there."""
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal and not self._quiet:
-            self._live = Live(console=self._console, refresh_per_second=5, transient=True)
-            self._live.start()
+        if not self._quiet and (line := _line_alive()) is not None:
+            self._live = line
+            line.start()
         return self
 
     def __exit__(
@@ -62,14 +82,15 @@ class Progress:
             return
         left_s = self._left.seconds(moment)
         if self._live is not None:
-            width = self._width() - len(self._before)
-            self._live.update(Text(self._before + describe_briefly(moment, left_s, width), no_wrap=True))
+            width = self._width(self._live) - len(self._before)
+            _change(self._live, self._before + describe_briefly(moment, left_s, width))
         else:
             self._plain(moment, describe_moment(moment) + (f", about {format_time(left_s)} left" if left_s > 0 else ""))
 
-    def _width(self) -> int:
+    @staticmethod
+    def _width(line: Live) -> int:
         # A line that reaches the last column may be followed by an empty one.
-        return min(self._console.width, WIDEST) - 1
+        return min(line.console.width, WIDEST) - 1
 
     def _plain(self, moment: Moment, line: str) -> None:
         now, phase = time.monotonic(), (moment.scale, moment.phase, moment.cycle)
@@ -85,9 +106,14 @@ class Progress:
         """A line that stays. A terminal shows as much of it as it has columns: the log of the archive has all of it."""
         if self._quiet:
             return
-        if self._live is not None and not self._verbose:
-            text = "\n".join(shorten(line, self._width()) for line in text.splitlines())
-        self._console.print(Text(text), soft_wrap=True)
+        if self._live is None:
+            print(text.translate(_MOVING), file=sys.stderr, flush=True)
+            return
+        from rich.text import Text  # Late: as above.
+
+        if not self._verbose:
+            text = "\n".join(shorten(line, self._width(self._live)) for line in text.splitlines())
+        self._live.console.print(Text(text), soft_wrap=True)
 
     def archive(self, path: Path) -> None:
         """Remembers where the archive is. A log says it now: it may be cut off."""
@@ -105,28 +131,29 @@ class Counting:
     """Shows how many of the cases of a suite are done: a line that changes on a terminal, one per target elsewhere."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True, highlight=False)
-        self._live = Live(console=self._console, refresh_per_second=5, transient=True)
+        self._live = _line_alive()
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal:
+        if self._live is not None:
             self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._live.stop()
+        if self._live is not None:
+            self._live.stop()
 
     def show(self, what: str, done: int, total: int, noun: str = "cases") -> None:
         """Shows that ``done`` of ``total`` on ``what`` are done."""
-        if self._console.is_terminal:
+        if self._live is not None:
             self._live.start()
-            self._live.update(Text(f"{what}: {done} of {total} {noun}", no_wrap=True, overflow="ellipsis"))
+            _change(self._live, f"{what}: {done} of {total} {noun}", "ellipsis")
         elif done == 0:
             print(f"{what}: {total} {noun if total != 1 else noun[:-1]}", file=sys.stderr, flush=True)
 
     def say(self, words: str) -> None:
         """A line that stays; the one that changes is away until ``show``, as somebody may be asked to type."""
-        self._live.stop()
+        if self._live is not None:
+            self._live.stop()
         print(words, file=sys.stderr, flush=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,7 @@ from dsbench.spec.storage import joined
 
 if TYPE_CHECKING:
     from dsbench import library
+    from dsbench.measure.events import Observer
     from dsbench.measure.interrupts import Stop
     from dsbench.measure.journal import RunError
     from dsbench.measure.run import Outcome
@@ -196,15 +198,23 @@ def command(
     # Late: what makes a run takes most of a second to load, and its first line should be there at once.
     with loading(running=True):
         from dsbench import library
-        from dsbench.cli.metrics import exported
         from dsbench.cli.progress import Progress
         from dsbench.measure.interrupts import Stop
     stop = Stop(signals=True)
     shown = Progress(asked.spec, more, quiet=quiet, verbose=verbose)
-    with shown as progress, exported(progress, asked.spec, metrics) as observer:
+    with shown as progress, _exported(progress, asked.spec, metrics) as observer:
         joined_by = library.Joining(*joining)
         finished = library.perform(asked.spec, out, observer, stop, joined_by, report=report == "full")
     _tell(finished, stop, as_json, verbose)
+
+
+def _exported(progress: Observer, asked: spec.RunSpec, metrics: str) -> AbstractContextManager[Observer]:
+    """``progress``, which Prometheus can read where that is asked for."""
+    if not metrics:
+        return nullcontext(progress)
+    from dsbench.cli.metrics import exported  # Late: few runs have it.
+
+    return exported(progress, asked, metrics)
 
 
 def specification(params: Mapping[str, Any], config: Path | None) -> spec.Merged:
@@ -266,11 +276,10 @@ def _resume(
 ) -> None:
     with loading(running=True):
         from dsbench import library
-        from dsbench.cli.metrics import exported
         from dsbench.cli.progress import Progress
         from dsbench.measure.interrupts import Stop
     stop, begun = Stop(signals=True), library.open(path).spec
-    with Progress(begun, quiet=quiet, verbose=verbose) as progress, exported(progress, begun, metrics) as observer:
+    with Progress(begun, quiet=quiet, verbose=verbose) as progress, _exported(progress, begun, metrics) as observer:
         joined_by = library.Joining(*joining)
         finished = library.going_on(path, target, observer, stop, joined_by, trust=trust, report=report)
     _tell(finished, stop, as_json, verbose)
@@ -283,9 +292,9 @@ def _tell(finished: library.Finished, stop: Stop, as_json: bool, verbose: bool) 
         print(f"{outcome.status}: {outcome.archive}")
         print(f"results: dsbench show {outcome.archive}\nreport: dsbench plot {outcome.archive}")
     elif shown is None or verbose:
-        from dsbench.read import finish  # Late: a run without a report needs none of it.
+        from dsbench.read.shown import read  # Late: a run without a report needs none of it.
 
-        shown = finish.read(outcome.archive, verbose=verbose)
+        shown = read(outcome.archive, verbose=verbose)
     if as_json and shown is not None:
         print(json.dumps(shown.document, indent=2, ensure_ascii=False))
     elif shown is not None:

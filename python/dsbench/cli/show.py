@@ -53,15 +53,15 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document of all there is.")] = False,
 ) -> None:
     """Show what a run found, its table and its warnings, or one subject of its archive."""
-    from dsbench.read import finish  # Late: its drawing libraries take a second, and help should not.
+    from dsbench.read.shown import read, read_as  # Late: help needs none of it.
 
     if as_json and form is not ShowForm.TEXT:
         problem = f"--as {form.value} and --json are two ways to write one thing"
         raise Problem(problem, "choose one of them", usage=True)
     if form is not ShowForm.TEXT:
-        print(finish.read_as(archive, by.value, csv=form is ShowForm.CSV, price=terminal.check_price(price)))
+        print(read_as(archive, by.value, csv=form is ShowForm.CSV, price=terminal.check_price(price)))
         return
-    shown = finish.read(archive, by.value, verbose=verbose, price=terminal.check_price(price))
+    shown = read(archive, by.value, verbose=verbose, price=terminal.check_price(price))
     if as_json:
         print(json.dumps(shown.document, indent=2, ensure_ascii=False))
     else:

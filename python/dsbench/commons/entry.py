@@ -15,7 +15,6 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dsbench.archive import RunRecord
 from dsbench.commons.about import About, EntryError, PublishedError, first_of
+from dsbench.dataclass import dataclass
 from dsbench.read.naming import server
 from dsbench.read.verdict import Soundness
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
+from dsbench.dataclass import dataclass
 from dsbench.redaction import redact_words
 
 HIDEABLE: Final = {

@@ -8,7 +8,6 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +20,7 @@ from dsbench.commons.about import EntryError
 from dsbench.commons.entry import FILES, Entry, list_entries
 from dsbench.commons.figures import describe_group
 from dsbench.commons.verifying import verify
+from dsbench.dataclass import dataclass
 from dsbench.problem import Problem
 from dsbench.read.evaluation import evaluate
 from dsbench.read.html import environment, read_template

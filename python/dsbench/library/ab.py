@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +15,7 @@ import numpy as np
 from dsbench import servers
 from dsbench.archive import Archive, ArchiveError, OutError
 from dsbench.archive.parts import replace as written
+from dsbench.dataclass import dataclass
 from dsbench.library.apart import perform_apart, try_apart
 from dsbench.library.pair import RATE, STEM, Block, Versus
 from dsbench.measure.events import Observer

@@ -67,9 +67,9 @@ class Archive(stored.Archive):
 
     def summary(self) -> str:
         """The table of ``dsbench show`` with its index and its doubts, as plain text."""
-        from dsbench.read import finish  # Late: drawing libraries take a second.
+        from dsbench.read.shown import read  # Late: whoever makes runs needs none of it.
 
-        return finish.read(self.path).text
+        return read(self.path).text
 
     def diagrams(self) -> dict[str, str]:
         """Name to SVG of every diagram that has something to show: "rate", "cycle", "freq", "conf" …"""

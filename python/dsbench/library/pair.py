@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from math import isfinite, log
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from dsbench.archive import Archive, ArchiveError
+from dsbench.dataclass import dataclass
 from dsbench.format import with_unit
 from dsbench.measure.journal import RunError
 from dsbench.read.blocks import Answer, Column, Diagram, Sentence, Table, Terms

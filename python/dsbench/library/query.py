@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +14,7 @@ import pyarrow.compute as pc
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.archive.columns import TABLES
+from dsbench.dataclass import dataclass
 from dsbench.format import finite
 from dsbench.read.choice import choose, is_of_run, list_stages, read_unit, read_values
 from dsbench.read.evaluation import Evaluation, evaluate

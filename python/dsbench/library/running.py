@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsbench.archive import ArchiveError, Writer, claimed
+from dsbench.dataclass import dataclass
 from dsbench.library.archive import Archive
 from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop, listening
@@ -21,7 +21,7 @@ from dsbench.spec import OPTIONS, RunSpec, SpecError, Target, merged, refuse_unu
 from dsbench.spec.trust import refuse, risks
 
 if TYPE_CHECKING:
-    from dsbench.read.finish import Shown
+    from dsbench.read.shown import Shown
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +14,7 @@ from typing import Any, Final
 import psutil
 
 from dsbench import servers, workloads
+from dsbench.dataclass import dataclass
 from dsbench.measure.events import format_time
 from dsbench.measure.journal import RunError
 from dsbench.measure.kernel import kinds

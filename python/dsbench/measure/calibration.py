@@ -10,13 +10,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 import psutil
 
 from dsbench.children import Child
+from dsbench.dataclass import dataclass
 from dsbench.measure.beside import NullPostgresql
 from dsbench.measure.loaders import (
     GRACE_S,

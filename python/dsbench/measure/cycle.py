@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import isfinite
@@ -15,6 +15,7 @@ from typing import Any, Final
 from dsbench import workloads
 from dsbench.archive import LOCAL
 from dsbench.archive.columns import COUNTERS
+from dsbench.dataclass import dataclass
 from dsbench.format import say_time
 from dsbench.measure.events import Cpus, Moment, Observer, Seconds, count_clients
 from dsbench.measure.history import CycleHistory

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Final, Protocol
@@ -14,6 +13,7 @@ import psutil
 from pydantic import BeforeValidator, Field
 
 from dsbench import workloads
+from dsbench.dataclass import dataclass
 from dsbench.format import say_time
 from dsbench.spec import Merged, RunSpec, dsi_seconds
 from dsbench.spec.objective import GRADES, SEARCH_DURATIONS

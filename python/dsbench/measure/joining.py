@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.loaders.loader import Loader, Local
 from dsbench.problem import Problem, how_to_install
 from dsbench.spec import RunSpec

@@ -6,7 +6,7 @@ import datetime
 import os
 import platform
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from dsbench import release, workloads
 from dsbench.archive import FORMAT, Archive, Asked, RunRecord, Writer
 from dsbench.archive.conditions import Condition
 from dsbench.archive.record import Noticed, Segment
+from dsbench.dataclass import dataclass
 from dsbench.measure.events import Observer
 from dsbench.problem import Problem
 from dsbench.redaction import redact_words

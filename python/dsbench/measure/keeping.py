@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
 
 from dsbench import servers
 from dsbench.archive.conditions import Condition
 from dsbench.archive.record import Age
+from dsbench.dataclass import dataclass
 from dsbench.measure import place
 from dsbench.measure.interrupts import listening
 from dsbench.measure.journal import Journal, RunError, this_process

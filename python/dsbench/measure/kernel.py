@@ -11,12 +11,13 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
 from dsbench import devices
+from dsbench.dataclass import dataclass
 from dsbench.measure import device_times, stacks
 from dsbench.measure.cycle import Setting, run_cycle
 from dsbench.measure.loaders.results import IN_DATABASE, Part

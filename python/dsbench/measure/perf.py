@@ -9,12 +9,12 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Final
 
+from dsbench.dataclass import dataclass
 from dsbench.devices import Device
 from dsbench.measure.monitors import RUN, SERVER, Known, proc
 from dsbench.measure.monitors.monitor import Value

@@ -8,13 +8,14 @@ import platform
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 import psutil
 from pydantic import TypeAdapter, ValidationError
 
 from dsbench import workloads
+from dsbench.dataclass import dataclass
 from dsbench.measure.journal import RunError, this_process
 from dsbench.measure.loaders import UNCOUNTED, CoreError, Counted, Holder, Target
 from dsbench.measure.locks import CLAIMS, SESSIONS
@@ -112,7 +113,6 @@ class Kept:
             )
 
 
-_MARK = TypeAdapter(Kept)
 _TOLD: Final = 10
 """Names that an error tells."""
 _LONGEST: Final = 1000
@@ -129,7 +129,7 @@ def read_mark(text: str) -> Kept | None:
     except (ValueError, TypeError, KeyError):
         return None
     try:
-        found = _MARK.validate_python(said)
+        found = TypeAdapter(Kept).validate_python(said)
     except ValidationError:
         problem = "the kept database was made by another version of dsbench, whose mark cannot be read"
         raise RunError(problem, f"use that version, or {DROP}", usage=True) from None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.loaders import Stage
 from dsbench.spec import RunSpec
 

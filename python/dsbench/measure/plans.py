@@ -10,9 +10,9 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, Protocol
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.monitors.sessions import without_values
 
 Row = Mapping[str, str | None]

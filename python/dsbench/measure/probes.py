@@ -13,10 +13,10 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from dsbench.dataclass import dataclass
 from dsbench.servers.storage.volume import StorageError
 from dsbench.spec.checks import probes_named
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from dsbench.archive import TABLES, Writer
 from dsbench.archive.columns import COUNTERS
+from dsbench.dataclass import dataclass
 from dsbench.measure.loaders import TRACE_WORDS, CycleLoad, CycleResult, Group, StatementName, UInts
 from dsbench.stats.cycles import CycleFigures, KindOutcomes
 from dsbench.stats.histogram import histogram

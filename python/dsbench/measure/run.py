@@ -12,13 +12,13 @@ import platform
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Final
 
 from dsbench import servers
 from dsbench.archive import Archive, ArchiveError, Writer
+from dsbench.dataclass import dataclass
 from dsbench.measure import calibration, keeping, place, stack, surroundings
 from dsbench.measure.ahead import refuse_full
 from dsbench.measure.cycle import ABORTED, Restarted, Setting

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, inf, isfinite, isnan, log10, nan, sqrt
 from typing import Final
@@ -12,6 +11,7 @@ import numpy as np
 
 from dsbench.archive import RunRecord
 from dsbench.archive.conditions import say_conditions
+from dsbench.dataclass import dataclass
 from dsbench.format import format_number, format_share, say_time
 from dsbench.read.blocks import Answer, Tile, Tone
 from dsbench.read.evaluation import Evaluation

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf, isfinite, log, nan
 from typing import Any, Final, Literal
 
+from dsbench.dataclass import dataclass
 from dsbench.format import DOWN, UP, format_number
 
 SLOWER: Final = 0.95

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isfinite, nan
 from typing import Any, Final
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.subject import Measure, Values
 from dsbench.read.subjects import measures

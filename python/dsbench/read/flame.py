@@ -7,9 +7,11 @@ Widths are per cent, so that a picture fits any width, and a frame cuts its text
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 from typing import Final
+
+from dsbench.dataclass import dataclass
 
 Stacks = Mapping[tuple[str, ...], float]
 """Frames from the outermost on to their share of all samples (0-1)."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from dsbench.archive import RunRecord
+from dsbench.dataclass import dataclass
 from dsbench.format import format_number, format_share
 from dsbench.read.subjects.errors import ErrorsResult
 from dsbench.read.subjects.machine import MachineResult

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 
 from dsbench.archive import Asked
 from dsbench.archive.columns import ONLY_STAGE
+from dsbench.dataclass import dataclass
 from dsbench.stats.values import Ints
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dsbench.archive import columns
+from dsbench.dataclass import dataclass
 from dsbench.read.groups import durations_ns, texts, whole
 from dsbench.stats.equations import measured_s
 from dsbench.stats.values import Floats, Ints

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.archive import LOCAL, TABLES, Archive, RunRecord
+from dsbench.dataclass import dataclass
 from dsbench.read.groups import (
     Makers,
     Series,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from math import e, log
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, get_args, get_type_hints, overload
 
+from dsbench.dataclass import dataclass
 from dsbench.read.blocks import Block
 
 if TYPE_CHECKING:

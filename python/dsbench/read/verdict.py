@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from dsbench.archive import RunRecord
+from dsbench.dataclass import dataclass
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Taken, best, find_taken, find_taken_by_cycle
 from dsbench.read.naming import counted, listed

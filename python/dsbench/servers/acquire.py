@@ -17,10 +17,10 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from dsbench import spec
+from dsbench.dataclass import dataclass
 from dsbench.servers import acquire as unpacking
 from dsbench.servers import cache, sources
 from dsbench.servers.errors import ServerError

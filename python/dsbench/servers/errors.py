@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from dsbench import devices
+from dsbench.dataclass import dataclass
 from dsbench.problem import Problem
 
 

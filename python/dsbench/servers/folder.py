@@ -14,13 +14,14 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO, Any
 
 import psutil
 
 from dsbench import devices
+from dsbench.dataclass import dataclass
 from dsbench.servers import limits
 from dsbench.servers.errors import ServerError
 from dsbench.servers.storage import volume

@@ -7,11 +7,11 @@ import ctypes
 import mmap
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from math import nan
 from pathlib import Path
 from typing import Final
 
+from dsbench.dataclass import dataclass
 from dsbench.servers.limits import forget_pages
 
 _LITTLE: Final = 0.01

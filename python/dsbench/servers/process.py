@@ -12,13 +12,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 import psutil
 
 from dsbench.children import dying_with_us
+from dsbench.dataclass import dataclass
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
 

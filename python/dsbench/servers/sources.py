@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from dsbench import spec
+from dsbench.dataclass import dataclass
 from dsbench.servers import cache
 from dsbench.servers.errors import ServerError
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import isnan
 from pathlib import Path
 from typing import Any, Final
 
 from dsbench.archive import Archive, RunRecord
+from dsbench.dataclass import dataclass
 from dsbench.format import format_number
 from dsbench.read import subjects
 from dsbench.read.blocks import Block, Column, Sentence, Table

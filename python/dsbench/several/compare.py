@@ -4,7 +4,7 @@ that comes to in plain words."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
+from dsbench.dataclass import dataclass
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.groups import Series
 from dsbench.read.naming import counted, warnings

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, isfinite, log, nan
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.format import finite
 from dsbench.read.blocks import Block, Column, Part, Ratio, Sentence, Table
 from dsbench.read.subjects.queries import QueriesResult

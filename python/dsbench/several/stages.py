@@ -4,12 +4,12 @@ first archive, and those of the work in the background against their targets."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, isfinite, log, nan
 from typing import Any, Final
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.format import DOWN, FAILED, NONE, UP, finite, format_number
 from dsbench.read.blocks import FASTER, SLOWER, Column, Table
 from dsbench.read.evaluation import Evaluation

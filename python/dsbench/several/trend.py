@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import isfinite, log, nan
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
+from dsbench.dataclass import dataclass
 from dsbench.format import finite, format_number, shorten, with_unit
 from dsbench.read.blocks import Answer, Block, Column, Diagram, Listed, Part, Sentence, Table
 from dsbench.read.choice import Choice, list_stages, make_choice, refuse_missing

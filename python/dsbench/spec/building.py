@@ -6,13 +6,13 @@ import difflib
 import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from dsbench import workloads
+from dsbench.dataclass import dataclass
 from dsbench.redaction import HIDDEN, redact
 from dsbench.spec.files import SCRIPTS, examples, with_scripts
 from dsbench.spec.legs import Leg, legs

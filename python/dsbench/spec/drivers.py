@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from dsbench.dataclass import dataclass
 from dsbench.spec.target import Target
 
 OWN: Final = "own"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from dsbench.dataclass import dataclass
 from dsbench.spec.words import seconds
 
 _NUMBER: Final = r"\d+(?:\.\d+)?"

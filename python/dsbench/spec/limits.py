@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from dsbench.dataclass import dataclass
 
 _UNITS: Final = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 """Powers of 2."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from dsbench.dataclass import dataclass
 from dsbench.spec.words import seconds
 
 _ONE: Final = re.compile(

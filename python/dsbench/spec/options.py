@@ -7,11 +7,14 @@ from it. A setting that is added to ``RunSpec`` is in all of them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from itertools import chain
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from dsbench.dataclass import dataclass
 from dsbench.spec.run import RunSpec
 from dsbench.spec.words import About, SpecError
 
@@ -96,25 +99,48 @@ def printed(value: Any) -> str:
     return str(value)
 
 
+_KINDS: Final[dict[Any, Kind]] = {bool: "boolean", int: "integer", float: "number", str: "string", tuple: "array"}
+_ITEMS: Final[dict[Any, Literal["integer", "number"]]] = {int: "integer", float: "number"}
+
+
+def _value(hint: Any) -> tuple[Any, list[Any]]:
+    """The type of a value that is there, with what is said of it beside its type."""
+    if get_origin(hint) is Annotated:
+        kind, *said = get_args(hint)
+        inner, more = _value(kind)
+        fields = (one.metadata if isinstance(one, FieldInfo) else [one] for one in said)
+        return inner, [*more, *chain.from_iterable(fields)]
+    if get_origin(hint) in (Union, UnionType):
+        (there,) = [one for one in get_args(hint) if one is not NoneType]
+        return _value(there)
+    return hint, []
+
+
+def _bound(said: Iterable[Any], *names: str) -> float | None:
+    return next((getattr(one, name) for one in said for name in names if hasattr(one, name)), None)
+
+
 def _table() -> Iterable[Option]:
-    properties = RunSpec.model_json_schema()["properties"]
+    """From the annotations: a schema of them would take its time whenever anything is loaded."""
     for name, field in RunSpec.model_fields.items():
         about = next((found for found in field.metadata if isinstance(found, About)), None)
         if about is None:
             continue
-        of_null = properties[name].get("anyOf", [properties[name]])
-        (schema,) = [one for one in of_null if one.get("type") != "null"]
-        kind = schema.get("type", "object")
+        hint, said = _value(field.annotation)
+        said += field.metadata
+        origin = get_origin(hint) or hint
+        inner = hint if about.several else _value(get_args(hint)[0])[0] if origin is tuple else None
+        over = _bound(said, "gt")
         default = None if field.default is PydanticUndefined else field.default
         yield Option(
             name=name,
             about=about,
-            kind="array" if about.several else kind,
-            item=kind if about.several else schema.get("items", {}).get("type", ""),
-            choices=tuple(schema.get("enum", ())),
-            low=schema.get("minimum", schema.get("exclusiveMinimum")),
-            above="exclusiveMinimum" in schema,
-            high=schema.get("maximum", schema.get("exclusiveMaximum")),
+            kind="array" if about.several else "string" if origin is Literal else _KINDS.get(origin, "object"),
+            item=_ITEMS.get(inner, ""),
+            choices=get_args(hint) if origin is Literal else (),
+            low=_bound(said, "ge") if over is None else over,
+            above=over is not None,
+            high=_bound(said, "le", "lt"),
             default=list(default) if isinstance(default, tuple) else default,
         )
 

@@ -27,7 +27,7 @@ CURRENCY: Final = "USD"
 class Price(BaseModel):
     """What the machine costs."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     per_hour: float = Field(ge=_LEAST, le=_MOST, allow_inf_nan=False)
     currency: str = Field(default=CURRENCY, pattern="^[A-Z]{3}$")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from dsbench.dataclass import dataclass
 from dsbench.spec.target import parameters_in
 
 LABEL: Final = "dsbench"

@@ -71,7 +71,7 @@ def parameters_joined(values: Mapping[str, str]) -> str:
 class Frozen(BaseModel):
     """Values that do not change, which refuse unknown names."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Target(Frozen):

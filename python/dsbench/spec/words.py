@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from dsbench.dataclass import dataclass
 from dsbench.problem import Problem
 
 _PLAIN = [

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from dsbench.dataclass import dataclass
 
 FOREIGN: Final = 0.05
 """Share of a cycle's transactions beyond which others that the server counted are told."""

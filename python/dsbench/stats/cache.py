@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.values import Frequency, Resource
 
 USUAL_NS: Final = 1_000_000

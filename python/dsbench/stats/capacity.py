@@ -17,12 +17,12 @@ Decision 032 has the simulation of what all this promises.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import exp, inf, log, sqrt
 from typing import Final
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.values import Floats
 
 LEAST: Final = 8

@@ -11,10 +11,10 @@ they are orders of these values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.comparison import relative
 from dsbench.stats.precision import MOST_ALIKE
 from dsbench.stats.values import Floats, Interval

@@ -11,7 +11,7 @@ All intervals at one scale hold together with their level: with k quotients each
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from math import exp, hypot, inf, isfinite, log, sqrt
 from random import Random
@@ -19,6 +19,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.index import dsi, weights
 from dsbench.stats.precision import LEVEL, Spread, reach, spread, student
 from dsbench.stats.values import Floats, Interval

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from dsbench.dataclass import dataclass
 from dsbench.spec.objective import GRADES
 from dsbench.stats.histogram import Histogram
 

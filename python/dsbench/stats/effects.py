@@ -19,7 +19,6 @@ value itself: effects are differences, and 0 is none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
 from typing import Final, NamedTuple
@@ -28,6 +27,7 @@ import numpy as np
 from scipy import stats
 from scipy.linalg import hadamard
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.values import Floats, Interval, Ints
 
 LEVEL = 0.95

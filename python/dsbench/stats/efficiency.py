@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.histogram import Histogram
 from dsbench.stats.values import Floats
 

@@ -8,10 +8,10 @@ in seconds; rates are per second (tps). What cannot be computed is ``nan``, neve
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.values import Floats, Ints
 
 NS_PER_S = 1e9

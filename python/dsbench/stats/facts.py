@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.both_counts import BothCounts
 from dsbench.stats.fairness import Evenness
 from dsbench.stats.ledger import Ledger

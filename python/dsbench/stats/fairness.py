@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import exp, log
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.values import Floats, Frequency, Ints
 
 UNEVEN: Final = 0.8

@@ -9,12 +9,12 @@ Nothing is said beyond twice of what was measured.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite, nan, sqrt
 from statistics import NormalDist
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.precision import LEVEL, student
 from dsbench.stats.values import Collision, Floats, Interval
 

@@ -8,12 +8,12 @@ midpoint of its bucket is therefore off by at most half of that: 0.05%.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.precision import student
 from dsbench.stats.values import Frequency, Interval, Ints
 

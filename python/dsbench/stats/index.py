@@ -7,12 +7,12 @@ paper. Here it is defined for rates above 0 only, travels with its range and has
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from itertools import pairwise
 from math import log, sqrt
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.precision import LEVEL, reach, spread
 from dsbench.stats.values import Doubt, Floats, Index, Interval
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.histogram import Histogram, deviation_ns, merge, quantiles_ns
 from dsbench.stats.tpcc import binomial_interval
 from dsbench.stats.values import known

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.values import Floats, Ints
 
 PARTS: Final = 100

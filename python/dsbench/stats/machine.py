@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from math import isnan
 from typing import Final
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.values import Doubt
 
 MOST_OTHERS: Final = 0.05

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isnan
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.comparison import relative
 from dsbench.stats.values import Floats, Interval
 

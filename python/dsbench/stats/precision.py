@@ -16,13 +16,13 @@ Approach, Journal of the Royal Statistical Society B 51, 1989). What that gives 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, exp, lgamma, log, nan, sqrt
 from statistics import NormalDist
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.values import Floats, Interval
 
 LEVEL = 0.95

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import exp, inf, isnan, log, nan, sqrt
 from typing import Any, Final
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.precision import LEVEL, student
 
 QUERIES: Final = tuple(f"Q{number}" for number in range(1, 23))

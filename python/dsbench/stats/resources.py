@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.values import Floats, Ints, Resource
 
 Scope = Literal["system", "device", "network", "client", "server"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import inf, nan
 from typing import Final
 
+from dsbench.dataclass import dataclass
 from dsbench.format import format_number
 from dsbench.spec.objective import SEARCH_DURATIONS, Objective
 from dsbench.stats import histogram as hist

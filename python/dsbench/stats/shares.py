@@ -7,11 +7,12 @@ Everything here counts in transactions in progress. docs/why.md says what each s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.precision import student
 
 CPU, QUEUE, FOREIGN = "server CPU", "server waits for a CPU", "CPU taken by other programs"

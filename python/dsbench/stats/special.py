@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.tpcc import Nopm, Window, home_doubts, nopm, size_doubts, windows
 from dsbench.stats.values import Doubt
 

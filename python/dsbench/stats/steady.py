@@ -12,12 +12,13 @@ of what is left beside the line, as a trend would feign one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from math import ceil
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.values import Floats, Ints
 
 SHORTEST_S = 30

@@ -7,12 +7,12 @@ counts, the deck and the times of people at terminals are the workload's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.stats.values import Doubt, Floats
 from dsbench.workloads import Entry, Kind
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Final
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.ahead import Ahead
 from dsbench.measure.events import format_time
 from dsbench.read.naming import counted

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite, nan
 from typing import Any, Final
 
+from dsbench.dataclass import dataclass
 from dsbench.format import NONE, finite, format_number
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.draw.curves import agreed

@@ -6,12 +6,13 @@ import datetime
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from dsbench import servers
 from dsbench.archive import ArchiveError
+from dsbench.dataclass import dataclass
 from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError

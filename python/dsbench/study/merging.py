@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from dsbench.archive import Archive, ArchiveError
+from dsbench.dataclass import dataclass
 from dsbench.several.settings import SAYS_NOTHING, described
 from dsbench.spec import SpecError
 from dsbench.stats.comparison import differing

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.ahead import Ahead, look_ahead
 from dsbench.measure.journal import RunError
 from dsbench.measure.run import try_target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from dsbench import release
 from dsbench.archive import ArchiveError
 from dsbench.archive.folder import read as read_file
 from dsbench.archive.parts import replace as written
+from dsbench.dataclass import dataclass
 from dsbench.measure.ahead import Ahead
 from dsbench.measure.run import try_target
 from dsbench.redaction import redact_values

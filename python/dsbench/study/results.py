@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from dsbench.archive import Archive, RunRecord
+from dsbench.dataclass import dataclass
 from dsbench.read.choice import choose, find_measure, list_stages, of_what, read_unit, read_values, refuse_missing
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.subject import Measure

@@ -8,10 +8,11 @@ where these do other things with each other, so that the levels of a third facto
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Final
 
+from dsbench.dataclass import dataclass
 from dsbench.study.results import Outcomes
 
 _WORK: Final = "workload"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from dsbench.archive import LOCAL, ArchiveError, folder
+from dsbench.dataclass import dataclass
 from dsbench.web.parts import number
 from dsbench.web.pictures import Line, draw_lines, thin
 

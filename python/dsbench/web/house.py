@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsbench.dataclass import dataclass
 from dsbench.web.shelf import Shelf
 from dsbench.web.state import Runs
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from dsbench.dataclass import dataclass
 from dsbench.format import format_number
 from dsbench.measure.events import format_time
 from dsbench.web.parts import number

@@ -9,13 +9,13 @@ import os
 import re
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from dsbench.archive import ArchiveError, claimed
 from dsbench.archive import folder as own
 from dsbench.archive.parts import replace
+from dsbench.dataclass import dataclass
 from dsbench.format import format_number
 from dsbench.library import Archive
 from dsbench.read.naming import server

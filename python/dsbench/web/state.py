@@ -7,7 +7,7 @@ import os
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -17,6 +17,7 @@ from pydantic import Field, TypeAdapter
 from dsbench.archive import ArchiveError, claimed
 from dsbench.archive.parts import replace
 from dsbench.children import Child
+from dsbench.dataclass import dataclass
 from dsbench.library import RunError
 from dsbench.measure.events import Moment, Real, Whole
 from dsbench.spec import RunSpec, Target

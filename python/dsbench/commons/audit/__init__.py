@@ -15,7 +15,6 @@ frees a run of rules). ``RULES`` names each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
@@ -36,6 +35,7 @@ from dsbench.commons.audit import (
     whole,
 )
 from dsbench.commons.audit.rows import Rows
+from dsbench.dataclass import dataclass
 from dsbench.read.rows import RunRows
 
 

@@ -13,7 +13,6 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any, Final
 
 from dsbench import _core
 from dsbench.archive.conditions import Condition, State
+from dsbench.dataclass import dataclass
 
 Row = Sequence[str | None]
 

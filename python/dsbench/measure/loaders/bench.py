@@ -7,13 +7,14 @@ import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from dsbench import _core
 from dsbench._core import CycleLoad, Stage
 from dsbench.archive.conditions import Condition, State
+from dsbench.dataclass import dataclass
 from dsbench.measure import drivers
 from dsbench.measure.loaders.answers import check_answers, lacks_engine, space_needed
 from dsbench.measure.loaders.core import CoreError, Target, errors

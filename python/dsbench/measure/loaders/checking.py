@@ -4,10 +4,10 @@ which durability is tried out, and the file system that forgets."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from dsbench import _core
+from dsbench.dataclass import dataclass
 from dsbench.measure.loaders.core import Target, errors
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final
 
 from dsbench import _core, workloads
+from dsbench.dataclass import dataclass
 from dsbench.problem import Problem
 
 

@@ -7,11 +7,12 @@ run, its ``Source``: the core in this process, drivers of Python in processes, o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
 from dsbench._core import CycleLoad, Stage
+from dsbench.dataclass import dataclass
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders.bench import Bench
 from dsbench.measure.loaders.cycle import Cycle, Second, Watch

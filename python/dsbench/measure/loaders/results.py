@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsbench.archive.columns import COUNTERS
+from dsbench.dataclass import dataclass
 from dsbench.measure.loaders.core import CoreError
 from dsbench.stats.machine import Used
 from dsbench.stats.values import known

@@ -12,10 +12,10 @@ Adding a monitor: a class like the others, and one word in ``monitors_for`` or o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.monitors import firebird, mysql, postgres
 from dsbench.measure.monitors.machine import RUN, SERVER, Known, Look, beside, between, look, with_sessions
 from dsbench.measure.monitors.monitor import Figure, Lagging, Monitor, Queries, Value

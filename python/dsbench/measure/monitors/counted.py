@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Final
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.monitors.monitor import Queries, Value
 from dsbench.measure.monitors.sessions import without_values
 

@@ -13,10 +13,11 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.monitors.monitor import Value
 
 POWERCAP: Final = Path("/sys/class/powercap")

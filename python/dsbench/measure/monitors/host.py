@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from dsbench import control_groups
 from dsbench.control_groups import text
+from dsbench.dataclass import dataclass
 from dsbench.measure.monitors.system import numbered
 
 _SYSTEM: Final = "sys/devices/system"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from dsbench.dataclass import dataclass
 from dsbench.devices import Device
 from dsbench.measure.monitors import proc
 from dsbench.measure.monitors.proc import Pressure, Process, Times

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.monitors.monitor import Figure, Queries, Value, fetch_figures, figures
 
 

@@ -4,8 +4,8 @@ sizes and bloat of the tables, vacuums, what background processes and the log wr
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.monitors.monitor import Figure, Queries, Value, fetch_figures
 
 

@@ -12,11 +12,11 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 from typing import Final
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.monitors import proc
 from dsbench.measure.monitors.machine import RUN, SERVER, TICK_NS, Known
 from dsbench.measure.monitors.monitor import Value

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.monitors.sessions import ACTIVE, IDLE, OPEN, WAITING, SessionSeen, Watcher, without_values
 
 Row = Mapping[str, str | None]

@@ -11,7 +11,6 @@ import os
 import secrets
 import socket
 import sys
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -23,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from pydantic import AfterValidator, AwareDatetime, BaseModel, Field, ValidationError
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.joining import ClusterError
 
 PORT: Final = 8786

@@ -12,11 +12,12 @@ import ssl
 import tempfile
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import dask
+
+from dsbench.dataclass import dataclass
 
 # These stand before the first import of distributed, and win over what a user's own configuration of Dask says.
 dask.config.set(

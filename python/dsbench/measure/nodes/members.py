@@ -14,7 +14,7 @@ import secrets
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.metadata import version
 from typing import Annotated, Any, Final
 
@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from dsbench import release
 from dsbench.archive import LOCAL
+from dsbench.dataclass import dataclass
 from dsbench.measure.joining import ClusterError
 from dsbench.measure.nodes import plain
 from dsbench.measure.nodes.bundle import Invitation

@@ -12,7 +12,7 @@ import platform
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from pydantic import BaseModel, Field
 
 from dsbench import release
 from dsbench.archive.columns import COUNTERS
+from dsbench.dataclass import dataclass
 from dsbench.measure import calibration
 from dsbench.measure.loaders import Bench, CoreError, Cycle, CycleResult, Target, connecting_s, now_ns
 from dsbench.measure.loaders.results import MISSED, Course

@@ -8,13 +8,14 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from pydantic import Field, TypeAdapter
 from pydantic_core import from_json
 
 from dsbench.archive.record import Machine
+from dsbench.dataclass import dataclass
 from dsbench.measure.joining import ClusterError
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import CycleLoad, Second, Watch, now_ns

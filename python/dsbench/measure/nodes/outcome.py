@@ -10,13 +10,14 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from dsbench.archive.columns import COUNTERS
+from dsbench.dataclass import dataclass
 from dsbench.measure.loaders import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult, UInts
 from dsbench.measure.loaders.results import Course, NodeResult
 from dsbench.measure.nodes import plain

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from dsbench.dataclass import dataclass
 from dsbench.measure.loaders import now_ns
 
 BEATS: Final = 12  # Beats per lease: one may be late or lost without any consequence

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol, TypedDict
 
 from dsbench.control_groups import text as text
+from dsbench.dataclass import dataclass
 
 _LONGEST = 200
 """Characters of a setting."""

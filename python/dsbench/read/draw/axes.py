@@ -6,11 +6,11 @@ import json
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
 from dsbench.archive import RunRecord
+from dsbench.dataclass import dataclass
 from dsbench.read.draw import vega
 from dsbench.read.draw.theme import (
     GREY,

@@ -11,9 +11,10 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
+from dsbench.dataclass import dataclass
 from dsbench.read.draw.theme import HUES
 from dsbench.read.draw.vega import Spec
 

@@ -7,8 +7,10 @@ Vega-Lite (https://vega.github.io/vega-lite/docs/). The tests hold the charts ag
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
+
+from dsbench.dataclass import dataclass
 
 Spec = dict[str, Any]
 """A Vega-Lite specification, or a part of one: JSON values."""

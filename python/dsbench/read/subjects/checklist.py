@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -14,6 +13,7 @@ import numpy as np
 from dsbench import workloads
 from dsbench.archive import RunRecord
 from dsbench.archive.conditions import say_conditions
+from dsbench.dataclass import dataclass
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.naming import counted, listed, pacing
 from dsbench.read.subject import Result, Subject, computed

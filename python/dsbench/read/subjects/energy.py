@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Final
 
+from dsbench.dataclass import dataclass
 from dsbench.format import format_number
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.series import each_series

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, isfinite, nan
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.format import format_number
 from dsbench.read.blocks import Block, Column, Ratio, Sentence, Table
 from dsbench.read.groups import plain

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.archive import RunRecord
+from dsbench.dataclass import dataclass
 from dsbench.format import NONE
 from dsbench.read.blocks import Block, Column, Listed, Table
 from dsbench.read.groups import counts_by, texts, whole

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil, floor, inf, isfinite, isnan, nan
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from dsbench.dataclass import dataclass
 from dsbench.format import format_number
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.series import each_series

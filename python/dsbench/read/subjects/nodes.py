@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.archive import LOCAL, RunRecord
+from dsbench.dataclass import dataclass
 from dsbench.read.blocks import Block, Column, Listed, Sentence, Table
 from dsbench.read.groups import durations_ns, grouped, whole
 from dsbench.read.measured import Measured

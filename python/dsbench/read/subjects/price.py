@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Final
 
+from dsbench.dataclass import dataclass
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.series import each_series
 from dsbench.read.subject import Measure, Result, Subject, Values, computed

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 
+from dsbench.dataclass import dataclass
 from dsbench.read.blocks import Block, Column, Table
 from dsbench.read.subject import Result, Subject, computed
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from dsbench.archive import Asked
+from dsbench.dataclass import dataclass
 from dsbench.format import NONE, format_number
 from dsbench.read.blocks import Block, Column, Listed, Sentence, Table
 from dsbench.read.groups import placement_of, whole

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from dsbench.dataclass import dataclass
 from dsbench.read.blocks import Block, Column, Part, Sentence, Table
 from dsbench.read.series import each_series
 from dsbench.read.subject import Result, Subject, computed

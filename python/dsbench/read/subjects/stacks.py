@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
+from dsbench.dataclass import dataclass
 from dsbench.read.blocks import Block, Column, Picture, Sentence, Table
 from dsbench.read.flame import draw_difference, draw_flame
 from dsbench.read.series import each_series

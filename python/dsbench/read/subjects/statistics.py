@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
+from dsbench.dataclass import dataclass
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.subject import Result, Subject, computed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dsbench.dataclass import dataclass
 from dsbench.read.blocks import Block, Column, Diagram, Listed, Part, Sentence, Table
 from dsbench.read.glance import best
 from dsbench.read.groups import grouped, whole

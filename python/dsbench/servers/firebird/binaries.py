@@ -7,10 +7,10 @@ import importlib.metadata
 import importlib.util
 import re
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 from dsbench import spec
+from dsbench.dataclass import dataclass
 from dsbench.servers import acquire, cache
 from dsbench.servers.errors import ServerError
 

@@ -13,11 +13,11 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from dsbench import spec
+from dsbench.dataclass import dataclass
 from dsbench.servers.errors import ServerError
 from dsbench.servers.firebird import instance
 from dsbench.servers.firebird.binaries import Engine, known_settings

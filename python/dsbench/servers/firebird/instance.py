@@ -7,10 +7,10 @@ import secrets
 import signal
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from dsbench.dataclass import dataclass
 from dsbench.servers.firebird import instance
 from dsbench.servers.firebird.binaries import Server, known_settings
 from dsbench.servers.folder import PREFIX

@@ -13,10 +13,11 @@ import secrets
 import signal
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from dsbench import devices
+from dsbench.dataclass import dataclass
 from dsbench.servers.limits.files import Place, hierarchies, places
 from dsbench.spec import Limits, SpecError
 

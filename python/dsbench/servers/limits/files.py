@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from dsbench import devices
+from dsbench.dataclass import dataclass
 from dsbench.spec import Limits, SpecError
 
 _CONTROLLERS = frozenset({"memory", "cpu", "blkio", "io"})

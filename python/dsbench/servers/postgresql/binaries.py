@@ -9,10 +9,10 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from dsbench import spec
+from dsbench.dataclass import dataclass
 from dsbench.servers import acquire, cache, sources
 from dsbench.servers.errors import ServerError
 

@@ -8,11 +8,11 @@ import secrets
 import signal
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from dsbench import spec
+from dsbench.dataclass import dataclass
 from dsbench.servers import templates
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group

@@ -18,10 +18,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from dsbench.dataclass import dataclass
 from dsbench.devices import mounts
 from dsbench.servers.storage import volume as ageing
 from dsbench.spec.storage import KINDS, LABEL, Storage, bytes_of

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from dsbench.dataclass import dataclass
 from dsbench.web.house import House
 from dsbench.web.pages import archive, archives, check, commons, compare, doctor, learn, live, new, new_study, study
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import nan
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dsbench.archive.record import StageAsked
+from dsbench.dataclass import dataclass
 from dsbench.format import FAILED
 from dsbench.read.blocks import Block, Column, Part, Sentence, Table, Terms
 from dsbench.read.groups import Series, grouped, plain, whole

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import nan
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dsbench.dataclass import dataclass
 from dsbench.read.groups import Series, durations_ns, grouped, summed, whole
 from dsbench.read.subjects.course import counts_rows
 from dsbench.stats.resources import gains
