@@ -83,7 +83,7 @@ def test_what_is_shown_draws_nothing_and_measures_nothing() -> None:
 
 
 def test_a_run_without_a_report_whose_log_is_no_terminal_loads_nothing_that_reads_draws_or_moves(tmp_path: Path) -> None:
-    words = ("--scales", "1", "--cycles", "1", "--duration", "0.1", "--threads", "1", "--report", "none")
+    words = ("--scales", "1", "--cycles", "1", "--duration", "0.1", "--clients", "1", "--report", "none")
     loaded = loaded_by("run", "private:sqlite", *words, "--out", str(tmp_path))
     assert "dsbench.measure.run" in loaded
     assert (DRAWING | {"rich", "http.server", "pyarrow.compute", "pyarrow.dataset"}) & loaded == set()
