@@ -81,8 +81,8 @@ def test_comparable_figures_are_made_as_the_paper_says(profile: str) -> None:
 @pytest.mark.parametrize(
     ("said", "short"),
     [
-        ({}, (1, 2, 5)), ({"scales": (1, 2)}, (1, 2)), ({"workload": "tpcc"}, (1, 2, 5)), ({"workload": "tp1"}, (1,)),
-        ({"clients": 4, "seed": 3}, (1, 2, 5)), ({"cycles": 3}, (1, 2, 5)), ({"duration": 4.0}, (1, 2, 5)),
+        ({}, (4, 8)), ({"scales": (1, 2)}, (1, 2)), ({"workload": "tpcc"}, (1, 2, 5)), ({"workload": "tp1"}, (1,)),
+        ({"clients": 4, "seed": 3}, (4, 8)), ({"cycles": 3}, (4, 8)), ({"duration": 4.0}, (4, 8)),
     ],
 )  # fmt: skip
 def test_what_is_not_named_is_that_of_the_profile_quick(said: dict[str, Any], short: tuple[int, ...]) -> None:
@@ -91,6 +91,15 @@ def test_what_is_not_named_is_that_of_the_profile_quick(said: dict[str, Any], sh
     assert (found.spec.profile, found.glimpse) == ("quick", True)
     origins = {name: found.origins[name] for name in ("scales", "cycles", "duration", "clients")}
     assert origins == {name: "command line" if name in said else "profile quick" for name in origins}
+
+
+@pytest.mark.parametrize(("said", "scales"), [
+    ({"clients": 1}, (1, 2, 5)), ({"clients": (2, 6)}, (6, 12)), ({"clients": 3, "nodes": 2}, (6, 12)),
+    ({"clients": 200}, (16, 32)), ({"clients": 8, "workload": "select"}, (1, 2, 5)), ({"peak": True}, (1, 2, 5)),
+    ({"clients": 8, "profile": "quick"}, (8, 16)),
+])  # fmt: skip
+def test_a_quick_run_has_a_branch_for_each_client(said: dict[str, Any], scales: tuple[int, ...]) -> None:
+    assert spec.merged(said, target="private:postgresql").spec.scales == scales
 
 
 @pytest.mark.parametrize("target", [None, "private:sqlite", "sqlite:///file.db", "private:sqlite3?journal_mode=wal"])

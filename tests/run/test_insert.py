@@ -113,7 +113,7 @@ def test_a_private_server_has_room_for_all_groups_of_the_fullest_stage() -> None
 def test_without_a_word_of_size_it_takes_one_scale_and_a_minute() -> None:
     asked = merged({"workload": "insert"}, target="mock:").spec
     assert (asked.profile, asked.scales, asked.duration) == ("quick", (1,), 4.0)
-    assert merged({"workload": "tpcb"}, target="mock:").spec.scales == (1, 2, 5)
+    assert merged({"workload": "tpcb"}, target="mock:").spec.scales == (4, 8), "a branch for each client, and twice as many"
     assert merged({"workload": "insert", "profile": "quick", "scales": (2,)}, target="mock:").spec.scales == (2,)
 
 

@@ -288,6 +288,8 @@ def in_brief(asked: Merged) -> list[str]:
     lines = [f"plan{of}: {scales}{', '.join(map(str, spec.scales))}; {done}; {isolation.replace('-', ' ')}"]
     if asked.glimpse and not course:
         hours = format_time(dsi_seconds())
+        if asked.origins["scales"] == "profile quick" and len(spec.scales) == 2:
+            lines.append("There is a branch for each client at least: with fewer they wait for each other.")
         lines.append(f"A quick run. For figures to compare with others: --profile dsi ({hours} and the time to load)")
     elif asked.origins["isolation"] == f"profile {spec.profile}" and not spec.retry:
         lines.append(f"{spec.isolation}, as the paper has it: what the server ends for a collision counts as failed")

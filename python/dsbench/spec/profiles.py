@@ -7,7 +7,7 @@ Insert Benchmark, for workloads that say how many rows their stages leave.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from dsbench import control_groups, workloads
@@ -50,6 +50,7 @@ _TIMES_MEMORY: Final = {"cached": 0.25, "io-bound": 4.0}
 """How large the database is before its writes. Those of the cached one leave garbage behind, and half of the memory is
 the server's cache."""
 _MIB: Final = 1 << 20
+_MOST_FIRST: Final = 16
 
 
 def profiled(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,9 +65,19 @@ def profiled(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
             named["scales"] = workloads.find(workload).defaults.quick_scales
         if values.get("peak") is True:
             del named["clients"]
+        elif workload in (None, RunSpec.model_fields["workload"].default):
+            clients = _largest(values.get("clients", named["clients"])) * _largest(values.get("nodes", 0))
+            named["scales"] = _uncrowded(clients, named["scales"])
     if values.get("existing"):
         named.pop("scales", None)
     return named
+
+
+def _uncrowded(clients: int, scales: Sequence[int]) -> Sequence[int]:
+    """Sizes for a quick run of so many clients: as many branches as clients, and twice as many. With fewer, clients
+    wait for each other's branch, and the rate is that of one row. A quick run has 32 branches at most."""
+    first = min(clients, _MOST_FIRST)
+    return scales if clients == 1 else (first, 2 * first)
 
 
 def dsi_seconds() -> float:

@@ -122,7 +122,7 @@ class RunSpec(Frozen):
         tuple[int, ...],
         About(
             f"Sizes of the database, such as 1,2,5; what 1 means depends on the workload: one {_UNITS}",
-            SIZE, "told", default=f"1,2,5; of {_SMALL}: 1",
+            SIZE, "told", default=f"1,2,5; of tpcb with N clients: N and 2 N; of {_SMALL}: 1",
         ),
     ] = (1, 2, 5)
     """X_s: sizes of the database in the workload's unit of scale."""
