@@ -19,7 +19,7 @@ PACKAGE = Path(dsbench.__file__).parent
 NAMING = {
     "stats/special.py": "the word of an analysis",
     "spec/run.py": "the default of a run",
-    "cli/calibrate.py": "the default of a calibration",
+    "cli/doctor.py": "the default of a calibration",
     "workloads.py": "the one that no user chooses",
     "commons/audit/described.py": "whose rows a rule of checking counts",
     "commons/audit/kept.py": "a script of pgbench",

@@ -60,7 +60,7 @@ def test_what_was_flushed_is_kept_and_nothing_else(way: str, flush: str, disk: f
     file = disk.folder / "file"
     file.write_bytes(OLD)
     disk.ready()
-    disk._say("lie" if flush == "lying" else "honest")
+    disk._ask("lie", flush == "lying")
     handle = os.open(file, os.O_RDWR | flags | getattr(os, flush if flush.startswith("O_") else "O_RDWR"))
     change(handle)
     if flush in ("fsync", "fdatasync", "lying"):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dsbench.archive import Archive
-from dsbench.read.answer import say
+from dsbench.read.answer import answer, say
 from dsbench.read.blocks import Answer, Column, Notice, Notices, Table, Terms, Tile
 from dsbench.read.evaluation import evaluate
 from dsbench.read.shown import read
@@ -33,7 +33,9 @@ def test_no_line_is_wider_than_a_terminal(path: Path, verbose: bool) -> None:
 def test_it_begins_with_the_answer_and_says_nothing_twice(path: Path) -> None:
     text = read(path).text
     archive = Archive.open(path)
-    assert text.removeprefix(f"label: {archive.run.spec.label}\n\n").startswith(say(evaluate(archive), archive.run))
+    found = answer(evaluate(archive), archive.run)
+    begins = "\n".join([*found.verdict, say(evaluate(archive), archive.run)])
+    assert text.removeprefix(f"label: {archive.run.spec.label}\n\n").startswith(begins)
     lines = [line for line in text.splitlines() if line and not line.startswith("  hint: ")]
     assert len(lines) == len(set(lines))
     assert text.splitlines()[-2].startswith("archive: ")

@@ -482,7 +482,7 @@ def test_what_only_looks_like_a_parameter_reaches_the_server_as_it_is(urls: dict
 def test_processes_share_clients_and_what_they_recorded() -> None:
     shares = Bench(Opened("mock:"), "select", 1, None).fill(RunSpec(clients=5), node=2, nodes=3).divide(2)
     groups = [json.loads(one.__getnewargs__()[0])["groups"][0] for one in shares]
-    assert [(one["clients"], one["first_client"]) for one in groups] == [(2, 10), (3, 12)]
+    assert [(one["threads"], one["first_client"]) for one in groups] == [(2, 10), (3, 12)]
     assert [one.clients for one in shares] == [2, 3]
     times = [np.array(some, "<u8") for some in ([1000, 2000, 2000], [2000, 9_000_000])]
     one = {"counters": b"", "groups": b"", "seconds": b"", "failure": None, "dropped_trace_rows": 0, "statements": []}

@@ -246,7 +246,7 @@ def test_the_headline_stands_in_every_form_of_the_results(shop: Path, called: Pr
     options = ("--cycles", "2", "--duration", "0.3", "--clients", "2", "--scales", "1", "--out", str(shop.parent / "runs"))
     done = called("run", "private:sqlite", "--workload", str(shop), *options)
     assert done.returncode == 0, done.stderr
-    shown = re.search(r"does ([\d,.]+) sales on this machine", done.stdout)
+    shown = re.search(r"(?:does|did) ([\d,.]+) sales with \d clients? at scale 1 .*on this machine", done.stdout)
     assert shown, done.stdout
     assert "scale 1: all 4 conditions hold" in done.stdout + done.stderr
     archive = dsbench.Archive.open(next((shop.parent / "runs").glob("*.zip")))

@@ -40,7 +40,7 @@ class Book:
     answer: str = ""
     """The sentence at the head of its report; empty where it has none."""
     dangers: tuple[str, ...] = ()
-    """What makes its figures void or doubtful as a whole, such as other programs beside it, as its report has it."""
+    """Its verdict, unless it is valid, and what else stands beside every figure, as its report has it."""
     soundness: Soundness | None = None
     """As its report has it; ``None`` without a report."""
     figure: str = ""
@@ -246,8 +246,13 @@ def _text_of(archive: Archive, name: str) -> str:
 
 
 def _answer(head: str) -> str:
-    found = re.search(rf"{_HEADER.pattern}<h1>(?P<said>.{{1,2000}}?)</h1>", head, re.DOTALL)
-    return _text(found["said"]) if found else ""
+    found = re.search(r"<h1>(.{1,2000}?)</h1>", _header(head), re.DOTALL)
+    return _text(found[1]) if found else ""
+
+
+def _header(head: str) -> str:
+    begun = _HEADER.search(head)
+    return head[begun.end() :].partition("</header>")[0] if begun else ""
 
 
 def _soundness(head: str) -> Soundness | None:
@@ -256,13 +261,12 @@ def _soundness(head: str) -> Soundness | None:
 
 
 def _dangers(head: str) -> tuple[str, ...]:
-    begun = _HEADER.search(head)
-    inner = head[begun.end() :].partition("</header>")[0] if begun else ""
-    return tuple(map(_text, re.findall(r'<p class="foreign" role="note">(.{1,2000}?)</p>', inner, re.DOTALL)))
+    said = re.findall(r'<p class="(?:verdict|foreign)" role="note">(.{1,2000}?)</p>', _header(head), re.DOTALL)
+    return tuple(text for text in map(_text, said) if text != "Valid.")
 
 
 def _text(markup: str) -> str:
-    return html.unescape(re.sub("<[^>]*>", "", markup))[:400]
+    return html.unescape(re.sub("<[^>]*>", "", markup)).replace("\xa0", " ")[:400]
 
 
 _FIRST: Final = re.compile(r'<div class="tiles"><p><span class="name">[^<]*</span><strong[^>]*>([^<]{1,80})</strong>')

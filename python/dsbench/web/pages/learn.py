@@ -13,8 +13,8 @@ _STEPS: Final = (
     ("Measure something", "/?for=try", "dsbench run",
      "Try it takes one click and a minute. Beside the button stands what will be done."),
     ("Read the report", "/archives", "dsbench show ARCHIVE",
-     "Its first sentence says how much the database does, the line below what a transaction's time was spent on, and "
-     "the last tile whether the figures can be trusted. What endangers them stands below the picture."),
+     "Its first line says whether the figures are valid, the sentence below how much the database does, and the next "
+     "one what a transaction's time was spent on. Warnings stand below the picture."),
     ("Measure it again", "/?for=try", "dsbench compare ARCHIVE ARCHIVE",
      "Tick both archives and compare them: where two runs of the same differ it is by chance, and a smaller difference "
      "says nothing."),
