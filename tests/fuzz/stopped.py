@@ -16,7 +16,7 @@ from . import bundles
 from .sandbox import Accepted
 
 _WORK = (
-    "dsbench.servers.start", "dsbench.measure.keeping.check_target", "dsbench.cli.calibrate.calibrate",
+    "dsbench.servers.start", "dsbench.measure.keeping.check_target", "dsbench.measure.calibration.calibrate",
     "dsbench.check.doctor.findings", "dsbench.servers.installations", "dsbench.servers.variants",
     "dsbench.check.conformance.conform", "dsbench.cli.servers._conform_apart", "dsbench.servers.acquire.carry_out",
     "dsbench.measure.nodes.serving.serve", "dsbench.measure.nodes.serving._up", "dsbench.measure.nodes.bundle.issue",
