@@ -104,7 +104,7 @@ def dsbench(url: str, scale: int = 1, *, call: str | None = None, kind: int | No
 def _cycle(asked: dict[str, Any]) -> Measured:
     url, scale, call, kind = (asked.pop(name) for name in ("url", "scale", "call", "kind"))
     spec = RunSpec.model_validate({"target": TargetSpec(url=url), "isolation": "read-committed", **asked})
-    target, threads, seconds = Target(url, existing=spec.existing), int(asked["threads"]), float(asked["duration"])
+    target, threads, seconds = Target(url, existing=spec.existing), int(asked["clients"]), float(asked["duration"])
     bench = Bench(target, spec.workload, scale, call, spec.workload_settings, threads, existing=spec.existing)
     cycle = bench.cycle(spec, seed=now_ns() % 1_000_003, trace=None)
     cycle.connect(60 + 0.1 * threads, unseen)

@@ -16,7 +16,7 @@ def test_a_cell_shows_the_run_as_table_and_diagrams(tmp_path: Path) -> None:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     (shown,) = [output.data for output in notebook.cells[0].outputs if output.output_type == "execute_result"]
-    assert "DSI" in shown["text/plain"]
+    assert "with 2 clients at scale" in shown["text/plain"]
     assert "populate [s]" in shown["text/html"]
     assert shown["text/html"].count("<img") == 4
     assert len(list(tmp_path.glob("archives/*.zip"))) == 1

@@ -157,7 +157,7 @@ async def _up(
 async def _node(where: Mapping[str, Any], host: str, bundle: Path, command: str, say: Say) -> int:
     """One node's life; its exit status."""
     async with asyncssh.connect(**where, keepalive_interval=_ALIVE_S) as connection:
-        line = f"{command} node --join -"
+        line = f"{command} cluster node --join -"
         async with connection.create_process(line, stderr=asyncssh.STDOUT) as process:
             process.stdin.write(bundle.read_text())
             process.stdin.write_eof()
