@@ -21,6 +21,7 @@ import subprocess
 import sys
 import threading
 import traceback
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -88,7 +89,7 @@ def _read(out_of: int, length: int) -> bytes:
     return bytes(found)
 
 
-class _Process:
+class _Process(ABC):
     """A process in a session of its own. A thread starts it, and stays until its end: the kernel ends a child with the
     *thread* that started it."""
 
@@ -160,9 +161,9 @@ class _Process:
         """Asks it to end in order."""
         started.terminate()
 
+    @abstractmethod
     def _hear(self, output: int) -> None:
         """Takes all that it writes."""
-        raise NotImplementedError
 
 
 class Program(_Process):

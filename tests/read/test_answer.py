@@ -212,7 +212,7 @@ def test_a_capacity_that_is_hardly_known_tells_cpu_time_near_it() -> None:
 
 def test_the_verdict_is_what_the_run_noticed() -> None:
     def trust(evaluation: Evaluation) -> Tile:
-        return tiles(evaluation, sample.run(checks={}))[-1]
+        return tiles(evaluation, sample.run(checks={}, engine="mock"))[-1]
 
     sound = sample.replace(with_rates(1000.0), machine={})
     assert (trust(sound).value, trust(sound).tone) == ("valid", "good")

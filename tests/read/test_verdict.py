@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from dsbench.archive.conditions import Condition, State
 from dsbench.read.answer import tiles
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.verdict import RunVerdict, Soundness, Tally, judge_run
@@ -12,6 +15,10 @@ from fixtures import sample
 from read.test_glance import use
 
 SHORT = Doubt("short-cycles", "2 cycles of 1 s: too short", "use longer ones")
+
+
+HOLDS = Condition(name="sums", state=State.HOLDS)
+UNMADE = Condition(name="history", state=State.NOT_MADE, detail="no right")
 
 
 def beside(*scales: int, **cpus: float) -> Evaluation:
@@ -36,8 +43,26 @@ def beside(*scales: int, **cpus: float) -> Evaluation:
 def test_a_verdict_is_that_of_the_page(evaluation: Evaluation, soundness: str, why: list[str], shown: str) -> None:
     """The highest rate of the sample is at scale 10."""
     found = judge_run(evaluation, sample.run())
-    assert found.document() == {"soundness": soundness, "why": why}
+    assert (found.soundness, found.why) == (soundness, why)
     assert tiles(evaluation, sample.run())[-1].value == shown
+
+
+def test_valid_says_what_it_rests_on() -> None:
+    """A condition that was not checked and a machine that nobody saw are no proof."""
+    seen, held = beside(10), sample.run(checks={10: (HOLDS,)})
+    assert judge_run(seen, held).say(10) == "Valid."
+    warned = sample.replace(seen, doubts=(Doubt("few-cycles", "few", "more", 10), Doubt("few-cycles", "few", "more", 20)))
+    assert judge_run(warned, held).say(10) == "Valid, with 1 warning."
+    assert judge_run(seen, sample.run(checks={})).unknown == ("no condition of the workload was checked",)
+    unseen = judge_run(sample.replace(warned, machine={}), sample.run(checks={10: (HOLDS, UNMADE)}))
+    assert unseen.say(10) == (
+        "Valid as far as is known, with 1 warning: not every condition of the workload was checked and what other programs "
+        "used was not recorded."
+    )
+    local = use(run=1)
+    away = sample.replace(seen, machine={10: (replace(local, use=replace(local.use, server_ns=None)),)})
+    assert judge_run(away, held).document()["unknown"] == ["the machine of the server was not seen"]
+    assert not judge_run(away, sample.run(checks={}, engine="mock")).unknown
 
 
 def test_a_run_without_a_transaction_is_void() -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from dsbench import spec, workloads
+from dsbench.cli import usage
 from dsbench.cli.options import completing
 
 _WORKLOADS = f"Of --calibrate: {workloads.choices()}, or as of dsbench run; the default has the shortest transactions."
@@ -36,9 +37,8 @@ def command(
     if calibrate:
         _calibrate(clients, duration, workload, prepare, as_json)
         return
-    given = [name for name in _CALIBRATED if str(context.get_parameter_source(name)).endswith("COMMANDLINE")]
-    if given:
-        raise spec.SpecError(f"--{given[0]}", "is an option of the calibration", "add --calibrate, or leave it out")
+    if given := usage.given(context, *_CALIBRATED):
+        raise spec.SpecError(given[0], "is an option of the calibration", "add --calibrate, or leave it out")
     from dsbench.check import doctor  # Late: whoever asks for help needs none of it.
 
     findings = doctor.findings()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dsbench import spec
-from dsbench.cli import errors, options, terminal
+from dsbench.cli import errors, options, terminal, usage
 from dsbench.cli.options import taking_settings, targets
 from dsbench.loading import loading
 from dsbench.measure.events import in_brief
@@ -183,7 +183,7 @@ def command(
         _resume(resume, target, joining, metrics, as_json, quiet, trust, verbose, report == "full")
         return
     asked = specification({**context.params, "erase": erase}, config)
-    if not asked.spec.nodes and (idle := _given(context, "cluster", "dask", "dask_tls", "join_timeout")):
+    if not asked.spec.nodes and (idle := usage.given(context, "cluster", "dask", "dask_tls", "join_timeout")):
         raise spec.SpecError(", ".join(idle), "nothing to do for it: the load is made here", "add --nodes N")
     if dry_run:
         with loading():
@@ -256,18 +256,9 @@ def _read_load(text: str) -> str:
 def _refuse_changes(context: typer.Context) -> None:
     """``SpecError`` with the names of all options that were given beside ``--resume`` and would have no effect."""
     changes = [param.name for param in context.command.params if param.name and param.name not in _WITH_RESUME]
-    if given := _given(context, *changes):
+    if given := usage.given(context, *changes):
         remedy = "leave it out, or start a new run"
         raise spec.SpecError(", ".join(given), "a resumed run keeps its specification and its place", remedy)
-
-
-def _given(context: typer.Context, *names: str) -> list[str]:
-    """Those options of ``names`` that stand in the command line, as they are written there."""
-    return [
-        param.opts[0]
-        for param in context.command.params
-        if param.name in names and getattr(context.get_parameter_source(param.name or ""), "name", "") == "COMMANDLINE"
-    ]
 
 
 def _resume(

@@ -179,3 +179,12 @@ def _pasteable(command: str, width: int) -> list[str]:
         else:
             lines[-1] = longer
     return lines
+
+
+def given(context: typer.Context, *names: str) -> list[str]:
+    """Those options of ``names`` that stand in the command line, as they are written there."""
+    return [
+        param.opts[0]
+        for param in context.command.params
+        if param.name in names and getattr(context.get_parameter_source(param.name or ""), "name", "") == "COMMANDLINE"
+    ]

@@ -271,6 +271,14 @@ class TimeLeft:
         return left + checking + max((cycles - finished) * per_cycle - moment.elapsed_s, 0.0)
 
 
+def _say_branches(spec: RunSpec) -> str:
+    """Whether clients of TPC-B wait for each other's branch, of which a scale has one."""
+    if min(spec.scales) >= spec.all_clients:
+        return "There is a branch for each client at least: with fewer they wait for each other."
+    fewer = f"Scale {min(spec.scales)} has fewer branches than there are clients, which wait for each other"
+    return f"{fewer}: --scales {spec.all_clients} and more has one for each."
+
+
 def in_brief(asked: Merged) -> list[str]:
     """What will be done, in a line, and what is special about it, in another one."""
     spec = asked.spec
@@ -288,8 +296,8 @@ def in_brief(asked: Merged) -> list[str]:
     lines = [f"plan{of}: {scales}{', '.join(map(str, spec.scales))}; {done}; {isolation.replace('-', ' ')}"]
     if asked.glimpse and not course:
         hours = format_time(dsi_seconds())
-        if asked.origins["scales"] == "profile quick" and len(spec.scales) == 2:
-            lines.append("There is a branch for each client at least: with fewer they wait for each other.")
+        if spec.workload == "tpcb" and not is_sqlite(spec.target) and spec.all_clients > 1:
+            lines.append(_say_branches(spec))
         lines.append(f"A quick run. For figures to compare with others: --profile dsi ({hours} and the time to load)")
     elif asked.origins["isolation"] == f"profile {spec.profile}" and not spec.retry:
         lines.append(f"{spec.isolation}, as the paper has it: what the server ends for a collision counts as failed")

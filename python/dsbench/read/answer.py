@@ -27,7 +27,6 @@ from dsbench.read.subjects.legs import LegResult, LegsResult, highest_leg, short
 from dsbench.read.subjects.load import LoadResult
 from dsbench.read.subjects.queries import QueriesResult
 from dsbench.read.subjects.rate import RateResult
-from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.subjects.why import WhyResult
 from dsbench.read.verdict import RunVerdict, Soundness, judge_cycles, judge_run
 from dsbench.stats.histogram import quantile_interval
@@ -140,7 +139,8 @@ def say(evaluation: Evaluation, run: RunRecord) -> str:
     if top is None:
         return _say_nothing(evaluation, run, who)
     spoilt = top.scale in judge_run(evaluation, run).spoilt
-    does = f"Measured: {who} did" if spoilt else f"{who} does"
+    measured = "Measured: " if spoilt else ""
+    does = f"{measured}{who} {'did' if spoilt else 'does'}"
     where = " on this machine" if run.embedded or run.spec.target.url.startswith("private:") else ""
     sized = _size(next((row for row in top.part.of(RateResult).scales if row.scale == top.scale), None), top.scale)
     clients = _say_clients(top, run)
@@ -151,15 +151,15 @@ def say(evaluation: Evaluation, run: RunRecord) -> str:
             others = " and ".join(other.group
                 for other in evaluation.of(InterferenceResult).interference[top.scale] if other is not one)
             ratio = f"{one.ratio.value:.2f} times as many"
-            return f"{does} {alone} {top.unit} alone{where}, and {beside} beside {others}: {ratio}."
+            return f"{does} {alone} {top.unit} alone at {sized}{where}, and {beside} beside {others}: {ratio}."
     if load := evaluation.of(LoadResult).load.get(top.scale):
         if load.capacity:
             but = f", but {load.broken}" if load.broken else ""
-            return f"{does} {load.words}{where}{but}{_fall(evaluation)}."
+            return f"{does} {load.words} at {sized}{where}{but}{_fall(evaluation)}."
         return f"How much {who} does with {load.objective.words}{where} is not known: {load.extent}."
     if run.spec.legs and (legs := top.part.of(LegsResult).legs.get(top.scale)):
         cycles = len(top.part.of(RateResult).cycle_rates.get(top.scale, ())) if run.spec.arrival == "poisson" else inf
-        return f"{who} {_follow(legs, top.unit, cycles)}{where}."
+        return f"{measured}{who} {_follow(legs, top.unit, cycles)}, at {sized}{where}."
     if run.spec.rate and top.short == "tps":
         return f"{does} {_number(top.value)} {_say_due(top, run.spec.rate)}{clients} at {sized}{where}."
     rate = f"{_say_rate(top)} {top.unit}{stage}{clients} at {sized}"
@@ -177,7 +177,9 @@ def _say_clients(top: Highest, run: RunRecord) -> str:
 
 def _say_rate(top: Highest) -> str:
     """With as many digits as its cycles, or their interval, tell: two at least, and four at most; three where they tell
-    nothing."""
+    nothing. Four of a rate that was demanded, and of a composite figure."""
+    if top.part.of(LatencyResult).response or top.part.of(QueriesResult).queries:
+        return _number(top.value)
     row = next((one for one in top.part.of(RateResult).scales if one.scale == top.scale), None)
     known = top.interval if top.interval and isfinite(top.interval.low) else None
     if known:
@@ -341,7 +343,7 @@ def tiles(evaluation: Evaluation, run: RunRecord) -> list[Tile]:
     return [
         _tile_of_rate(top, evaluation), *_tile_of_time(top, evaluation), *index,
         *([failed] if failed.tone or not index else []),
-        _tile_of_verdict(judge_run(evaluation, run), top.scale, run, evaluation),
+        _tile_of_verdict(judge_run(evaluation, run), top.scale, run),
     ]  # fmt: skip
 
 
@@ -422,13 +424,11 @@ def _tile_of_failures(top: Highest, evaluation: Evaluation) -> Tile:
     return Tile("Failed attempts", format_share(here) if here else "none", note, "fair" if worst > _MANY else "")
 
 
-def _tile_of_verdict(verdict: RunVerdict, scale: int, run: RunRecord, evaluation: Evaluation) -> Tile:
+def _tile_of_verdict(verdict: RunVerdict, scale: int, run: RunRecord) -> Tile:
     """What the run itself noticed, in a word."""
-    kinds = {(doubt.code, doubt.message if doubt.scale is None else "")
-        for doubt in evaluation.of(WarningsResult).doubts}
     held = say_conditions(one for conditions in run.checks.values() for one in conditions)
-    note = f"{counted(len(kinds), 'warning') if kinds else 'no warning'} · {held}"
-    sure = not kinds and not (run.unmade and run.engine != "mock")
+    note = f"{counted(verdict.warnings, 'warning') if verdict.warnings else 'no warning'} · {held}"
+    sure = not verdict.warnings and not verdict.unknown
     spoilt = "not valid" if scale in verdict.spoilt else "valid in part"
     words: dict[Soundness, tuple[str, Tone]] = {
         Soundness.VOID: (spoilt, "bad"), Soundness.DISTURBED: (spoilt, "bad"),

@@ -11,8 +11,9 @@ from dsbench.dataclass import dataclass
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Taken, best, find_taken, find_taken_by_cycle
 from dsbench.read.naming import counted, listed
+from dsbench.read.subjects.machine import MachineResult
 from dsbench.read.subjects.rate import RateResult
-from dsbench.read.subjects.warnings import WarningsResult
+from dsbench.read.subjects.warnings import WarningsResult, count_warnings
 
 _MOST: Final = 4
 """Sides that are named."""
@@ -43,6 +44,10 @@ class RunVerdict:
     """Scales whose figures cannot be used."""
     short: str = ""
     """Why it is too short to compare: ``3 cycles of 4 s are too short to compare with other runs``."""
+    unknown: tuple[str, ...] = ()
+    """What was not looked at, and would show whether the figures hold: ``the machine of the server was not seen``."""
+    warnings: int = 0
+    """Kinds of warnings, whatever they weigh."""
 
     @property
     def why(self) -> list[str]:
@@ -52,15 +57,19 @@ class RunVerdict:
     def say(self, scale: int) -> str:
         """The sentence before the figures of a run, of which the highest is at ``scale``: ``Not valid: other programs
         used 1.8 of 2 CPUs.``"""
-        if self.soundness in (Soundness.VALID, Soundness.PRELIMINARY):
-            return f"Preliminary: {self.short}." if self.short else "Valid."
+        if self.soundness is Soundness.PRELIMINARY:
+            return f"Preliminary: {self.short}."
+        if self.soundness is Soundness.VALID:
+            noted = f", with {counted(self.warnings, 'warning')}" * bool(self.warnings)
+            why = f" as far as is known{noted}: {' and '.join(self.unknown)}" if self.unknown else noted
+            return f"Valid{why}."
         spared = scale not in self.spoilt
         where = f" at scale {listed(sorted({one.scale for one in self.taken}))}" if self.taken and spared else ""
         return f"{'Valid in part' if spared else 'Not valid'}: {'; '.join(self.why)}{where}."
 
     def document(self) -> dict[str, Any]:
         """As JSON values."""
-        return {"soundness": self.soundness.value, "why": self.why}
+        return {"soundness": self.soundness.value, "why": self.why, "unknown": list(self.unknown)}
 
 
 @dataclass(frozen=True)
@@ -116,7 +125,22 @@ def judge_run(evaluation: Evaluation, run: RunRecord) -> RunVerdict:
     every = {row.scale for part in parts for row in part.of(RateResult).scales}
     spoilt = {one.scale for one in taken}.union(*(part.of(RateResult).void_scales for part in parts))
     spoilt |= every if None in severe else {scale for scale in severe if scale is not None}
-    return RunVerdict(soundness, void, taken, frozenset(spoilt), short)
+    unknown = tuple(_find_unknown(parts, run))
+    return RunVerdict(soundness, void, taken, frozenset(spoilt), short, unknown, count_warnings(evaluation))
+
+
+def _find_unknown(parts: Sequence[Evaluation], run: RunRecord) -> Iterable[str]:
+    if run.engine == "mock":  # It has neither rows nor a server.
+        return
+    if run.unmade:
+        yield "not every condition of the workload was checked"
+    elif not run.checks and not run.spec.existing:
+        yield "no condition of the workload was checked"
+    uses = [one.use for part in parts for of_scale in part.of(MachineResult).machine.values() for one in of_scale]
+    if not uses:
+        yield "what other programs used was not recorded"
+    elif not run.embedded and all(use.server_ns is None for use in uses):
+        yield "the machine of the server was not seen"
 
 
 def judge_cycles(evaluation: Evaluation, run: RunRecord) -> Tally:

@@ -48,6 +48,8 @@ class RunFacts:
     """Remote nodes; 0 for load made on the machine of the server."""
     embedded: bool
     """The engine runs inside the client's process."""
+    single_writer: bool
+    """The engine lets one transaction write at a time."""
     cpus: int
     unsafe: tuple[UnsafeSwitch, ...]
     peak: bool = False

@@ -105,7 +105,8 @@ def starved_clients(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if ledger.apart:
         times = f", {ledger.half_ns / ledger.median_ns:,.0f} times the median" if ledger.median_ns else ""
         words.append(f"half of the clients' time went into transactions of {_time(ledger.half_ns)} or more{times}")
-    why = "SQLite lets one client write at a time, and its lock has no queue: use --clients 1; " if run.embedded else ""
+    turns = "the engine lets one client write at a time, and its lock has no queue: use --clients 1; "
+    why = turns if run.single_writer else ""
     yield Doubt(
         "starved-clients",
         "; ".join(words),

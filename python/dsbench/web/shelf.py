@@ -261,8 +261,10 @@ def _soundness(head: str) -> Soundness | None:
 
 
 def _dangers(head: str) -> tuple[str, ...]:
-    said = re.findall(r'<p class="(?:verdict|foreign)" role="note">(.{1,2000}?)</p>', _header(head), re.DOTALL)
-    return tuple(text for text in map(_text, said) if text != "Valid.")
+    said = re.findall(r'<p class="(verdict|foreign)" role="note">(.{1,2000}?)</p>', _header(head), re.DOTALL)
+    if said and said[0][0] == "verdict" and _soundness(head) is Soundness.VALID:
+        said = said[1:]
+    return tuple(_text(markup) for _, markup in said)
 
 
 def _text(markup: str) -> str:

@@ -225,6 +225,7 @@ def _run_facts(run: RunRecord, load: Mapping[int, Measured], makers: Makers) -> 
         sized_for_s=spec.duration if makers.sized else np.nan,
         nodes=spec.nodes,
         embedded=run.embedded,
+        single_writer=run.dialect.single_writer,
         cpus=run.cpus or 0,
         clock=run.item("operating system", "clock source"),
         governor=run.item("core", "frequency governor"),
@@ -317,6 +318,11 @@ def group_warnings(found: Sequence[Doubt]) -> list[list[Doubt]]:
         key = (doubt.code, doubt.remedy if doubt.scale is not None else doubt.message, doubt.severe)
         groups.setdefault(key, []).append(doubt)
     return sorted(groups.values(), key=lambda group: not group[0].severe)
+
+
+def count_warnings(evaluation: Evaluation) -> int:
+    """Of all kinds, as they are listed."""
+    return len(group_warnings(evaluation.of(WarningsResult).doubts))
 
 
 def list_warnings(evaluation: Evaluation) -> list[str]:
