@@ -1,6 +1,6 @@
 """``python -m bench.statistics``: draws series whose truth is known, and counts how often what is promised holds.
 
-Nothing is measured and no database is needed. Each table of docs/method.md between two marks comes from here:
+Nothing is measured and no database is needed. Each table of docs/statistics.md between two marks comes from here:
 ``--write`` puts the figures there. The same functions, with fewer draws, are tests (tests/read/test_promises.py).
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from fixtures import simulated
 from fixtures.simulated import Cycles
 
-PAGE: Final = Path(__file__).parent.parent / "docs" / "method.md"
+PAGE: Final = Path(__file__).parent.parent / "docs" / "statistics.md"
 DRAWS: Final = 2000
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 """Heads and rows, as they are printed."""

@@ -101,8 +101,8 @@ def test_an_option_more_takes_three_files(package: Path) -> None:
     asked = [str(ROOT / "tests/test_options.py"), "test_rest.py", "-k", "rest or every_field"]
     assert_passed(package, asked, (*MADE_FROM_THE_FIELD, "test_cycles_are_a_rest_apart"))
     helped = python(package, "-m", "dsbench", "run", "--help").stdout
-    assert "--rest <seconds>" in helped
-    assert "Seconds of rest before each cycle [0]." in " ".join(helped.split())
+    assert "--rest TIME" in helped
+    assert "Seconds of rest before each cycle [0 s]" in " ".join(helped.split())
 
 
 def test_an_option_of_the_load_takes_two_files(package: Path, tmp_path: Path) -> None:

@@ -104,7 +104,9 @@ def test_the_table_has_what_the_schema_of_the_specification_has(option: Option) 
 def test_an_option_says_what_it_is(option: Option) -> None:
     assert option.about.group in about.GROUPS
     assert not option.about.help.endswith(".")
-    assert "[" in option.help or option.kind == "object", "its default stands in its help"
+    assert option.help.endswith("]") or option.kind == "object" or option.default is False, "its default is in its help"
+    assert not option.about.more.endswith(".")
+    assert option.details.startswith(option.help)
     for choice in option.choices:
         assert choice in option.about.help
     default = option.default
@@ -119,9 +121,18 @@ def test_help_of_the_command_line_has_it(option: Option) -> None:
     helped = context.command.get_help(context)
     stand = [option.about.group] if option.flag.startswith("--") else ["Arguments"]
     section = helped.partition(f"\n{stand[0]}:\n")[2].partition("\n\n")[0]
-    assert all(re.search(rf"^ +(\S.* )?{re.escape(flag)}\b", section, re.MULTILINE | re.IGNORECASE)
-               for flag in option.flags), section  # fmt: skip
+    assert re.search(rf"^ +(\S.* )?{re.escape(option.flag)}\b", section, re.MULTILINE | re.IGNORECASE), section
     assert "".join(option.help.split()) in "".join(section.split())
+
+
+def test_each_option_has_one_line_of_100_columns() -> None:
+    run = typer.main.get_command(app).commands["run"]  # type: ignore[attr-defined]
+    context = run.make_context("run", [], resilient_parsing=True, max_content_width=100, terminal_width=100)
+    helped = run.get_help(context)
+    assert max(map(len, helped.splitlines())) <= 100
+    listed = [line for line in helped.partition("Work:")[2].partition("--no-NAME")[0].splitlines() if line.strip() and line.startswith("  ")]
+    assert [line for line in listed if not re.match(r"  (-\w, )?--[a-z]", line)] == []
+    assert len(listed) > len(OPTIONS)
 
 
 @every()

@@ -79,7 +79,9 @@ def test_the_tables_hold_a_column_for_each_product_and_mark_what_is_wrong() -> N
     assert "- PostgreSQL 99: types: NULL, direct: broken, documented: holds (lost)" in text
     assert "- PostgreSQL: PostgreSQL manual" in text
     assert "MyRocks" not in text.partition("Where it is documented")[2]
-    assert "| types: NULL | both | yes |" in conformance.tables([one])
+    assert "- types: NULL\n" in conformance.tables([one])
+    same = conformance.tables([one, _outcome("PostgreSQL 16", "aborts (serialization)"), two])
+    assert "| schedule | level | PostgreSQL 15, PostgreSQL 16 | PostgreSQL 99 |" in same
     assert "Not as documented" not in conformance.tables([one])
 
 

@@ -391,3 +391,19 @@ def test_ctrl_c_while_a_compiled_part_is_loaded_is_no_error_of_it(capsys: pytest
     assert capsys.readouterr().err == ""
     with pytest.raises(ImportError, match="no such part"), told():
         raise ImportError("no such part")
+
+
+def test_several_archives_are_shown_one_after_the_other(called: Program, tmp_path: Path) -> None:
+    """The zip of a folder that is named too is the same archive."""
+    for label in ("first", "second"):
+        done = called("run", "mock:", "--scales", "1", "--cycles", "1", "--duration", "0.1", "--label", label, "--report", "none")
+        assert done.returncode == 0, done.stderr
+    names = sorted(f"archives/{path.name}" for path in (tmp_path / "archives").iterdir())
+    assert len(names) == 4
+    shown = called("show", *names).stdout
+    assert [line for line in shown.splitlines() if line.endswith(":") and line.startswith("archives/")] == [
+        f"{name}:" for name in names if not name.endswith(".zip")
+    ]
+    assert [one["run"]["spec"]["label"] for one in json.loads(called("show", *names, "--json").stdout)] == ["first", "second"]
+    assert shown.count("label: ") == 2
+    assert called("compare", *names).stdout.count("\nB  ") == 1

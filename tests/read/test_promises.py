@@ -1,6 +1,6 @@
 """What intervals and verdicts promise, on series of which the truth is known: a sample of ``python -m bench.statistics``.
 
-Bounds leave room for the chance of so few draws; the page docs/method.md has the figures of many.
+Bounds leave room for the chance of so few draws; the page docs/statistics.md has the figures of many.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a run leaves: a folder written as results arrive, sealed at the end into one zip.
 
-Layout of an archive, format 2 (format 1 had no stages and no groups)::
+Layout of an archive::
 
     run.json                     specification, seed, versions, stack, checks, warnings, status
     cycles/  buckets/  seconds/  monitors/  phases/  errors/  nodes/    one Parquet part per event, while it runs
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dsbench.archive.asked import Asked
     from dsbench.archive.columns import LOCAL
     from dsbench.archive.errors import ArchiveError, OutError
-    from dsbench.archive.folder import claimed
+    from dsbench.archive.folder import claimed, without_zips
     from dsbench.archive.reader import Archive, there
     from dsbench.archive.record import RunRecord
     from dsbench.archive.schemas import FORMAT, TABLES
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMAT", "LOCAL", "TABLES", "Archive", "ArchiveError", "Asked", "OutError", "RunRecord", "Writer",
-    "claimed", "there", "try_out",
+    "claimed", "there", "try_out", "without_zips",
 ]  # fmt: skip
 
 _PLACES = {
     "asked": ("Asked",),
-    "folder": ("claimed",),
+    "folder": ("claimed", "without_zips"),
     "columns": ("LOCAL",),
     "errors": ("ArchiveError", "OutError"),
     "reader": ("Archive", "there"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -101,6 +101,11 @@ def remove(folder: Path) -> list[str]:
         return left
     folder.rmdir()
     return []
+
+
+def without_zips(paths: Sequence[Path]) -> list[Path]:
+    """``paths`` without the zip of a folder that is among them: both are one archive."""
+    return [path for path in paths if path.suffix != ".zip" or path.with_suffix("") not in paths]
 
 
 def _refused(path: Path, why: str) -> ArchiveError:

@@ -6,7 +6,7 @@ The suite itself, its schedules and what products document of them lie in ``crat
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -96,12 +96,12 @@ def tables(outcomes: Sequence[SuiteResult]) -> str:
     products = [outcome.version for outcome in outcomes]
     parts = [
         "### Isolation\n",
-        "\n".join(_rows(outcomes, "isolation", ["schedule", "level"])),
+        *_table(["schedule", "level"], products, _rows(outcomes, "isolation")),
         "",
         *(f"- **{name}**: {about}" for name, about in generator.schedules()),
         "",
         "### Everything else\n",
-        "\n".join(_rows(outcomes, "", ["case", "way"])),
+        *_told_apart(products, list(_rows(outcomes, ""))),
         "",
         "### Where it is documented\n",
         *_sources(outcomes),
@@ -118,19 +118,47 @@ def _told(case: Case) -> str:
     return f"{case.group}: {name}: {case.outcome}, documented: {case.expected}{why}"
 
 
-def _rows(outcomes: Sequence[SuiteResult], group: str, heads: Sequence[str]) -> Iterator[str]:
-    """A table with a column for each outcome; without a group, of all others but isolation."""
+Row = tuple[str, str, list[str]]
+"""A case, its variant, and a cell for each outcome."""
+
+
+def _told_apart(products: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
+    """What holds on each of them as a list, the rest as a table."""
+    alike: dict[str, list[str]] = {}
+    for case, variant, cells in rows:
+        if set(cells) == {"yes"}:
+            group, _, name = case.partition(": ")
+            alike.setdefault(group, []).append(name + (f" ({variant})" if variant not in ("", "both") else ""))
+    if alike:
+        yield "These hold on all of them:\n"
+        yield from (f"- {group}: {'; '.join(names)}" for group, names in alike.items())
+        yield ""
+    yield from _table(["case", "way"], products, [row for row in rows if set(row[2]) != {"yes"}])
+
+
+def _table(heads: Sequence[str], products: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
+    """A column for each product, one for those that are alike in each row."""
+    rows = list(rows)
+    columns: dict[tuple[str, ...], list[str]] = {}
+    for at, product in enumerate(products):
+        columns.setdefault(tuple(cells[at] for _, _, cells in rows), []).append(product)
+    yield "| " + " | ".join([*heads, *(", ".join(alike) for alike in columns.values())]) + " |"
+    yield "|---" * (len(heads) + len(columns)) + "|"
+    for row, cells in zip(rows, zip(*columns, strict=True), strict=True):
+        yield "| " + " | ".join([*row[:2], *cells]) + " |"
+
+
+def _rows(outcomes: Sequence[SuiteResult], group: str) -> Iterator[Row]:
+    """Those of a group; without one, of all others but isolation."""
     found = [
         {(c.group, c.name, c.variant): c for c in o.cases if (c.group == group if group else c.group != "isolation")}
         for o in outcomes
     ]
-    yield "| " + " | ".join([*heads, *(outcome.version for outcome in outcomes)]) + " |"
-    yield "|---" * (len(heads) + len(outcomes)) + "|"
     keys = list(dict.fromkeys(key for cases in found for key in cases))
     for (of, name), variants in groupby(keys, key=lambda key: key[:2]):
         for key in _together(list(variants), found):
             first = name if group else f"{of}: {name}"
-            yield "| " + " | ".join([first, key[1], *(_cell(cases.get(key[0])) for cases in found)]) + " |"
+            yield first, key[1], [_cell(cases.get(key[0])) for cases in found]
 
 
 Key = tuple[str, str, str]

@@ -61,6 +61,7 @@ class _Commands(UserDict[str, Any]):
                 above.command(name, cls=usage.Grouped, epilog=module.EPILOG)(module.command)
             self.data[name] = typer.main.get_group(above).commands[name]
             self.data[name].brief = getattr(module, "BRIEF", "")
+            self.data[name].elsewhere = getattr(module, "ELSEWHERE", ())
         return self.data[name]
 
 
@@ -94,7 +95,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -17,51 +18,57 @@ from dsbench.cli.progress import Progress
 from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop
 from dsbench.read.naming import counted
+from dsbench.spec.words import GROUPS
 from dsbench.stats.comparison import Verdict
 
 EPILOG = (
-    "Exit codes: 0 B is faster or better, or no difference; 3 B is slower or worse; "
-    "4 undecided; 1 a run failed; 130 Ctrl-C. In the last "
-    "two cases the complete blocks are kept, and --resume goes on. Examples: "
+    "Exit codes: 0 B is faster or better, or there is no difference; 3 B is slower or worse; 4 undecided; "
+    "1 a run failed; 130 Ctrl-C. Examples: "
     "dsbench ab 'private:postgresql?shared_buffers=16MB' 'private:postgresql?shared_buffers=1GB' --scales 20 "
     "--one-database | "
     "dsbench ab private:postgresql@14 private:postgresql@15 --difference 3% | dsbench ab before.toml after.toml"
 )
+ELSEWHERE: Final = GROUPS
+"""Headings whose options are in the help of ``dsbench run``."""
 EXIT: Final = {Verdict.FASTER: 0, Verdict.ALIKE: 0, Verdict.SLOWER: 3, Verdict.OPEN: 4}
 _FILES: Final = (".toml", ".zip", ".json")
 
 Option = typer.Option
-_Side = typer.Argument(help="TARGET as of dsbench run, a TOML file, or an archive to repeat.", autocompletion=targets)
+_Side = partial(
+    typer.Argument, help="TARGET of dsbench run, a TOML file, or an archive to repeat", autocompletion=targets,
+    show_default=False,
+)  # fmt: skip
 
 
 @taking_settings
 def command(
-    a: Annotated[str, _Side],
-    b: Annotated[str, _Side],
+    a: Annotated[str, _Side(metavar="A")],
+    b: Annotated[str, _Side(metavar="B")],
     *,
     difference: Annotated[
-        str, Option(metavar="P%", help="Rates that differ by less count as equal: then the runs end.")
+        str, Option(metavar="P%", help="Rates that differ by less count as equal")
     ] = "2%",
-    blocks: Annotated[int, Option(min=3, max=1000, help="Blocks of A B B A or B A A B that are made anyway.")] = 3,
-    max_blocks: Annotated[int, Option(min=3, max=1000, help="Blocks after which it ends undecided.")] = 20,
+    blocks: Annotated[int, Option(min=3, max=1000, metavar="N", help="Fewest blocks of A B B A or B A A B")] = 3,
+    max_blocks: Annotated[int, Option(min=3, max=1000, metavar="N", help="Blocks after which it ends undecided")] = 20,
     one_database: Annotated[
-        bool, Option("--one-database", help="A and B take turns on one database, made once for each block.")
+        bool, Option("--one-database", help="A and B share one database, loaded once for each block")
     ] = False,
     resume: Annotated[
-        bool, Option("--resume", help="Go on with what --out has, with the same options: its complete blocks count.")
+        bool, Option("--resume", help="Continue what --out holds, with the same options")
     ] = False,
     of: options.Of = "rate",
     stage: options.Stage = "",
     group: options.Group = "",
-    out: Annotated[Path, Option(help="Folder for all archives and the result.")] = Path("ab"),
-    as_json: Annotated[bool, Option("--json", help="Print the result as one JSON document.")] = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
+    out: Annotated[Path, Option(metavar="FOLDER", help="Folder for the archives and the result")] = Path("ab"),
+    as_json: Annotated[bool, Option("--json", help="Print the result as JSON")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="No progress")] = False,
     **given: Any,
 ) -> None:
-    """Find out which of two is faster, by interleaved runs on this machine: blocks of A B B A or B A A B, as drawn.
+    """Find out which of two is faster, by alternating runs on this machine in blocks of A B B A or B A A B.
 
-    Each run has a fresh server and database, with --one-database a fresh server. The options of a run count for both.
-    Both are tried before the first load. What was made is kept after a failure or Ctrl-C; --resume goes on.
+    The options of dsbench run apply to both, such as --clients and --scales: dsbench run --help. Each run has a fresh
+    server and a fresh database; with --one-database only the server is fresh. Complete blocks survive a failure and
+    Ctrl-C, and --resume continues them.
     """
     # Late: numerical libraries take a second, and help should not.
     from dsbench.library.ab import versus, write

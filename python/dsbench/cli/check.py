@@ -44,54 +44,53 @@ def command(
     target: Annotated[
         str,
         typer.Argument(
-            help="URL of the database, or a private server: the one that kept it in a folder, or any to try out."
+            help="URL of the database, or private:PRODUCT"
         ),
     ],
     scale: Annotated[
-        int | None, typer.Option(min=1, max=200_000, help="Scale at which it was populated; a kept one tells it.")
+        int | None, typer.Option(min=1, max=200_000, help="Scale of the database; not needed for a kept one")
     ] = None,
     workload: Annotated[
         str | None,
         typer.Option(
-            help=f"{workloads.choices()} [{_DEFAULT}, or that of a kept one].",
+            help=f"Workload of the database [{_DEFAULT}, or that of a kept one]",
             autocompletion=completing([*workloads.names(), *spec.examples()]),
         ),
     ] = None,
     given: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Setting of the workload that it was populated with, NAME=VALUE; may be repeated."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Setting of the workload that it was loaded with; repeatable"),
     ] = None,
     promised: Annotated[
         bool,
-        typer.Option("--promises", help="Try out atomicity, consistency, isolation, durability and flushes instead."),
+        typer.Option("--promises", help="Test atomicity, consistency, isolation and durability"),
     ] = False,
     durable: Annotated[
-        bool, typer.Option("--durability", help="Try out durability and flushes alone: kill it while it commits.")
+        bool, typer.Option("--durability", help="Test durability alone: kill the server while it commits")
     ] = False,
     rounds: Annotated[
-        int | None, typer.Option(min=1, max=10_000, help=f"Kills, one after another [{_ROUNDS}].")
+        int | None, typer.Option(min=1, max=10_000, help=f"Number of kills [{_ROUNDS}]")
     ] = None,
     clients: Annotated[
-        int | None, typer.Option(min=1, max=1000, help=f"Sessions that commit meanwhile [{_THREADS}].")
+        int | None, typer.Option(min=1, max=1000, help=f"Sessions that commit meanwhile [{_THREADS}]")
     ] = None,
     storage: Annotated[
         str | None,
         typer.Option(
-            help="plain; forgetful: a file system of dsbench's drops at the kill what was not flushed; lying: and what "
-            "was flushed [plain].",
+            help="plain, forgetful (loses unflushed writes) or lying (all) [plain]",
             autocompletion=_storages,
         ),
     ] = None,
     restart: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", help="Kills a server that is not private, and starts it; else you are asked."),
+        typer.Option(metavar="COMMAND", help="Kills and starts a server of yours; without it you are asked"),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="File for the result as JSON, which dsbench run --checked takes up.")
+        Path | None, typer.Option(help="File of the result, for dsbench run --checked")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
 ) -> None:
-    """Check the consistency of a database that dsbench has made, or whether a target keeps what it promises."""
+    """Check the consistency of a database that dsbench loaded, or test whether a server keeps its promises."""
     where = spec.build({"target": {"url": target}}).target
     if promised or durable:
         populated = {"--scale": scale, "--workload": workload, "--set": given}

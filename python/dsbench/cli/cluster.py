@@ -25,15 +25,15 @@ _command = partial(app.command, cls=Grouped)
 
 @_command(epilog="Example: dsbench cluster invite --nodes 4 --address bench-server --out cluster")
 def invite(
-    nodes: Annotated[int, typer.Option(min=1, max=100_000, help="Number of bundles.")] = 1,
-    out: Annotated[Path, typer.Option(help="Folder for them.")] = Path("cluster"),
+    nodes: Annotated[int, typer.Option(min=1, max=100_000, help="Number of nodes")] = 1,
+    out: Annotated[Path, typer.Option(help="Folder for the bundles")] = Path("cluster"),
     address: Annotated[
-        str, typer.Option(help="Where nodes find this machine, HOST or HOST:PORT [its own address, port 8786].")
+        str, typer.Option(help="Address of this machine for the nodes [its own, port 8786]")
     ] = "",
-    hours: Annotated[float, typer.Option(min=0.01, max=87_600, help="How long the certificates are valid.")] = 72.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    hours: Annotated[float, typer.Option(min=0.01, max=87_600, help="Hours that the certificates are valid")] = 72.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
 ) -> None:
-    """Write certificates for one run: a bundle for each node, and what the run itself needs."""
+    """Write certificates for a run: a bundle for each node, and what the run itself needs."""
     try:
         from dsbench.measure.nodes import bundle  # Late: an extra.
     except ImportError as error:
@@ -78,11 +78,11 @@ def _is_address(text: str) -> bool:
 
 @_command(epilog="Example: dsbench cluster up --ssh client1,bench@client2 --cluster cluster")
 def up(
-    ssh: Annotated[str, typer.Option(help="Machines, separated by commas: [user@]host[:port].")],
-    cluster: Annotated[Path, typer.Option(help="Folder of the invitation.")] = Path("cluster"),
-    command: Annotated[str, typer.Option(help="How dsbench is called there.")] = "dsbench",
+    ssh: Annotated[str, typer.Option(help="Machines, with commas: [user@]host[:port]")],
+    cluster: Annotated[Path, typer.Option(help="Folder of the invitation")] = Path("cluster"),
+    command: Annotated[str, typer.Option(help="Command of dsbench there")] = "dsbench",
 ) -> None:
-    """Start a node on each machine over SSH, and stay until their run is over."""
+    """Start a node on each machine over SSH, and wait until their run has ended."""
     try:
         from dsbench.measure.nodes import bundle, serving  # Late: an extra.
     except ImportError as error:

@@ -16,15 +16,15 @@ from dsbench.cli.usage import Grouped
 if TYPE_CHECKING:
     from dsbench.commons.site import Verified
 
-app = typer.Typer(help="Published results: begin a folder of them, check them, make a site.")
+app = typer.Typer(help="Publish results, check those of others, and build a website of them.")
 _command = partial(app.command, cls=Grouped)
 
 
 @_command(epilog="Example: dsbench commons init results")
 def init(
-    folder: Annotated[Path, typer.Argument(help="A new or empty folder, such as a fresh clone.")],
+    folder: Annotated[Path, typer.Argument(help="A new or empty folder, such as a fresh clone")],
 ) -> None:
-    """Begin a repository of results: a README, the licence of the data, a workflow that checks pull requests."""
+    """Start a repository of results, with README, licence and a check of pull requests."""
     from dsbench.commons.repository import begin
 
     for path in begin(folder):
@@ -34,10 +34,10 @@ def init(
 
 @_command(epilog="Examples: dsbench commons check results | dsbench commons check results --json")
 def check(
-    folder: Annotated[Path, typer.Argument(help="The commons.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    folder: Annotated[Path, typer.Argument(help="Folder of the results")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
 ) -> None:
-    """Compute every figure again from the tables, and refuse what differs or cannot be true."""
+    """Compute every figure again from its data, and refuse what differs."""
     from dsbench.commons import site
 
     found = site.check(folder, _progress)
@@ -51,15 +51,16 @@ def check(
 
 @_command(epilog="Examples: dsbench commons build results --out site | dsbench commons build results --reports")
 def build(
-    folder: Annotated[Path, typer.Argument(help="The commons.")],
-    out: Annotated[Path, typer.Option(metavar="SITE", help="Where the site goes.")] = Path("site"),
+    folder: Annotated[Path, typer.Argument(help="Folder of the results")],
+    out: Annotated[Path, typer.Option(metavar="SITE", help="Folder of the website")] = Path("site"),
     reports: Annotated[
-        bool, typer.Option("--reports", help="With the whole report of each entry, about a megabyte each.")
+        bool, typer.Option("--reports", help="Include the report of each entry, about a megabyte each")
     ] = False,
 ) -> None:
-    """Make a site that opens from a file: a ranking of what was measured alike, each entry, comparisons, versions.
+    """Build a website of them: rankings, entries, comparisons, versions.
 
-    Entries that do not hold are named and left out. The site lies outside of the commons, in place of an earlier one.
+    It needs no server. Entries that do not hold are named and left out. The folder of the website lies outside of the
+    results; an earlier website there is replaced.
     """
     from dsbench.commons import site
 

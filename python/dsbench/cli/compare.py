@@ -20,42 +20,41 @@ def command(
     archives: Annotated[
         list[Path],
         typer.Argument(
-            help="Folders or zips that runs left, in the order of the columns; name repetitions, too. Or one that has "
-            "several numbers of clients, or the folder of a study, whose archives are in the order of its levels."
+            help="Two or more archives in the order of the columns; one with several numbers of clients; or a study"
         ),
     ],
     reference: Annotated[
-        str, typer.Option(metavar="ARCHIVE", help="One of them, its label, or a number of clients of a single one: all "
-                          "are divided by it. Default: the first, of a study that at its references.")
+        str, typer.Option(metavar="ARCHIVE", help="Archive, label or number of clients to divide by [the first]")
     ] = "",
     price: terminal.Price = "",
     bound: Annotated[
         bool,
         typer.Option(
             "--bound",
-            help="Show the upper bound of a rate instead: what the parts of a transaction allow, such as T1 and T2 for "
-            "TP1. It is 1 / (sum over the parts of how often a transaction has it / its peak rate), for each server.",
+            help="Show the upper bound of a rate from runs of its parts (TP1)",
         ),
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Write comparison.txt, .json, .html and diagrams, or bound.txt, to this folder.")
+        Path | None, typer.Option(help="Write a page, diagrams and tables to this folder")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
 ) -> None:
-    """Set archives side by side: a sentence, relative rates, rates, times, failures, checks, what differs.
+    """Compare archives: a verdict, rates and relative rates, times, failures, and what differs in the settings.
 
-    Archives of the same settings and label count as repetitions: then their spread gives the intervals.
+    Archives of the same settings and label count as repetitions, and their spread gives the intervals. A bound is
+    1 / (sum over the parts of how often a transaction has it / its peak rate), for each server.
     """
     if bound:
         _bound(archives, reference, price, out, as_json)
         return
     # Late: the libraries that draw and compute take a second, and help should not.
+    from dsbench.archive import without_zips
     from dsbench.read.blocks import Listed
     from dsbench.several import files, shown
     from dsbench.several.compare import read
     from dsbench.study import sort_archives
 
-    paths, first = sort_archives(archives)
+    paths, first = sort_archives(without_zips(archives))
     comparison = read(paths, reference or first, terminal.check_price(price))
     # Before anything is printed: whoever reads a pipe may have enough of it early.
     written = [] if out is None else files.write(out, lambda: shown.files(comparison))

@@ -12,8 +12,8 @@ from dsbench import spec, workloads
 from dsbench.cli import usage
 from dsbench.cli.options import completing
 
-_WORKLOADS = f"Of --calibrate: {workloads.choices()}, or as of dsbench run; the default has the shortest transactions."
 EPILOG = "Examples: dsbench doctor | dsbench doctor --calibrate --clients 16 --workload tpcb"
+_CALIBRATION = "With --calibrate"
 _CALIBRATED = ("clients", "duration", "workload", "prepare")
 
 
@@ -21,19 +21,25 @@ def command(
     context: typer.Context,
     calibrate: Annotated[
         bool,
-        typer.Option("--calibrate", help="Measure the client itself, against servers that answer at once."),
+        typer.Option("--calibrate", help="Measure the client, against servers that answer at once"),
     ] = False,
-    clients: Annotated[int, typer.Option(help="Of --calibrate: simulated clients, beside one alone.")] = 8,
-    duration: Annotated[float, typer.Option(help="Of --calibrate: seconds of each of its six measurements.")] = 2.0,
+    clients: Annotated[int, typer.Option(rich_help_panel=_CALIBRATION, help="Simulated clients, beside one alone")] = 8,
+    duration: Annotated[
+        float, typer.Option(rich_help_panel=_CALIBRATION, help="Seconds of each of six measurements")
+    ] = 2.0,
     workload: Annotated[
-        str, typer.Option(help=_WORKLOADS, autocompletion=completing([*workloads.names(), *spec.examples()]))
+        str,
+        typer.Option(
+            rich_help_panel=_CALIBRATION, metavar="NAME", help="Workload of dsbench run; select is the shortest",
+            autocompletion=completing([*workloads.names(), *spec.examples()]),
+        ),
     ] = "select",
     prepare: Annotated[
-        bool, typer.Option("--prepare/--no-prepare", help="Of --calibrate: prepare statements once.")
+        bool, typer.Option("--prepare/--no-prepare", rich_help_panel=_CALIBRATION, help="Prepare each statement once")
     ] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
 ) -> None:
-    """Say what can run here, what is missing, and what would spoil figures; or what the client itself can do."""
+    """Check what can run on this machine, what is missing and what would spoil figures; or measure the client."""
     if calibrate:
         _calibrate(clients, duration, workload, prepare, as_json)
         return

@@ -18,10 +18,10 @@ EPILOG = (
 
 
 def command(
-    target: Annotated[str, typer.Argument(help="Where a run has left its database, as dsbench run names it.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    target: Annotated[str, typer.Argument(help="TARGET of the run that kept the database")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask")] = False,
 ) -> None:
-    """Remove the database that a run has left or kept, and none that a run works on.
+    """Remove the database that a run left or kept. A run that uses it is never disturbed.
 
     What is not dsbench's and would go with it, such as a table that you put there, is named; then nothing is removed.
     """

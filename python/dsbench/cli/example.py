@@ -39,9 +39,7 @@ def text() -> str:
 
 
 def _setting(option: Option) -> str:
-    words = f"{option.about.help}" + (f" [{option.about.default}]" if option.about.default else "") + "."
-    more = _MORE.get(option.name, "")
-    return _comment(f"{words} {more}".strip()) + _line(option)
+    return _comment(f"{option.details} {_MORE.get(option.name, '')}".strip()) + _line(option)
 
 
 def _line(option: Option) -> str:

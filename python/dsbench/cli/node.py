@@ -16,12 +16,12 @@ EPILOG = "Examples: dsbench cluster node --join node-1.bundle | ssh host dsbench
 
 
 def command(
-    join: Annotated[Path, typer.Option(help="The bundle for this machine; - reads it from standard input.")],
-    name: Annotated[str, typer.Option(help="How results call this node [the host's name].")] = "",
-    join_timeout: Annotated[float, typer.Option(help="Seconds to look for the run, which may start later.")] = 600.0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    join: Annotated[Path, typer.Option(help="Bundle of this machine; - reads standard input")],
+    name: Annotated[str, typer.Option(help="Name of this node in results [the host's name]")] = "",
+    join_timeout: Annotated[float, typer.Option(help="Seconds to wait for the run")] = 600.0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors only")] = False,
 ) -> None:
-    """Make load for a run on another machine, until that run is over."""
+    """Make load for a run on another machine, until that run has ended."""
     try:
         from dsbench.measure.nodes import bundle, serving  # Late: an extra.
     except ImportError as error:

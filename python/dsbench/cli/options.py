@@ -13,43 +13,41 @@ from dsbench.spec import OPTIONS, PROFILE_NAMES, Option, drivers, examples, word
 
 _TYPES: Final = {"boolean": bool, "integer": int, "number": float, "object": list[str]}
 """What the parser makes of a value; all else stays text, which the specification reads."""
-_ITEMS: Final = {"integer": "<int,int,…>", "number": "<float,float,…>"}
+_METAVARS: Final = {"integer": "N", "number": "N", "array": "N,N,…", "string": "WORD"}
 
 
 Of = Annotated[
     str,
     typer.Option(
         metavar="MEASURE",
-        help="What it is about: rate, nopm, p50, p95, p99, max, dsi, failures, hit-ratio, cpu, cpu-per-transaction, "
-        "iowait, kb-per-transaction, net-per-transaction, load-time and more (docs/studies.md).",
+        help="rate, nopm, p50, p99, max, dsi, failures … (docs/studies.md)",
     ),
 ]
-Stage = Annotated[str, typer.Option(metavar="NAME", help="Of runs with stages: the one that counts, such as l.i1.")]
+Stage = Annotated[str, typer.Option(metavar="NAME", help="Stage that counts, such as l.i1, of runs with stages")]
 Group = Annotated[
-    str, typer.Option(metavar="NAME", help="The clients that count in a stage; default: those that are measured.")
+    str, typer.Option(metavar="NAME", help="Clients that count in a stage [those that are measured]")
 ]
 """What is measured; see ``read.choice``."""
 
 
 _SCRIPTS: Final = {
     "script": (
-        "FILE[@WEIGHT]",
-        "File of transactions in pgbench's script language, picked by weight among all; may be repeated. Beside "
-        "another --workload it works on the tables of that one, else on pgbench's.",
+        "FILE[@WEIGHT]", "Transactions in pgbench's script language; repeatable",
+        "Each transaction is one of the scripts, drawn by weight. They use the tables of --workload, and without it "
+        "those of pgbench",
     ),
-    "builtin": (
-        "NAME[@WEIGHT]", "Builtin script of pgbench: tpcb-like, simple-update or select-only; may be repeated."
-    ),
-    "define": ("NAME=VALUE", "Variable that scripts have from the beginning; may be repeated."),
+    "builtin": ("NAME[@WEIGHT]", "tpcb-like, simple-update or select-only of pgbench; repeatable", ""),
+    "define": ("NAME=VALUE", "Variable of the scripts; repeatable", ""),
 }  # fmt: skip
-"""What is said of scripts, which become settings of their workload: what stands for the value, and the help."""
+"""Options of scripts, which become settings of their workload: what stands for the value, the help, and details."""
 
 
 def taking_settings(command: Callable[..., None]) -> Callable[..., None]:
     """``command``, which has ``**settings``, with a parameter for each option of a run; unsaid ones are ``None``."""
     signature, hints = inspect.signature(command), get_type_hints(command, include_extras=True)
     options = [_parameter(option) for name, option in OPTIONS.items() if name != "target"]
-    options += [_of_scripts(name, metavar, text) for name, (metavar, text) in _SCRIPTS.items()]
+    options += [_of_scripts(name, metavar, text) for name, (metavar, text, _) in _SCRIPTS.items()]
+    options.sort(key=lambda option: words.GROUPS.index(option.annotation.__metadata__[0].rich_help_panel))
     own = [p.replace(annotation=hints[p.name]) for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
     parameters = sorted([*own[:2], *options, *own[2:]], key=lambda parameter: parameter.kind)
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer reads it
@@ -59,7 +57,7 @@ def taking_settings(command: Callable[..., None]) -> Callable[..., None]:
 
 def _parameter(option: Option) -> inspect.Parameter:
     timed = option.about.unit == "s"
-    metavar = option.about.metavar or _ITEMS.get(option.item) or ("<seconds>" if timed else None)
+    metavar = option.about.metavar or ("TIME" if timed else _METAVARS.get(option.kind))
     info = typer.Option(
         "/".join(option.flags), help=option.help, metavar=metavar, rich_help_panel=option.about.group,
         autocompletion=completing(known) if (known := _values(option)) else None,
@@ -80,6 +78,13 @@ def _values(option: Option) -> tuple[str, ...]:
     """What a shell may offer for ``option``."""
     known = {"workload": (*workloads.names(), *examples()), "profile": PROFILE_NAMES, "driver": drivers.NAMES}
     return known.get(option.name, option.choices)
+
+
+def details() -> dict[str, str]:
+    """By option of a run what --help leaves out: sentences."""
+    scripts = {f"--{name}": more for name, (_, _, more) in _SCRIPTS.items()}
+    return {name: f"{more}." for name, more in
+            [*((option.flag, option.about.more) for option in OPTIONS.values()), *scripts.items()] if more}  # fmt: skip
 
 
 def completing(values: Sequence[str]) -> Callable[[str], list[str]]:

@@ -181,23 +181,23 @@ def _paper(number: str) -> Paper:
 
 
 def command(
-    paper: Annotated[str | None, typer.Argument(help="Number of a paper, 000 to 004. Default: all.")] = None,
-    item: Annotated[str | None, typer.Argument(help="A figure, a table or an experiment of it, such as fig-8.")] = None,
+    paper: Annotated[str | None, typer.Argument(help="Number of a paper, 000 to 004 [all]")] = None,
+    item: Annotated[str | None, typer.Argument(help="Figure, table or experiment of it, such as fig-8")] = None,
     small: Annotated[
-        bool, typer.Option("--small", help="Make it in minutes: few small scales, short cycles, no repetitions.")
+        bool, typer.Option("--small", help="Run it in minutes: small scales, short cycles")
     ] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="Make it at full size: hours or days, which --dry-run estimates.")
+        bool, typer.Option("--full", help="Run it at full size: hours or days")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what --small or --full would do, and touch nothing.")
+        bool, typer.Option("--dry-run", help="Show commands, time and space; touch nothing")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for what is made; default: papers/ with the paper and the item.")
+        Path | None, typer.Option(help="Folder of the result [papers/PAPER-ITEM]")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the list, or the item, as one JSON document.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
 ) -> None:
-    """List what the five papers show, with the commands that make it here, and make one of them."""
+    """List the experiments of five papers with the commands that repeat them here, and run one of them."""
     wanted: Size | None = "small" if small else "full" if full else None
     if small and full:
         raise Problem("--small, --full: these are two sizes", "choose one of them", usage=True)

@@ -35,29 +35,26 @@ class PlotKind(StrEnum):
 
 
 def command(
-    archive: Annotated[Path, typer.Argument(help="Folder of an archive, or its .zip together with --out.")],
+    archive: Annotated[Path, typer.Argument(help="Folder of an archive, or its zip with --out")],
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Make the .vl.json files anew from the data: your edits are lost.")
+        bool, typer.Option("--fresh", help="Make the .vl.json files anew from the data; edits are lost")
     ] = False,
     rates: Annotated[
         PlotForm | None,
         typer.Option(
-            help="As --fresh, with such an axis of rates in the diagrams rate, node and cycle [log where the rates "
-            "span more than two decades, else linear]."
+            help="Axis of rates, with --fresh [log over two decades and more]"
         ),
     ] = None,
     kind: Annotated[
         PlotKind,
-        typer.Option("--format", help="pictures, or svg or pdf: both SVG and PDF; png; gnuplot: .gp and .dat of each "
-                     "diagram that is one plot. With --out, and as png, with the picture that the report begins with."),
+        typer.Option("--format", metavar="WORD", help="pictures, svg or pdf (each SVG and PDF), png or gnuplot"),
     ] = PlotKind.PICTURES,
     width: Annotated[
-        int, typer.Option(min=100, max=10_000, help="Of --format png, in pixels: 1920 fills a slide, 2008 are 17 cm of "
-                          "a paper at 300 dpi.")
+        int, typer.Option(min=100, max=10_000, help="Pixels of a png: 1920 a slide, 2008 17 cm at 300 dpi")
     ] = 1920,
-    out: Annotated[Path | None, typer.Option(help="Write to this folder instead of the archive's.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the files [that of the archive]")] = None,
 ) -> None:
-    """Write the diagrams of an archive as SVG and PDF, as PNG or for gnuplot, as its results-*.vl.json have them."""
+    """Draw the diagrams of an archive, as its results-*.vl.json describe them, as SVG and PDF, PNG or for gnuplot."""
     from dsbench.read import finish  # Late: its drawing libraries take a second, and help should not.
 
     form: Literal["linear", "log"] = "log" if rates is PlotForm.LOG else "linear"

@@ -21,34 +21,33 @@ EPILOG = (
 
 
 def command(
-    archives: Annotated[list[Path], typer.Argument(help="Folders or zips that runs left.")],
-    to: Annotated[Path, typer.Option(metavar="FOLDER", help="The commons; see dsbench commons init.")],
-    by: Annotated[str, typer.Option(help="Who measured.")] = "",
+    archives: Annotated[list[Path], typer.Argument(help="Archives to publish")],
+    to: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder of the results; dsbench commons init makes one")],
+    by: Annotated[str, typer.Option(help="Who measured")] = "",
     machine: Annotated[
-        str, typer.Option(help="Name of the machine in a shop or a rack: entries of one name are one machine.")
+        str, typer.Option(help="Name of the machine; the same name is the same machine")
     ] = "",
     price: Annotated[
         str,
         typer.Option(
             metavar="AMOUNT/SPAN",
-            help="What the machine costs: 1.2 EUR/h, 250 USD/month, or a purchase with its years of use, 12000 EUR/3y; "
-            "a number alone is that of an hour. [what the run was told]",
+            help="Price of the machine, such as 1.2 EUR/h [that of the run]",
         ),
     ] = "",
-    currency: Annotated[str, typer.Option(help="Of a --price that names none. [USD]")] = "",
-    notes: Annotated[str, typer.Option(help="What else readers should know.")] = "",
+    currency: Annotated[str, typer.Option(help="Currency of a --price without one [USD]")] = "",
+    notes: Annotated[str, typer.Option(help="Text for readers")] = "",
     about: Annotated[
-        Path | None, typer.Option(help="TOML with by, machine, notes and price; the options go before it.")
+        Path | None, typer.Option(help="TOML file with by, machine, notes and price")
     ] = None,
     hide: Annotated[
         str,
-        typer.Option(help="What to hide, of host, user, paths, addresses, label and programs; or none."),
+        typer.Option(help="host, user, paths, addresses, label, programs; or none"),
     ] = "host,user,paths,addresses",
     preview: Annotated[
-        bool, typer.Option("--preview", help="Say what would be shown and hidden; write nothing.")
+        bool, typer.Option("--preview", help="Show what would be published and hidden; write nothing")
     ] = False,
 ) -> None:
-    """Add archives to a commons, without what shows where they were made.
+    """Add archives to a folder of results, without what shows where they were made.
 
     An entry holds run.json, the tables without the trace, and results.csv. Passwords are never in an archive. What is
     there already is passed over. Of several archives those that a commons would refuse are named and left out.

@@ -32,13 +32,13 @@ class QueryForm(StrEnum):
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(help="Folder with archives below it, such as that of a study.")],
+    folder: Annotated[Path, typer.Argument(help="Folder with archives in it or below it")],
     sql: Annotated[
-        str, typer.Argument(help="A query of DuckDB; without one the views and their columns are shown.")
+        str, typer.Argument(help="Query of DuckDB; without it the views and their columns are listed")
     ] = "",
-    form: Annotated[QueryForm, typer.Option("--as", help="text, csv or json.")] = QueryForm.TEXT,
+    form: Annotated[QueryForm, typer.Option("--as", help="Format of the result")] = QueryForm.TEXT,
 ) -> None:
-    """Ask all archives below a folder by SQL: runs, scales, settings, trials of studies, and every table."""
+    """Query all archives below a folder with SQL: runs, scales, settings, trials of studies, and every table."""
     from dsbench.library import query  # Late: its libraries take a second.
 
     found = query.find(folder)

@@ -27,21 +27,25 @@ if TYPE_CHECKING:
     from dsbench.measure.run import Outcome
 
 EPILOG = (
-    "Examples: dsbench run | dsbench run private:postgresql --scales 1,10,100 --cycles 3 --duration 20 | "
+    "--no-NAME turns off what a profile or a file turned on. docs/cli.md has the details of each option. Examples: "
+    "dsbench run private:postgresql --scales 1,10,100 --cycles 3 --duration 20 | "
     "dsbench run postgresql://me@host/db --profile dsi --out results | "
     "dsbench run private:firebird --workload tpcc --scales 10 --clients 10,20,40 --duration 60 | "
-    "dsbench run private:postgresql --builtin tpcb-like --clients 8 | "
     "dsbench run postgresql://me@host/db --script my.sql --clients 8 --duration 60 --existing | "
-    "dsbench run private:postgresql --builtin tpcb-like --scales 10 --max-tries 3 --per-statement | "
-    "dsbench run private:mariadb --script my.sql@3 --builtin select-only --define size=100 --scales 10 | "
-    "dsbench run private:postgresql --workload ycsb-a --scales 10,100 --clients 8 | "
-    "dsbench run private:sqlite --workload my.toml | "
-    "dsbench run private:postgresql --workload tpcc --scales 5 --pace terminals --clients 8 --ramp-up 60 | "
-    "dsbench run private:postgresql --driver psycopg --clients 4 | "
-    "dsbench run private:postgresql --limit memory=1GiB --limit write=20MiB/s --limit cpus=1.5 | "
-    "dsbench run private:postgresql --load '0s:500, 20s:5000, 30s:500, 60s:end' --clients 16 | "
-    "dsbench run private:postgresql --storage 'ext4?data=journal&block=1k'"
+    "dsbench run private:postgresql --limit memory=1GiB --limit cpus=1.5 --storage 'ext4?block=1k' | "
+    "dsbench run private:postgresql --load '0s:500, 20s:5000, 30s:500, 60s:end' --clients 16"
 )
+DETAILS = {
+    "--config": "docs/run.toml is such a file. An archive is a folder, its zip or its run.json. Options override it.",
+    "--erase": "A device that is in use, or has a signature (wipefs), is refused even so.",
+    "--trust": "Settings that name programs, files, addresses or users are refused without it: docs/security.md.",
+    "--resume": "It continues where it ended, with the specification that it has.",
+    "--report": "dsbench show and dsbench plot make the report later.",
+    "--cluster": "dsbench cluster invite makes such a folder, too.",
+    "--dask": "The address of its scheduler: tls://HOST:PORT or tcp://127.0.0.1:PORT. Nobody is invited.",
+    "--dask-tls": "Files of the authority, and of a certificate and its key.",
+}  # fmt: skip
+"""By option of this command what --help leaves out."""
 
 BRIEF = """\
 Usage: dsbench run [OPTIONS] [TARGET]
@@ -81,90 +85,51 @@ _WITH_RESUME = (
 @taking_settings
 def command(
     context: typer.Context,
-    target: Annotated[str | None, typer.Argument(help=spec.OPTIONS["target"].help, autocompletion=targets)] = None,
+    target: Annotated[
+        str | None, typer.Argument(metavar="TARGET", help=spec.OPTIONS["target"].help, autocompletion=targets)
+    ] = None,
     *,
     config: Annotated[
         Path | None,
         Option(
-            help="TOML file with these settings, such as docs/run.toml, or the archive of a run to repeat: its folder, "
-            "zip or run.json. The command line wins.",
-            rich_help_panel=words.WORK,
+            help="TOML file of settings, or an archive whose run to repeat", metavar="FILE", rich_help_panel=words.WORK
         ),
     ] = None,
     dry_run: Annotated[
-        bool,
-        Option(
-            "--dry-run",
-            help="Show settings, plan, time and space of the run, and touch nothing.",
-            rich_help_panel=words.WORK,
-        ),
+        bool, Option("--dry-run", help="Show the plan, its time and space; touch nothing", rich_help_panel=words.WORK)
     ] = False,
     example_config: Annotated[
         bool,
-        Option("--example-config", help="Print such a file with every setting, explained.", rich_help_panel=words.WORK),
+        Option("--example-config", help="Print a file for --config with every setting", rich_help_panel=words.WORK),
     ] = False,
     list_workloads: Annotated[
-        bool,
-        Option(
-            "--list", help="List the workloads, or show the one of --workload, with its scale and settings.",
-            rich_help_panel=words.WORK,
-        ),
+        bool, Option("--list", help="List the workloads, or describe the one of --workload", rich_help_panel=words.WORK)
     ] = False,
     erase: Annotated[
-        str,
-        Option(
-            metavar="DEVICE",
-            help="The device of --storage once more: all that it holds may be lost. One that is in use or has a "
-            "signature (wipefs) is refused even so.",
-            rich_help_panel=words.WORK,
-        ),
+        str, Option(metavar="DEVICE", help="Confirm that --storage may erase this device", rich_help_panel=words.WORK)
     ] = "",
-    out: Annotated[Path, Option(help="Folder for the archive.")] = Path("archives"),
     trust: Annotated[
         bool,
         Option(
-            "--trust",
-            help="Take over from the file of --config, or from the archive of --resume, what does more than tune, too: "
-            "docs/security.md.",
-            rich_help_panel=words.WORK,
+            "--trust", help="Take from --config or --resume what does more than tune", rich_help_panel=words.WORK,
         ),
     ] = False,
-    resume: Annotated[Path | None, Option(help="Go on with this archive, which was cut short.")] = None,
+    out: Annotated[Path, Option(metavar="FOLDER", help="Folder for the archive")] = Path("archives"),
+    resume: Annotated[Path | None, Option(metavar="ARCHIVE", help="Continue a run that was cut short")] = None,
+    report: Annotated[str, Option(help="full, or none: the measurements alone", metavar="full|none")] = "full",
+    metrics: Annotated[str, Option(help="Serve Prometheus metrics at PORT or HOST:PORT", metavar="PORT")] = "",
     cluster: Annotated[
-        Path, Option(help="Folder of the nodes' invitation (dsbench cluster invite); made when there is none.")
+        Path, Option(metavar="FOLDER", help="Invitation of the nodes; made if it is missing")
     ] = Path("cluster"),
-    dask: Annotated[
-        str,
-        Option(
-            help="Scheduler of a Dask that runs already, tls://HOST:PORT or tcp://127.0.0.1:PORT: its workers are the "
-            "nodes, and nobody is invited.",
-            metavar="ADDRESS",
-        ),
-    ] = "",
-    dask_tls: Annotated[
-        str,
-        Option(
-            help="With --dask: files of its authority, and of a certificate and its key [as Dask is configured].",
-            metavar="CA,CERT,KEY",
-        ),
-    ] = "",
-    join_timeout: Annotated[float, Option(help="Seconds to wait for the nodes to join.")] = 600.0,
-    metrics: Annotated[
-        str, Option(help="Tell Prometheus how it goes on, at a port of this machine or HOST:PORT.", metavar="PORT")
-    ] = "",
-    report: Annotated[
-        str,
-        Option(
-            help="full, or none: write the measurements alone. dsbench show and dsbench plot make the report later.",
-            metavar="full|none",
-        ),
-    ] = "full",
-    as_json: Annotated[bool, Option("--json", help="Print the results as one JSON document.")] = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="No progress.")] = False,
+    dask: Annotated[str, Option(help="Use the workers of a running Dask as nodes", metavar="ADDRESS")] = "",
+    dask_tls: Annotated[str, Option(help="TLS files of --dask [as Dask is configured]", metavar="CA,CERT,KEY")] = "",
+    join_timeout: Annotated[float, Option(metavar="SECONDS", help="Time to wait for the nodes")] = 600.0,
+    as_json: Annotated[bool, Option("--json", help="Print the results as JSON")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="No progress")] = False,
     verbose: terminal.Verbose = False,
     **_settings: Any,
 ) -> None:
-    """Measure the transaction rate over a ladder of database sizes."""
+    """Load a database, run transactions, and report rates and response times."""
     if example_config:
         from dsbench.cli import example  # Late: nothing else needs it.
 

@@ -27,15 +27,15 @@ from dsbench.servers import acquire, sources
 if TYPE_CHECKING:
     from dsbench.check.conformance import SuiteResult
 
-app = typer.Typer(help="Private servers: which there are, how to get more, whether they do what they document.")
+app = typer.Typer(help="List and install the servers that dsbench starts, and test whether they do what is documented.")
 _command = partial(app.command, cls=Grouped)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON")]
 
 
 @_command("list", epilog="Example: dsbench servers list")
 def listed(as_json: AsJson = False) -> None:
-    """List every product and version that a private server can be started from."""
+    """List the products and versions that dsbench can start."""
     found = rooms.installations()
     if as_json:
         print(json.dumps([dataclasses.asdict(one) for one in found], indent=2, ensure_ascii=False, default=str))
@@ -52,21 +52,21 @@ def install(
     product: Annotated[
         str,
         typer.Argument(
-            help="firebird, mariadb, mysql or postgresql; or a driver of Python, such as psycopg, with its --version.",
+            help="firebird, mariadb, mysql or postgresql; or a Python driver, such as psycopg",
             autocompletion=completing(acquire.PRODUCTS),
         ),
     ],
     version: Annotated[
-        str | None, typer.Option(help="Version, such as 18 (postgresql) or 5 (firebird); default: the system's.")
+        str | None, typer.Option(help="Version, such as 18 of postgresql [that of the system]")
     ] = None,
     block_size: Annotated[
         str | None,
-        typer.Option(help="Size of PostgreSQL's blocks in KiB, 1 to 32: it is built from the distribution's source."),
+        typer.Option(help="KiB of a PostgreSQL block, 1 to 32; builds from source"),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the commands.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands only")] = False,
 ) -> None:
-    """Install a database server by the system's package manager, or unpack one into dsbench's own folder."""
+    """Install a database server with the package manager, or unpack one into dsbench's own folder."""
     plan = acquire.plan(product, version, None if block_size is None else sources.checked(block_size))
     for line in plan.described():
         print(line)
@@ -91,12 +91,12 @@ def _agreed() -> bool:
 def conform(
     targets: Annotated[
         list[str] | None,
-        typer.Argument(help="URLs, or private:PRODUCT@VERSION?SETTING=VALUE. Default: every private server there is."),
+        typer.Argument(help="Targets of dsbench run [all private servers]"),
     ] = None,
-    write: Annotated[Path | None, typer.Option(help="Page whose generated part gets the tables.")] = None,
+    write: Annotated[Path | None, typer.Option(help="Page whose generated part gets the tables")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Try out whether engines and servers do what they document: types, isolation, errors, losses, bulk loads."""
+    """Test whether servers do what is documented: types, isolation, errors, losses, bulk loads."""
     from dsbench.check import conformance  # Late: of these commands it alone needs the suite.
 
     if write is not None:

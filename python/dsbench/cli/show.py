@@ -14,6 +14,7 @@ from dsbench.problem import Problem
 from dsbench.read.subjects import NAMES
 
 EPILOG = (
+    f"Subjects: {', '.join(NAMES)}. "
     "Examples: dsbench run private:sqlite --label mine | dsbench show archives/*_mine.zip --as markdown | "
     "dsbench show archives/*_mine.zip --by latency --as csv | dsbench show archives/*_mine.zip --json"
 )
@@ -31,38 +32,31 @@ class ShowForm(StrEnum):
 
 
 def command(
-    archive: Annotated[Path, typer.Argument(help="Folder or .zip that a run left.")],
-    by: Annotated[
-        By,
-        typer.Option(
-            help="scale: the results; or a subject, as the page has them. stages: what each stage reached and took of "
-            "the machine, with its response times; statements: tps, latency, failures and retries as pgbench -r tells "
-            "them, and the times of each statement of scripts with --per-statement; kinds: counts and times of each "
-            "kind of transactions; cost: what a transaction cost, and how evenly clients got theirs; "
-            "price: transactions per unit of money; energy: joules for each; nodes: what each "
-            "remote node did, and why one was missing; machine: what else each machine did in each cycle; statistics: "
-            "the database's own, before and after; errors: attempts that failed; probes: storage tools; checklist: "
-            "what decides whether the figures may be compared; checks, durability, stack, settings: the conditions."
-        ),
-    ] = _SCALE,
-    form: Annotated[
-        ShowForm, typer.Option("--as", help="csv: the tables alone, with full figures in the units of their heads.")
-    ] = ShowForm.TEXT,
+    archives: Annotated[list[Path], typer.Argument(help="Folders or zips of archives")],
+    by: Annotated[By, typer.Option(metavar="SUBJECT", help="scale, or one of those below")] = _SCALE,
+    form: Annotated[ShowForm, typer.Option("--as", help="text, markdown, or csv: the tables alone")] = ShowForm.TEXT,
     price: terminal.Price = "",
     verbose: terminal.Verbose = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document of all there is.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON, of several a list")] = False,
 ) -> None:
-    """Show what a run found, its table and its warnings, or one subject of its archive."""
-    from dsbench.read.shown import read, read_as  # Late: help needs none of it.
+    """Show the results of runs: the verdict, a table and the warnings, or one subject."""
+    from dsbench.archive import without_zips  # Late: help needs none of it.
+    from dsbench.read.shown import read, read_as
 
     if as_json and form is not ShowForm.TEXT:
         problem = f"--as {form.value} and --json are two ways to write one thing"
         raise Problem(problem, "choose one of them", usage=True)
-    if form is not ShowForm.TEXT:
-        print(read_as(archive, by.value, csv=form is ShowForm.CSV, price=terminal.check_price(price)))
-        return
-    shown = read(archive, by.value, verbose=verbose, price=terminal.check_price(price))
+    named, money = without_zips(archives), terminal.check_price(price)
     if as_json:
-        print(json.dumps(shown.document, indent=2, ensure_ascii=False))
-    else:
-        terminal.show(shown.blocks)
+        found = [read(path, by.value, verbose=verbose, price=money).document for path in named]
+        print(json.dumps(found if len(found) > 1 else found[0], indent=2, ensure_ascii=False))
+        return
+    for number, path in enumerate(named):
+        if number:
+            print()
+        if form is not ShowForm.TEXT:
+            print(read_as(path, by.value, csv=form is ShowForm.CSV, price=money))
+            continue
+        if len(named) > 1:
+            print(f"{path}:")
+        terminal.show(read(path, by.value, verbose=verbose, price=money).blocks)

@@ -26,45 +26,44 @@ from dsbench.spec.trust import refuse, risks
 if TYPE_CHECKING:
     from dsbench.study import Estimate, Study, Trial
 
-app = typer.Typer(help="Many runs over factors of the whole stack, interleaved, and what each factor does to the rate.")
+app = typer.Typer(help="Vary several settings in interleaved runs, and find which of them matter.")
 _command = partial(app.command, cls=Grouped)
 
-Folder = Annotated[Path, typer.Argument(help="Folder that a study made.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Folder = Annotated[Path, typer.Argument(help="Folder of the study")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON")]
 
 
 @_command(epilog="Examples: dsbench study templates clients > clients.toml | dsbench study run clients.toml | "
              "dsbench study run studies/clients | dsbench study run clients --set run.cycles=2")  # fmt: skip
 def run(
     file: Annotated[
-        Path, typer.Argument(help="TOML file of a study, a template, or the folder of a study to go on with.")
+        Path, typer.Argument(help="TOML file, template, or the folder of a study to continue")
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder of the study; default: studies/ and its name. One that is there goes on."),
+        typer.Option(help="Folder of the study [studies/NAME]"),
     ] = None,
     changes: Annotated[
         list[str] | None,
         typer.Option(
             "--set", metavar="KEY=VALUE",
-            help="Change a key of the file: run.cycles=2, trials.repeat=1, 'factor.clients.levels=[1, 4]'; without a "
-            "VALUE it is left out. May be repeated.",
+            help="Change a key of the file, such as run.cycles=2; repeatable",
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show its trials, time and space, and touch nothing.")
+        bool, typer.Option("--dry-run", help="Show the trials, their time and space; touch nothing")
     ] = False,
-    again: Annotated[bool, typer.Option("--again", help="Make those trials again as well that failed.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Repeat failed trials, too")] = False,
     erase: Annotated[
-        str, typer.Option(metavar="DEVICE", help="The device of its storage once more: all that it holds may be lost.")
+        str, typer.Option(metavar="DEVICE", help="Confirm that its storage may erase this device")
     ] = "",
     trust: Annotated[
-        bool, typer.Option("--trust", help="Take over from the file what does more than tune, too: docs/security.md.")
+        bool, typer.Option("--trust", help="Take from the file what does more than tune")
     ] = False,
     as_json: AsJson = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress")] = False,
 ) -> None:
-    """Make the trials of a study that are left, and show what they found."""
+    """Run the trials of a study that are left, and show the effects."""
     from dsbench import study as room  # Late: numerical libraries take their time.
     from dsbench.library.studies import conduct, tried
     from dsbench.study.estimate import ahead_of
@@ -126,14 +125,13 @@ def show(
         list[str] | None,
         typer.Option(
             metavar="FACTOR,FACTOR",
-            help="Draw heat maps and lines of these two, also for each level of a third one; may be repeated. Default: "
-            "those of the file, else those with the largest interactions."
+            help="Draw these two factors [the largest interactions]; repeatable"
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write results.txt, .json, .html and diagrams here.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write a page, diagrams and tables to this folder")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show effects with intervals, interactions, share of variance and resources of a study.
+    """Show the effects of a study: intervals, interactions, share of variance, resources.
 
     They are of what --of, --stage and --group name, else of what the study's file names as of, stage and group, else of
     the rate; stages stand side by side where none is named.
@@ -148,11 +146,11 @@ def show(
 def add(
     folder: Folder,
     level: Annotated[
-        list[str] | None, typer.Option(metavar="FACTOR=VALUE", help="A level more of a factor; may be repeated.")
+        list[str] | None, typer.Option(metavar="FACTOR=VALUE", help="Another level of a factor; repeatable")
     ] = None,
-    repeat: Annotated[int, typer.Option(help="Blocks of the new trials; default: as many as the study has.")] = 0,
+    repeat: Annotated[int, typer.Option(help="Blocks of the new trials [as many as the study has]")] = 0,
 ) -> None:
-    """Plan more trials: new levels beside the reference, or more blocks. dsbench study run makes them."""
+    """Add levels or blocks to a study; dsbench study run makes their trials."""
     from dsbench import study as room  # Late: as above.
     from dsbench.study.estimate import added
 
@@ -178,14 +176,13 @@ def merge(
         list[str],
         typer.Argument(
             metavar="[HOST=]FOLDER...",
-            help="Studies of one file, or archives of the same work, each with a name for its machine; default: the "
-            "one that its archives have.",
+            help="Studies of one file, or archives of the same work, named after their machines",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder of the new study, with its page; archives are copied there.")],
+    out: Annotated[Path, typer.Option(help="Folder of the new study, which gets copies")],
     as_json: AsJson = False,
 ) -> None:
-    """Set what was made on several machines into one study, whose factor host tells what the machine does."""
+    """Merge studies of several machines into one, whose factor host is the machine."""
     from dsbench import study as room  # Late: as above.
 
     parts = [text.partition("=") if "=" in text and not Path(text).exists() else ("", "=", text) for text in folders]
@@ -197,16 +194,16 @@ def merge(
 def best(
     folder: Folder,
     likely: Annotated[
-        bool, typer.Option("--likely", help="Take levels that were better at all, though it may have been chance.")
+        bool, typer.Option("--likely", help="Take levels that were better by chance, too")
     ] = False,
     vary: Annotated[
-        list[str] | None, typer.Option(metavar="FACTOR", help="Stays a factor of the new study; repeat.")
+        list[str] | None, typer.Option(metavar="FACTOR", help="Factor that the new study varies; repeatable")
     ] = None,
     of: Of = "",
     stage: Stage = "",
     group: Group = "",
 ) -> None:
-    """Print a study that tests the best level of each factor, all together, against the references."""
+    """Print a study of the best level of each factor, all together, against the references."""
     from dsbench import study as room  # Late: as above.
 
     print(room.best(room.outcomes(room.load(folder), of, stage, group), likely=likely, vary=vary or ()), end="")
@@ -229,10 +226,10 @@ def _templates(incomplete: str) -> list[str]:
 @_command(epilog="Examples: dsbench study templates | dsbench study templates isolation > isolation.toml")
 def templates(
     name: Annotated[
-        str | None, typer.Argument(help="Print this one.", autocompletion=_templates)
+        str | None, typer.Argument(help="Template to print", autocompletion=_templates)
     ] = None,
 ) -> None:
-    """List studies that are ready to be run, or print one as a file."""
+    """List the templates of studies, or print one as a file."""
     from dsbench import study as room  # Late: as above.
 
     if name is not None:

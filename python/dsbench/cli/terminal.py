@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from dsbench.read.blocks import Block
     from dsbench.read.text import Style
 
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Every table, and messages in full.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Every table, and messages in full")]
 Price = Annotated[
     str,
     typer.Option(
         metavar="AMOUNT/SPAN",
-        help="What the machine costs, for archives whose run was not told it: 1.2 EUR/h, 250 USD/month, or a purchase "
-        "with its years of use, 12000 EUR/3y.",
+        help="Price of the machine, such as 1.2 EUR/h [that of the run]",
     ),
 ]
 

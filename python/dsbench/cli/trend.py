@@ -18,17 +18,17 @@ FELL: Final = 3
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(help="Folder with archives, folders or zips, also in folders below it.")],
-    difference: Annotated[str, typer.Option(metavar="P%", help="Smallest change that is told.")] = "3%",
+    folder: Annotated[Path, typer.Argument(help="Folder with archives in it or below it")],
+    difference: Annotated[str, typer.Option(metavar="P%", help="Smallest change to report")] = "3%",
     of: options.Of = "rate",
     stage: options.Stage = "",
     group: options.Group = "",
     out: Annotated[
-        Path | None, typer.Option(help="Write the page trend.html, .txt, .json and diagrams to this folder.")
+        Path | None, typer.Option(help="Write a page, diagrams and tables to this folder")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
 ) -> None:
-    """Tell where rates changed over the archives of one configuration, and what else changed there; or what --of names.
+    """Find where the rate changed over the runs of one configuration, and what else changed there.
 
     One configuration is one product on one host under one load; versions, settings of the server and labels may differ.
     """

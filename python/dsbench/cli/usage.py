@@ -6,7 +6,8 @@ import difflib
 import itertools
 import re
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import typer
 from typer.core import TyperCommand
@@ -126,6 +127,8 @@ class Grouped(TyperCommand):
 
     brief = ""
     """A screen of 80 columns and 24 lines."""
+    elsewhere: Sequence[str] = ()
+    """Headings of options that the help of another command has."""
 
     def get_help_option_names(self, ctx: Any) -> list[str]:
         """Of the whole help."""
@@ -145,10 +148,10 @@ class Grouped(TyperCommand):
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
-            if record is not None:
+            if record is not None and getattr(param, "rich_help_panel", None) not in self.elsewhere:
                 of_option = getattr(param, "rich_help_panel", None) or "Options"
                 heading = "Arguments" if param.param_type_name == "argument" else of_option
-                sections.setdefault(heading, []).append(record)
+                sections.setdefault(heading, []).append((_plain_name(record[0]), _plain_help(record[1])))
         for heading in sorted(sections, key=lambda heading: heading == "Options"):
             with formatter.section(heading):
                 formatter.write_dl(sections[heading])
@@ -165,6 +168,29 @@ class Grouped(TyperCommand):
                 room = formatter.width - formatter.current_indent
                 lines = [line for one in text.split(" | ") for line in _pasteable(one, room)]
                 formatter.write("".join(f"{' ' * formatter.current_indent}{line}\n" for line in lines))
+
+
+_TYPES: Final = {
+    "<int>": "N", "<int range>": "N", "<float>": "N", "<float range>": "N", "<path>": "PATH", "<str>": "TEXT",
+}  # fmt: skip
+_LONG: Final = 24
+"""Characters of a list of choices that stand beside an option; the help of one with more lists them."""
+
+
+def _plain_name(name: str) -> str:
+    """An option with a word for its value: ``--port N``. Of a switch its positive form alone."""
+    name = re.sub(r" / --no-\S+", "", name)
+    for written, shown in _TYPES.items():
+        name = name.replace(f" {written}", f" {shown}" if name.startswith("-") else "")
+    name = re.sub(r" <list\[.*\]>", "" if not name.startswith("-") else " TEXT", name)
+    return re.sub(r"<([\w|-]+)>$", lambda found: found[1] if len(found[1]) <= _LONG else "WORD", name)
+
+
+def _plain_help(text: str) -> str:
+    """A line without a full stop, with the default at its end in brackets."""
+    text = re.sub(r" *\[required\]$|[;,]? *\[?-?[\d.]*<=?x(<=?[\d.]+)?\]$", "", text.replace("; 0<", "  [0<"))
+    text = re.sub(r"  \[default: ([^\]]*?)(; .*)?\]?$", r" [\1]", text)
+    return re.sub(r"\.( \[[^\]]*\])?$", r"\1", text)
 
 
 def _pasteable(command: str, width: int) -> list[str]:

@@ -11,15 +11,15 @@ EPILOG = "Examples: dsbench web | dsbench web --port 0 --archives results"
 
 
 def command(
-    port: Annotated[int, typer.Option(help="Port of this machine to listen on; 0 takes any that is free.")] = 8080,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0: any that is free")] = 8080,
     archives: Annotated[
-        Path, typer.Option(help="Folder of the archives: those that are shown, and where runs leave theirs.")
+        Path, typer.Option(help="Folder of the archives, which runs add to")
     ] = Path("archives"),
     commons: Annotated[
-        Path | None, typer.Option(help="Folder of published results; default: commons, beside the archives.")
+        Path | None, typer.Option(help="Folder of published results [commons, beside the archives]")
     ] = None,
 ) -> None:
-    """Show runs, archives and studies in a browser of this machine, and begin runs there.
+    """Start, watch, read and compare runs and studies in a browser of this machine.
 
     It listens on the loopback interface only; the address that it prints logs one browser in, once.
     """

@@ -11,7 +11,7 @@ TERMS: Final = (
     ("interval, ±", "Where the median of all cycles there could be lies with 95% confidence: between two of the "
      "cycles in their order, by the binomial distribution, from five cycles on, and wider where neighbours resemble "
      "each other. Of a quantile: what the cycles tell of the share beyond it. It covers no other days or machines. "
-     "docs/method.md has the formulas and their sources."),
+     "docs/statistics.md has the formulas and their sources."),
     ("latency", "From the start of the first attempt to the end of the successful one, as the client sees it. "
      "The paper calls it residence time. In the open loop the response time counts from the moment the start was "
      "due."),

@@ -57,9 +57,16 @@ class Option:
 
     @property
     def help(self) -> str:
-        """What it is, with its default."""
-        default = self.about.default or printed(self.default)
-        return f"{self.about.help} [{default}]." if default else f"{self.about.help}."
+        """What it is, with its default unless that is no, in a line."""
+        default = self.about.default
+        if not default and self.default is not False:
+            default = self.shown(self.default) if self.about.unit == "s" else printed(self.default)
+        return f"{self.about.help} [{default}]" if default else self.about.help
+
+    @property
+    def details(self) -> str:
+        """The same with all that a user has to know of it, in sentences."""
+        return f"{self.help}. {self.about.more}{'.' * bool(self.about.more)}".strip()
 
     def shown(self, value: Any) -> str:
         """``value``, as it is in ``run.json``, for people, with its unit."""

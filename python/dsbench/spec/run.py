@@ -16,7 +16,7 @@ from dsbench.spec.drivers import DRIVERS, OWN, PEERS
 from dsbench.spec.legs import Leg, legs
 from dsbench.spec.objective import GRADES, ROUNDS, Objective, objectives
 from dsbench.spec.target import Frozen, Target
-from dsbench.spec.words import CLIENTS, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About, per_cent, seconds
+from dsbench.spec.words import CLIENTS, LOAD, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About, per_cent, seconds
 
 Isolation = Literal["read-committed", "repeatable-read", "serializable"]
 Call = Literal["procedure", "statements"]
@@ -39,6 +39,7 @@ TURN_RAMP_UP_S = 0.1
 """Of each turn: clients look for their server ten milliseconds after they began, and again."""
 
 _ENTRIES = {name: workloads.find(name) for name in workloads.names()}
+_NAMES = ", ".join(name for name in _ENTRIES if name in workloads.offered())
 _UNITS = " or ".join(dict.fromkeys(entry.unit.name for entry in _ENTRIES.values()))
 _LEVELS = ", ".join(f"{name}: {level}" for name, entry in _ENTRIES.items() if (level := entry.defaults.isolation))
 _SMALL = ", ".join(name for name, entry in _ENTRIES.items() if entry.defaults.quick_scales == (1,))
@@ -54,24 +55,26 @@ class RunSpec(Frozen):
     target: Annotated[
         Target,
         About(
-            "URL of a database (postgresql://user@host/db, mysql://…, firebird://…, sqlite:///file.db), or "
-            "private:PRODUCT[@VERSION][?SETTING=VALUE&…] for a server of dsbench's own: postgresql, mariadb, mysql, "
-            "firebird, sqlite",
+            "URL, or private:PRODUCT for a server that dsbench starts",
             WORK, "told", default="private:sqlite", flag="TARGET",
+            more="A URL: postgresql://user@host/db, mysql://…, firebird://…, sqlite:///file.db. A private server: "
+            "private:PRODUCT[@VERSION][?SETTING=VALUE&…] with postgresql, mariadb, mysql, firebird or sqlite;"
+            " dsbench removes it at the end",
         ),
     ] = Target()
     workload: Annotated[
         str,
         About(
-            f"{workloads.choices()}; a file of yours, FILE.toml or FILE.sql; or one that ships, such as ycsb-a. "
-            "dsbench run --list tells what each is, and its settings",
-            WORK, "told",
+            f"{_NAMES}; or FILE",
+            WORK, "told", metavar="NAME",
+            more="dsbench run --list describes each, and its settings. FILE.toml and FILE.sql are workloads of "
+            "yours; ycsb-a and others ship with dsbench",
         ),
     ] = "tpcb"
     workload_settings: Annotated[
         dict[str, str],
         About(
-            "Setting of the workload or of a private server; may be repeated",
+            "Setting of the workload or of a private server; repeatable",
             WORK, "load", metavar="NAME=VALUE", flag="--set",
         ),
     ] = Field(default_factory=dict)
@@ -79,19 +82,20 @@ class RunSpec(Frozen):
     limits: Annotated[
         dict[str, str],
         About(
-            "Limit of a private server, its page cache included: memory=1GiB, read=50MiB/s and write=20MiB/s of its "
-            "disk, cpus=1.5; may be repeated",
+            "Limit of a private server: memory=1GiB, cpus=1.5; repeatable",
             WORK, "told", metavar="NAME=VALUE", flag="--limit",
+            more="memory includes the page cache. read=50MiB/s and write=20MiB/s limit its disk",
         ),
     ] = Field(default_factory=dict)
     """What all processes of the server may use together; see ``Limits``."""
     storage: Annotated[
         dict[str, str],
         About(
-            "File system that is made for the data of a private server: ext2, ext3, ext4, xfs, btrfs or f2fs with "
-            "size=4GiB, block=1k, data=journal, barrier=off, cow=off, compress=zstd, nodesize=4k, age=70% …; on a "
-            "file, or on device=/dev/sdb1 with --erase",
-            WORK, "told", metavar="TYPE[?NAME=VALUE&…]", flag="--storage",
+            "File system for the data of a private server, such as ext4",
+            WORK, "told", metavar="TYPE[?…]", flag="--storage",
+            more="ext2, ext3, ext4, xfs, btrfs or f2fs, with settings as in 'ext4?size=4GiB&block=1k': "
+            "data=journal, barrier=off, cow=off, compress=zstd, nodesize=4k, age=70% … It is made in a file, "
+            "or on device=/dev/sdb1 with --erase",
         ),
     ] = Field(default_factory=dict)
     """By name; see ``dsbench.spec.storage``. Empty: the file system that is there."""
@@ -100,13 +104,13 @@ class RunSpec(Frozen):
     profile: Annotated[
         str,
         About(
-            "dsi: comparable figures, takes hours; dsi-fast: like dsi, accurate to about 3%, five times faster; "
-            "quick: a minute, and the defaults of all that is not named; "
-            "capacity: the highest rate with 99% below 20 ms, in five minutes; "
-            "graduated: load from 100% to idle, with power or CPUs, in three minutes; "
-            "cached, io-bound: the Insert Benchmark as published, with a database of a quarter of the server's memory, "
-            "and of four times as much",
-            WORK, "chance", default="quick",
+            "quick, dsi, dsi-fast, capacity, graduated, cached or io-bound",
+            WORK, "chance", default="quick", metavar="NAME",
+            more="quick: a minute. dsi: figures to compare with others, hours. dsi-fast: accurate to about 3%, "
+            "five times faster than dsi. capacity: the highest rate with 99% below 20 ms, about six minutes. "
+            "graduated: load from 100% to idle, with power or CPU use, three minutes. cached, io-bound: the "
+            "Insert Benchmark as published, with a database of a quarter of the server's memory, and of four "
+            "times as much. An option that you give overrides the profile",
         ),
     ] = ""
     """Name of the profile the values came from; empty when none was named."""
@@ -114,83 +118,91 @@ class RunSpec(Frozen):
         str,
         Field(max_length=60),
         About(
-            "What the run is called in the archive's name, in tables, diagrams and comparisons",
-            WORK, "chance", default="none",
+            "Name of the run in its archive, in tables and in diagrams",
+            WORK, "chance", default="none", metavar="TEXT",
         ),
     ] = ""
     scales: Annotated[
         tuple[int, ...],
         About(
-            f"Sizes of the database, such as 1,2,5; what 1 means depends on the workload: one {_UNITS}",
-            SIZE, "told", default=f"1,2,5; of tpcb with N clients: N and 2 N; of {_SMALL}: 1",
+            "Sizes of the database, in units of the workload",
+            SIZE, "told", default="by workload",
+            more=f"A unit is one {_UNITS}. Default: 1,2,5; tpcb with N clients: N and 2 N; {_SMALL}: 1",
         ),
     ] = (1, 2, 5)
     """X_s: sizes of the database in the workload's unit of scale."""
-    cycles: Annotated[int, Field(ge=1, le=10_000), About("Cycles per scale", SIZE, "load")] = 3
+    cycles: Annotated[int, Field(ge=1, le=10_000), About("Measured cycles at each scale", SIZE, "load")] = 3
     """I; with ``precision`` the least."""
     precision: Annotated[
         Annotated[float, BeforeValidator(per_cent), Field(ge=0.1, le=50, allow_inf_nan=False)] | None,
         About(
-            "Such as 2%: further cycles until the interval of the median rate lies within so much of it, at 95%",
-            SIZE, "told", unit="%", metavar="P%", default="as many cycles as --cycles says",
+            "Add cycles until the rate is known this well, such as 2%",
+            SIZE, "told", unit="%", metavar="P%", default="none",
+            more="Cycles are added until the confidence interval (95%) of the median rate lies within this share "
+            "of it, from --cycles up to --max-cycles",
         ),
     ] = None
     """In per cent."""
     precision_of: Annotated[
         PrecisionOf,
         About(
-            "What --precision is for: rates, that of each scale, or index, their mean over lg scale, which is what the "
-            "DSI is made of",
+            "What has to be that precise: rates, or the index",
             SIZE, "told",
+            more="rates: that of each scale. index: their mean over the logarithm of the scale, from which the DSI"
+            " is made",
         ),
     ] = "rates"
     max_cycles: Annotated[
         int,
         Field(ge=1, le=10_000),
-        About("With --precision: cycles after which a scale ends anyway", SIZE, "told", brief=True),
+        About("Most cycles of a scale with --precision", SIZE, "told", brief=True),
     ] = 40
     min_duration: Annotated[
         Annotated[int, Field(ge=1, le=86_400), BeforeValidator(seconds)] | None,
         About(
-            "With --precision: seconds of a cycle at least, where one on trial of --duration shows that shorter ones "
-            "stand for themselves",
-            SIZE, "load", unit="s", default="all cycles have --duration", brief=True,
+            "Allow cycles as short as this with --precision",
+            SIZE, "load", unit="s", default="--duration", brief=True,
+            more="Cycles are shorter than --duration where a trial cycle of that length shows that shorter ones "
+            "give the same rate",
         ),
     ] = None
     """Cycles of a scale are as long as each other."""
     refine: Annotated[
         Refine,
         About(
-            "none, or cutoff: further scales between those where the rate falls most, until they are 10% apart",
+            "none, or cutoff: add scales where the rate falls most",
             SIZE, "told", brief=True,
+            more="Scales are added until they are 10% apart",
         ),
     ] = "none"
     grow: Annotated[
         bool,
         About(
-            "Add to the database of the scale before what a scale has more, where product and workload let it become "
-            "as a fresh one",
+            "Grow the database of the previous scale instead of loading",
             SIZE, "told",
+            more="Where product and workload allow it",
         ),
     ] = False
     duration: Annotated[
-        Seconds, About("Demanded duration of a cycle in seconds, or such as 10s, 1m", SIZE, "load", unit="s")
+        Seconds, About("Length of a cycle, such as 10s or 1m", SIZE, "load", unit="s")
     ] = 4.0
     """D."""
     clients: Annotated[
         Clients,
         About(
-            "Simulated clients; several, such as 10,20,40, run the cycles at each",
-            CLIENTS, "load", default="4; SQLite, where one writes at a time: 1", several=True,
+            "Simulated clients; several: the cycles run with each number",
+            CLIENTS, "load", default="4; SQLite: 1", several=True,
+            more="SQLite lets one client write at a time, so its default is 1",
         ),
     ] = 4
     """J, per node. Given as several, it is the largest; all of them are ``several_clients``."""
     peak: Annotated[
         bool,
         About(
-            f"Find the number of clients with the highest rate, up to --clients (else {PEAK_CLIENTS}), or among "
-            "several: few cycles at each, --cycles at the best and its neighbours",
-            CLIENTS, "load", brief=True,
+            "Find the number of clients with the highest rate",
+            LOAD, "load", brief=True,
+            more=f"Few cycles at each number, up to --clients (else {PEAK_CLIENTS}) or among several; --cycles "
+            "cycles at the best number and its neighbours",
         ),
     ] = False
     """Which of ``client_numbers`` are run depends on what the others showed."""
@@ -199,30 +211,30 @@ class RunSpec(Frozen):
     os_threads: Annotated[
         int,
         Field(ge=0, le=100_000),
-        About(
-            "Threads of the operating system that carry the clients of a node; 0: one per CPU where possible",
-            CLIENTS, "load", brief=True,
-        ),
+        About("Threads that carry the clients; 0: one per CPU if possible", CLIENTS, "load", brief=True),
     ] = 0
     """One per CPU is possible where engine and load allow it."""
     placement: Annotated[
         Placement,
         About(
-            "CPUs of the clients: free, the system decides; follow, each runs where the server works for it, where "
-            "that is known; pinned, a thread stays on one; try, follow where short turns before the first cycle show "
-            "that it is faster, else free",
+            "CPUs of the clients: try, free, follow or pinned",
             CLIENTS, "load", brief=True,
+            more="free: the system decides. follow: a client runs on the CPU of its server process, where that is "
+            "known. pinned: a thread stays on one CPU. try: follow if short turns before the first cycle show"
+            " that it is faster, else free",
         ),
     ] = "try"
     connections: Annotated[
-        int, Field(ge=1, le=10_000), About("Connections of each client, used round robin", CLIENTS, "load")
+        int, Field(ge=1, le=10_000), About("Connections of each client, used in turn", CLIENTS, "load")
     ] = 1
     """C."""
     nodes: Annotated[
         int,
         Field(ge=0, le=100_000),
         About(
-            "Remote machines that make the load, with --clients each; 0 makes it here", CLIENTS, "load", brief=True
+            "Remote machines that make the load; 0: this machine",
+            CLIENTS, "load", brief=True,
+            more="Each has --clients clients",
         ),
     ] = 0
     """N."""
@@ -230,41 +242,41 @@ class RunSpec(Frozen):
         float,
         Field(ge=0.5, le=600, allow_inf_nan=False),
         BeforeValidator(seconds),
-        About(
-            "Seconds without contact before a node stops and the run goes on without it",
-            CLIENTS, "told", unit="s", brief=True,
-        ),
+        About("Silence after which the run continues without a node", CLIENTS, "told", unit="s", brief=True),
     ] = 6.0
     isolation: Annotated[
         Isolation,
         About(
             "read-committed, repeatable-read or serializable",
-            TRANSACTIONS, "load", default=f"read-committed; {_LEVELS}; profiles dsi and dsi-fast: repeatable-read",
+            TRANSACTIONS, "load", default="by workload",
+            more=f"Default: read-committed; {_LEVELS}; profiles dsi and dsi-fast: repeatable-read",
         ),
     ] = "read-committed"
     driver: Annotated[
         str,
         About(
-            f"Who makes the load: own, dsbench's client; a driver of Python, in a process for each CPU: "
-            f"{', '.join(DRIVERS)}, a version of one as in psycopg@3.1.18; or another program: {', '.join(PEERS)}",
-            CLIENTS, "told", brief=True,
+            "Client program: own, a Python driver, pgbench or sysbench",
+            CLIENTS, "told", brief=True, metavar="NAME",
+            more=f"own: dsbench's client. Python drivers, in a process for each CPU: {', '.join(DRIVERS)}; with a "
+            f"version as in psycopg@3.1.18. Other programs: {', '.join(PEERS)}",
         ),
     ] = OWN
     """Population, check and monitors stay with dsbench's own."""
     call: Annotated[
         Call | None,
-        About(
-            "procedure: one round trip; or statements",
-            TRANSACTIONS, "load", default="procedure where the engine has them",
-        ),
+        About("procedure (one round trip) or statements", TRANSACTIONS, "load", default="procedure if possible"),
     ] = None
     """``None``: procedure where the engine has them."""
     population: Annotated[
-        Population, About("bulk: parallel fast load; procedure: as the paper does it", TRANSACTIONS, "told")
+        Population, About("bulk: parallel load; procedure: row by row, as in the paper", TRANSACTIONS, "told")
     ] = "bulk"
     retry: Annotated[
         bool,
-        About("Run again what a collision or deadlock ended", TRANSACTIONS, "load", default=_RETRYING),
+        About(
+            "Repeat a transaction that a conflict or deadlock ended",
+            TRANSACTIONS, "load", default="by workload",
+            more=f"Default: {_RETRYING}",
+        ),
     ] = False
     """Run a transaction again that a serialization failure or a deadlock ended; the workload may have it as
     the default."""
@@ -272,8 +284,9 @@ class RunSpec(Frozen):
         int,
         Field(ge=0, le=1_000_000),
         About(
-            "Attempts of a transaction at most; above 1 it says --retry. 0: with --retry until it succeeds",
+            "Attempts of a transaction with --retry; 0: until it succeeds",
             TRANSACTIONS, "load", brief=True,
+            more="A number above 1 implies --retry",
         ),
     ] = 0
     """With ``retry``."""
@@ -281,12 +294,15 @@ class RunSpec(Frozen):
         bool, About("End the run when an error of its script ends a client", TRANSACTIONS, "load", brief=True)
     ] = False
     """Else the other clients go on, and the run says at its end that it is incomplete."""
-    prepare: Annotated[bool, About("Prepare statements once", TRANSACTIONS, "load")] = False
-    reconnect: Annotated[bool, About("Open and close a connection per transaction", TRANSACTIONS, "load")] = False
+    prepare: Annotated[bool, About("Prepare each statement once", TRANSACTIONS, "load")] = False
+    reconnect: Annotated[bool, About("Open a new connection for each transaction", TRANSACTIONS, "load")] = False
     rate: Annotated[
         Annotated[float, Field(ge=0.001, le=10_000_000, allow_inf_nan=False)] | None,
         About(
-            "Open loop: starts per second of all clients together", PACE, "load", unit="1/s", default="closed loop"
+            "Open loop: transactions per second of all clients",
+            LOAD, "load", unit="1/s", default="closed loop",
+            more="Without any option of this group each client starts its next transaction when the last one ends:"
+            " a closed loop",
         ),
     ] = None
     """Demanded; ``None`` is the closed loop."""
@@ -294,112 +310,126 @@ class RunSpec(Frozen):
         str,
         Field(max_length=400),
         About(
-            "Search the highest rate of an open loop at which this holds: p99=20ms (response time from the intended "
-            "start), KIND.p90=5s, failed=0.1%; several with commas. Within --precision (5%), in 30 times --duration at "
-            "most, then --cycles cycles at that rate",
-            PACE, "load", metavar="QUANTILE=TIME,…", default="none",
+            "Find the highest rate that keeps this, such as p99=20ms",
+            LOAD, "load", metavar="p99=TIME,…", default="none",
+            more="Response times count from the intended start. KIND.p90=5s is about one kind of transactions, "
+            "failed=0.1% about failures; several with commas. The search ends within --precision (5%) or "
+            "after 30 times --duration; then --cycles cycles follow at that rate",
         ),
     ] = ""
     """See ``dsbench.spec.objective``."""
     graduated: Annotated[
         bool,
         About(
-            "Load at 100%, 90% … 10% of the capacity, then idle, --cycles at each, as open loops. The capacity is "
-            "that of --objective, else what the clients reach in closed loops: the mean of the last two of three",
-            PACE, "load",
+            "100%, 90% … 10% of the capacity, then idle",
+            LOAD, "load",
+            more="Open loops with --cycles cycles at each level. The capacity is that of --objective, else what "
+            "the clients reach in closed loops: the mean of the last two of three",
         ),
     ] = False
     load: Annotated[
         str,
         Field(max_length=20_000),
         About(
-            "An open loop whose rate changes: legs such as '0s:100, 60s:500..2000, 90s:sine 100..900/10s, 120s:50x8, "
-            "180s:end' (steps, a ramp, a sine, 8 sessions while the others idle), or a file with them. A cycle is as "
-            "long as they are",
-            PACE, "load", metavar="TIME:RATE,…|FILE", default="none",
+            "Open loop whose rate changes, such as '0s:100, 60s:end'",
+            LOAD, "load", metavar="LEGS|FILE", default="none",
+            more="Legs such as '0s:100, 60s:500..2000, 90s:sine 100..900/10s, 120s:50x8, 180s:end' (steps, a ramp,"
+            " a sine, 8 sessions while the others idle), or a file with them. A cycle lasts as long as the "
+            "legs",
         ),
     ] = ""
     """See ``dsbench.spec.legs``."""
-    arrival: Annotated[Arrival, About("Of the open loop: poisson or constant", PACE, "load", brief=True)] = "poisson"
+    arrival: Annotated[Arrival, About("Open loop: poisson or constant intervals", PACE, "load", brief=True)] = "poisson"
     pace: Annotated[
         Pace,
-        About("none, or terminals: people who key in and think, as TPC-C has them", PACE, "load", brief=True),
+        About("none, or terminals: users key in and think, as in TPC-C", LOAD, "load", brief=True),
     ] = "none"
     """``terminals``: people key in before and think after each transaction, as long as the workload says."""
     terminals: Annotated[
         Annotated[int, Field(ge=1, le=10_000_000)] | None,
-        About("Terminals that the clients serve", PACE, "load", default="as many as the workload says"),
+        About("Terminals of --pace terminals", PACE, "load", default="by workload"),
     ] = None
     """Terminals of all nodes together; ``None``: for each unit of scale as many as the workload says."""
     ramp_up: Annotated[
         float,
         Field(ge=0, le=86_400, allow_inf_nan=False),
         BeforeValidator(seconds),
-        About("Seconds of load before each cycle that are not recorded", PACE, "load", unit="s", brief=True),
+        About("Load before each cycle that is not measured", PACE, "load", unit="s", brief=True),
     ] = 0.0
     """The clock of the cycle starts after it."""
     find_ramp_up: Annotated[
         bool,
         About(
-            "Find the ramp-up in the course of a cycle on trial, which is not counted, at each scale",
+            "Find the ramp-up by a trial cycle at each scale",
             PACE, "load", brief=True,
+            more="The trial is not counted",
         ),
     ] = False
-    trace: Annotated[bool, About("Keep the latency of every single transaction", RECORDS, "told")] = False
+    trace: Annotated[bool, About("Record the latency of every transaction", RECORDS, "told")] = False
     per_statement: Annotated[
         bool,
         About(
-            "Keep the times of each statement of scripts, for dsbench show --by statements", RECORDS, "told", brief=True
+            "Record the latency of each statement of scripts",
+            RECORDS, "told", brief=True,
+            more="dsbench show --by statements shows them",
         ),
     ] = False
     """Costs two readings of the clock for each statement."""
     levels: Annotated[
-        tuple[float, ...], About("Quantiles 0-1 of the confidence diagram", RECORDS, "told", brief=True)
+        tuple[float, ...], About("Quantiles of the confidence diagram", RECORDS, "told", brief=True, metavar="Q,Q,…")
     ] = LEVELS
     """Each has a column of its name from column 13 on."""
     probes: Annotated[
         str,
         About(
-            "Storage tools that measure beside the data, before and after the cycles of each scale: none, all that are "
-            "installed, or some of " + ",".join(PROBES) + "; postmark:2000, bonnie++:2048: on so many files",
+            f"Storage tools: none, all, or {','.join(PROBES)}",
             RECORDS, "told", metavar="TOOL,…", brief=True,
+            more="They measure beside the data, before and after the cycles of each scale. postmark:2000 and "
+            "bonnie++:2048 use so many files",
         ),
     ] = "none"
     samples: Annotated[
         Annotated[int, Field(ge=0, le=1000)] | None,
         About(
-            "How often a second to look what the sessions of the load wait for; 0: not at all", RECORDS, "told",
-            unit="1/s", brief=True, default="20, fewer where there are few CPUs",
+            "Samples of wait events per second; 0: none",
+            RECORDS, "told", unit="1/s", brief=True, default="20 or fewer",
         ),
     ] = None
     """Less often where a look is dear."""
     perf: Annotated[
         Literal["none", "calls", "profile", "stacks", "storage", "all"],
         About(
-            "After the cycles of a load, one more that no rate counts, with Linux's perf beside it: none, calls (the "
-            "system calls of server and clients by name), profile (where the kernel spends its time; and stacks, in "
-            "one more), stacks (a flame graph of the server), storage (times of each request of the device), or all",
+            "Linux perf: none, calls, profile, stacks, storage or all",
             RECORDS, "told", brief=True,
+            more="A cycle more after those of a load, which no rate counts. calls: system calls of server and "
+            "clients by name. profile: where the kernel spends its time, and stacks in one cycle more. "
+            "stacks: a flame graph of the server. storage: times of each request to the device",
         ),
     ] = "none"
     seed: Annotated[
         int,
         Field(ge=0, lt=1 << 63),
-        About("Seed of all random inputs; the same seed gives the same inputs", RECORDS, "chance", default="random"),
+        About(
+            "Seed of all random inputs",
+            RECORDS, "chance", default="random",
+            more="The same seed gives the same inputs",
+        ),
     ] = Field(default_factory=lambda: secrets.randbits(48))
     keep: Annotated[
         bool,
-        About("Leave the database of the last scale on the target, for runs with --reuse", WORK, "chance", brief=True),
+        About("Keep the database of the last scale, for --reuse", WORK, "chance", brief=True),
     ] = False
     reuse: Annotated[
-        bool, About("Run on the database that --keep left, and leave it there again", WORK, "told", brief=True)
+        bool, About("Run on the database that --keep left, and keep it again", WORK, "told", brief=True)
     ] = False
     """It has to be of the same workload, scale, settings and product."""
     existing: Annotated[
         bool,
         About(
-            "Run scripts on tables that are there: nothing is made, cleared, vacuumed, marked or dropped but by them",
+            "Run scripts on existing tables; dsbench creates nothing",
             WORK, "load", brief=True,
+            more="It neither clears, vacuums, marks nor drops anything either: the scripts alone change your "
+            "tables",
         ),
     ] = False
     """The tables belong to somebody else."""
@@ -407,18 +437,19 @@ class RunSpec(Frozen):
         str,
         Field(max_length=400),
         About(
-            "Meter of the machine: a program, without a shell, that stays open and prints watts, a line for each "
-            "reading; it is ended with the run. Else the CPUs' own counters are read where that is allowed",
+            "Program that prints the watts of the machine",
             RECORDS, "told", default="none", metavar="COMMAND", brief=True,
+            more="It is started without a shell, stays open, prints a line for each reading, and ends with the "
+            "run. Without it the counters of the CPUs are read where that is allowed",
         ),
     ] = ""
     price: Annotated[
         str,
         Field(max_length=60),
         About(
-            "What the machine costs: 1.2 EUR/h, 250 USD/month, or a purchase with its years of use, 12000 EUR/3y; "
-            "for transactions per unit of money",
+            "Price of the machine, such as 1.2 EUR/h or 12000 EUR/3y",
             RECORDS, "told", default="none", metavar="AMOUNT/SPAN",
+            more="Also 250 USD/month. A purchase has its years of use. For transactions per unit of money",
         ),
     ] = ""
     """See ``dsbench.spec.price``."""
@@ -426,7 +457,7 @@ class RunSpec(Frozen):
         str,
         Field(max_length=4096),
         About(
-            "File of dsbench check --out, whose verdict on the target stands beside the figures",
+            "File of dsbench check --out, for the report",
             RECORDS, "chance", default="none", metavar="FILE", brief=True,
         ),
     ] = ""

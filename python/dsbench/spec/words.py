@@ -100,10 +100,11 @@ compared; ``told``: it is named beside the rates; ``chance``: it says nothing.""
 SIZE: Final = "Size and time"
 CLIENTS: Final = "Clients"
 TRANSACTIONS: Final = "Transactions"
+LOAD: Final = "Load (choose one)"
 PACE: Final = "Pace"
 RECORDS: Final = "Records"
 WORK: Final = "Work"
-GROUPS: Final = (WORK, SIZE, CLIENTS, TRANSACTIONS, PACE, RECORDS)
+GROUPS: Final = (WORK, SIZE, CLIENTS, LOAD, PACE, TRANSACTIONS, RECORDS)
 """Headings of --help and of a form, in their order."""
 
 
@@ -112,7 +113,7 @@ class About:
     """Annotates a field of ``RunSpec``."""
 
     help: str
-    """What it is, without a full stop and without its default."""
+    """What it is, in a line of --help, without a full stop and without its default."""
     group: str
     """One of ``GROUPS``."""
     compared: Compared
@@ -126,5 +127,7 @@ class About:
     """Its option, where that has another name."""
     several: bool = False
     """Whether several numbers may be given although the field holds one."""
+    more: str = ""
+    """What else a user has to know of it, in sentences, the last without its full stop."""
     brief: bool = False
     """Whether the command that repeats a run leaves it out where it has its default. No profile may change it."""

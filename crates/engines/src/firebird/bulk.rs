@@ -23,7 +23,7 @@ const CONTEXT: &str = "bulk load";
 const BATCH_BYTES: usize = 60_000;
 
 /// Rows of a batch: above, a longer block costs more to parse than it spares round trips. Fewer cost more, too: a
-/// block takes some 150 µs whatever it holds, see docs/performance.md.
+/// block takes some 150 µs whatever it holds, see docs/decisions/025-speed-that-was-tried.md.
 const MOST_ROWS: usize = 128;
 
 impl BulkLoad for Session {

@@ -68,7 +68,7 @@ impl Home {
     }
 
     /// For clients that compete. Firebird's has no undo log, because of which it keeps changes of transactions that
-    /// were rolled back: see docs/firebird.md.
+    /// were rolled back: see docs/engines.md.
     pub fn engine_of_rivals(&self) -> Box<dyn Engine> {
         self.engine_with(if matches!(self, Self::Firebird(_)) { "auto_undo=off" } else { "" })
     }

@@ -278,7 +278,7 @@ def _field(option: Option, texts: dict[str, str], changed: Any, *, needed: bool)
         control, first = _control(option, texts.get(name, ""))
         control.props["id"] = f"field-{name}"
         control.props["aria-describedby"] = f"help-{name}"
-        tag("small", f"{option.about.help}." if needed else option.help, id=f"help-{name}")
+        tag("small", option.about.help if needed else option.details, id=f"help-{name}")
     _listening(control, name, texts, changed)
     return first
 
