@@ -20,10 +20,11 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from enum import Enum
 from functools import partial
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from unittest import mock
 
 import pytest
@@ -66,7 +67,6 @@ def surface() -> dict[str, Any]:
     """Commands with their options and the words that these take, settings, exit codes, tables, names of the library."""
     group: Any = typer.main.get_command(cli.app)
     one = dsbench.open(ARCHIVES[0])
-    views = dict(re.findall(r"^(\w+): .*\n  (.*)$", called("query", DATA), re.MULTILINE))
     return {
         "commands": dict(_commands("dsbench", group)),
         "settings": re.findall(r"^#?(\w+) =", called("run", "--example-config"), re.MULTILINE),
@@ -79,16 +79,22 @@ def surface() -> dict[str, Any]:
             name: columns.split(", ")
             if name in VIEWS
             else [f"{column.name}: {column.type}" for column in one.table(name).schema]
-            for name, columns in views.items()
+            for name, columns in views().items()
         },
         "library": sorted(dsbench.__all__),
     }
 
 
+def views() -> dict[str, str]:
+    """The views of ``query`` with their columns."""
+    return dict(re.findall(r"^(\w+): .*\n  (.*)$", called("query", DATA), re.MULTILINE))
+
+
 def _commands(name: str, command: Any) -> Iterator[tuple[str, list[str]]]:
     words = [word for param in command.params for word in (*param.opts, *param.secondary_opts)]
-    choices = re.findall(r"(--[\w-]+) <([\w-]+(?:\|[\w-]+)+)>", called(*name.split()[1:], "--help"))
-    words += [f"{option}={word}" for option, several in choices for word in several.split("|")]
+    kinds = [(param.opts[0], set(get_args(kind := param.type_descriptor.annotation)) or {kind}) for param in command.params]
+    enums = [(option, one) for option, several in kinds for one in several if isinstance(one, type) and issubclass(one, Enum)]
+    words += [f"{option}={word}" for option, kind in enums for word in kind]
     yield name, sorted(words)
     for below, one in getattr(command, "commands", {}).items():
         yield from _commands(f"{name} {below}", one)
@@ -164,9 +170,10 @@ def asked() -> Any:
     """Runs, scales and trials of ``query``, and how many rows of each archive each other view has."""
     whole = ("runs", "scales", "trials")
     rows = [f"SELECT * FROM {name} ORDER BY ALL" for name in whole]
-    others = [name for name in surface()["tables"] if name not in whole]
-    counts = [f"SELECT archive, count(*) AS rows FROM {name} GROUP BY ALL ORDER BY ALL" for name in others]
-    return {sql: read_json("query", DATA, sql, "--as", "json") for sql in (*rows, *counts)}
+    others = [name for name in views() if name not in whole]
+    counts = [f"SELECT '{name}' AS of, archive, count(*) AS rows FROM {name} GROUP BY ALL" for name in others]
+    found = {sql: read_json("query", DATA, sql, "--as", "json") for sql in rows}
+    return found | {"counts": read_json("query", DATA, f"{' UNION ALL '.join(counts)} ORDER BY ALL", "--as", "json")}
 
 
 TPCB = [path for path in ARCHIVES if path.stem in ("mock-clients", "pg", "sqlite-tpcb", "sqlite-clients")]

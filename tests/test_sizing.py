@@ -73,7 +73,7 @@ def test_what_is_said_wins_over_the_profile() -> None:
     [
         ({"workload": "tpcb"}, "private:postgresql", "--workload insert"),
         ({}, "postgresql://me@elsewhere/db", "--scales"),
-        ({"limits": {"memory": "much"}}, "private:postgresql", "dsbench run --help"),
+        ({"limits": {"memory": "much"}}, "private:postgresql", "memory=256MiB"),
         ({"clients": "x"}, "private:postgresql", "1,2,5"),
     ],
 )

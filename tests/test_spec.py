@@ -233,9 +233,10 @@ def test_a_file_takes_the_forms_of_the_command_line(tmp_path: Path) -> None:
 def test_only_settings_that_can_be_given_are_offered() -> None:
     with pytest.raises(spec.SpecError) as wrong:
         spec.build({"rampup": 3})
-    offered = wrong.value.remedy.removeprefix("known settings: ").split(", ")
-    assert "ramp_up" in offered
-    assert "several_clients" not in offered
+    assert wrong.value.remedy == "did you mean ramp_up? dsbench run --example-config shows all"
+    with pytest.raises(spec.SpecError) as wrong:
+        spec.build({"several_client": 3})
+    assert "several_clients" not in wrong.value.remedy
 
 
 def test_a_private_server_can_be_written_in_one_word() -> None:
@@ -376,7 +377,7 @@ def test_settings_of_the_workload_are_text() -> None:
         (b"\xff = 1", "--config", "can't decode byte 0xff"),
         (b"scales = " + b"[" * 90_000, "--config", "it is nested too deeply"),
         (b"seed = " + b"1" * 5000, "--config", "4300 digits"),
-        (b"# long\n" * 20_000, "--config", "it has more than 100000 bytes"),
+        (b"# long\n" * 20_000, "--config", "it has more than 100,000 bytes"),
         (b'target = {url = "private:sqlite", settings = 5}', "TARGET.settings", "has to be a table"),
         (b"profile = {a = 1}", "--profile", "has to be text"),
         (b"workload = {}", "--workload", "has to be text"),

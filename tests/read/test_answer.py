@@ -216,7 +216,7 @@ def test_the_verdict_is_what_the_run_noticed() -> None:
 
     sound = sample.replace(with_rates(1000.0), machine={})
     assert (trust(sound).value, trust(sound).tone) == ("valid", "good")
-    noted = sample.replace(sound, doubts=(Doubt("drift", "it falls", "measure longer", 1), Doubt("drift", "it falls", "", 10)))
+    noted = sample.replace(sound, doubts=(Doubt("drift", "it falls", "measure longer", 1), Doubt("drift", "it falls", "measure longer", 10)))
     assert (trust(noted).value, trust(noted).note) == ("valid", "1 warning · not checked")
     quick = sample.replace(sound, doubts=(Doubt("short-cycles", "2 cycles of 1 s", "", None),))
     assert trust(quick).value == "preliminary"

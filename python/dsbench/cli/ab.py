@@ -74,7 +74,7 @@ def command(
     from dsbench.library.ab import versus, write
     from dsbench.read.choice import make_choice
 
-    of_a, of_b = (_specification(side, given) for side in (a, b))
+    of_a, of_b = _specifications((a, b), given)
     share = options.share("--difference", difference)
     choice = make_choice(of, stage, group)
     if max_blocks < blocks:
@@ -105,9 +105,25 @@ def command(
 
 def _specification(side: str, given: dict[str, Any]) -> spec.RunSpec:
     """What ``side`` asks for under the options that count for both."""
-    path = Path(side)
-    config = path if path.suffix in _FILES or ("://" not in side and path.is_dir()) else None
+    config = _file_of(side)
     return run.specification({**given, "target": None if config else side}, config).spec
+
+
+def _specifications(sides: tuple[str, str], given: dict[str, Any]) -> list[spec.RunSpec]:
+    """Both with as many clients on as large a database, where neither was said: those of the side that has fewer."""
+    both = [_specification(side, given) for side in sides]
+    fewer = min(both, key=lambda one: one.all_clients)
+    if given["clients"] is None and given["scales"] is None and not any(one.several_clients for one in both):
+        alike = {"clients": str(fewer.clients), "scales": ",".join(map(str, fewer.scales))}
+        if len({(one.clients, one.scales) for one in both}) > 1 and not any(map(_file_of, sides)):
+            return [_specification(side, {**given, **alike}) for side in sides]
+    return both
+
+
+def _file_of(side: str) -> Path | None:
+    """The file or archive that ``side`` is, unless it is a target."""
+    path = Path(side)
+    return path if path.suffix in _FILES or ("://" not in side and path.is_dir()) else None
 
 
 def _named(side: str) -> str:

@@ -29,6 +29,14 @@ _OTHERWISE = {
     "--benchmark": "--workload", "--test": "--workload", "--output": "--out", "--warmup": "--ramp-up",
 }  # fmt: skip
 """Words of other benchmarks to options here; those that look alike mean something else."""
+_PGBENCH: Final = {
+    "-c": "--clients", "-T": "--duration", "-t": "--duration", "-s": "--scales", "-f": "--script", "-b": "--builtin",
+    "-S": "--builtin select-only", "-N": "--builtin simple-update", "-D": "--define", "-R": "--rate",
+    "-C": "--reconnect", "-M": "--prepare", "-r": "--per-statement", "-l": "--trace", "-L": "--objective",
+    "-U": "the URL", "-p": "the URL", "-d": "the URL", "-j": "", "-i": "", "-n": "", "-P": "",
+}  # fmt: skip
+"""Options of pgbench to what says the same here; empty for what is not needed."""
+_LOOKS_ALIKE: Final = 0.75
 
 
 def run(app: typer.Typer) -> int:
@@ -112,11 +120,22 @@ def _remedy(error: Any) -> str:
     if apart := _apart(sys.argv):
         return f"several numbers are written with commas: {apart}"
     written = str(getattr(error, "option_name", "") or getattr(error, "command_name", ""))
+    if written in _PGBENCH and error.ctx is not None and error.ctx.command.name == "run":
+        return f"{_of_pgbench(sys.argv)}: see dsbench run -h"
     # The parser's own order is that of the alphabet.
-    close = difflib.get_close_matches(written, getattr(error, "possibilities", None) or (), cutoff=0)
+    close = difflib.get_close_matches(written, getattr(error, "possibilities", None) or (), cutoff=_LOOKS_ALIKE)
     near = ", ".join(_meant(error) or close)
     command = error.ctx.command_path if error.ctx is not None else _command()
     return f"did you mean {near}? See {command} --help" if near else f"see {command} --help"
+
+
+def _of_pgbench(arguments: Sequence[str]) -> str:
+    """``-c of pgbench is --clients here, -T is --duration, and -j is not needed``."""
+    used = [word for word in dict.fromkeys(arguments) if word in _PGBENCH]
+    said = [f"{word} is {_PGBENCH[word]}" for word in used if _PGBENCH[word]]
+    idle = [f"{word} is not needed" for word in used if not _PGBENCH[word]]
+    *others, last = [*said, *idle]
+    return f"of pgbench's options {', '.join(others)}{' and ' if others else ''}{last}"
 
 
 class Grouped(TyperCommand):

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dsbench.problem import Problem
+
 EPILOG = "Examples: dsbench web | dsbench web --port 0 --archives results"
 
 
@@ -23,6 +25,8 @@ def command(
 
     It listens on the loopback interface only; the address that it prints logs one browser in, once.
     """
+    if not archives.absolute().parent.is_dir():
+        raise Problem(f"--archives: there is no folder {archives.absolute().parent}", "make it first", usage=True)
     from dsbench.web.server import serve  # Late: what it needs is an extra.
 
     serve(archives, port, commons)

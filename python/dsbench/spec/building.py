@@ -16,13 +16,13 @@ from dsbench.dataclass import dataclass
 from dsbench.redaction import HIDDEN, redact
 from dsbench.spec.files import SCRIPTS, examples, with_scripts
 from dsbench.spec.legs import Leg, legs
-from dsbench.spec.options import OPTIONS
+from dsbench.spec.options import OPTIONS, Option
 from dsbench.spec.profiles import PROFILE_NAMES, PROFILES, SIZED, caches, default_workload, profiled
 from dsbench.spec.run import RunSpec
 from dsbench.spec.storage import values_of
 from dsbench.spec.target import Target
 from dsbench.spec.trust import refuse, risks
-from dsbench.spec.words import SpecError, parsed_toml, plain, seconds
+from dsbench.spec.words import SpecError, Unfit, parsed_toml, plain, seconds
 
 _LONGEST: Final = 100_000
 """Bytes of a configuration file."""
@@ -137,7 +137,7 @@ def known_workload(name: str, option: str = "--workload") -> None:
         every = [*known, *examples()]
         near = difflib.get_close_matches(re.sub(r"[\W_]", "", name.lower()), every, cutoff=0.7)
         meant = f"did you mean {' or '.join(near)}? " if near else ""
-        remedy = f"{meant}use one of {', '.join(every)}, or name a file: FILE.toml, FILE.sql"
+        remedy = f"{meant}dsbench run --list has all; a workload of yours is FILE.toml or FILE.sql"
         raise SpecError(option, f"no workload {name[:60]!r}", remedy)
 
 
@@ -277,9 +277,11 @@ def _spec_error(error: ValidationError) -> SpecError:
     where = [str(part) for part in first["loc"]]
     message = plain(first["msg"])
     if first["type"] == "misfit":
-        return SpecError(first["ctx"]["option"], message, "see dsbench run --help")
+        return SpecError(first["ctx"]["option"], message, first["ctx"]["remedy"])
     if first["type"] == "extra_forbidden":
-        return SpecError(where[-1], "no setting has this name", f"known settings: {', '.join(sorted(OPTIONS))}")
+        near = difflib.get_close_matches(where[-1].lower(), OPTIONS, n=1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        return SpecError(where[-1], "no setting has this name", f"{meant}dsbench run --example-config shows all")
     if where[0] == "target":
         option = ".".join(["TARGET", *where[1:2]])
     else:
@@ -288,7 +290,15 @@ def _spec_error(error: ValidationError) -> SpecError:
     known = next((one for one in OPTIONS.values() if one.flag == option), None)
     if known is not None and known.about.unit == "s" and message in ("has to be a number", "has to be a whole number"):
         message += " of seconds, or such as 10s or 1m"
-    return SpecError(option, message, "see dsbench run --help")
+    unfit = first.get("ctx", {}).get("error")
+    if isinstance(unfit, Unfit):
+        return SpecError(option, unfit.problem, unfit.remedy)
+    return SpecError(option, message, _remedy(known))
+
+
+def _remedy(option: Option | None) -> str:
+    """What the option is, where nothing tells better what was wrong."""
+    return "see dsbench run --help" if option is None else f"{option.flag}: {option.help}"
 
 
 def load_toml(path: Path) -> dict[str, Any]:
@@ -300,12 +310,12 @@ def load_toml(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             text = file.read(_LONGEST + 1)
         if len(text) > _LONGEST:
-            raise ValueError(f"it has more than {_LONGEST} bytes")
+            raise ValueError(f"it has more than {_LONGEST:,} bytes, which is no file of settings")
         values = {name.replace("-", "_"): value for name, value in parsed_toml(text.decode()).items()}
     except OSError as error:
         raise SpecError("--config", f"{path}: {error.strerror}", "name a readable TOML file") from None
     except ValueError as error:
-        remedy = "mend the file; the settings are those of dsbench run --help"
+        remedy = "name a TOML file, such as that of dsbench run --example-config, or the folder or zip of an archive"
         raise SpecError("--config", f"{path}: {error}", remedy) from None
     if values.keys() & {"transactions", "base"}:
         raise SpecError("--config", f"{path} is a workload file", f"name it by --workload {path}")

@@ -13,6 +13,7 @@ from typing import Final
 
 from dsbench.dataclass import dataclass
 from dsbench.spec.target import Target
+from dsbench.spec.words import Unfit
 
 OWN: Final = "own"
 """dsbench's own client."""
@@ -117,17 +118,17 @@ def find_driver(name: str) -> Driver | Peer | None:
     unknown name."""
     plain, at, version = name.partition("@")
     if plain not in NAMES:
-        raise ValueError(f"no client {name[:40]!r}; use one of {', '.join(NAMES)}")
+        raise Unfit(f"no client {name[:40]!r}", f"use one of {', '.join(NAMES)}")
     if not at:
         return DRIVERS.get(name) or PEERS.get(name)
     if plain not in DRIVERS or not DRIVERS[plain].package:
         versioned = ", ".join(driver.name for driver in DRIVERS.values() if driver.package)
-        raise ValueError(f"{plain} takes no version: one of {versioned} does")
+        raise Unfit(f"{plain} takes no version", f"leave it out, or use one of {versioned}")
     if not VERSION.fullmatch(version):
-        raise ValueError(f"{version[:40]!r} is no version of {plain}: write for instance psycopg@3.1.18")
+        raise Unfit(f"{version[:40]!r} is no version of {plain}", "write for instance psycopg@3.1.18")
     driver = DRIVERS[plain]
     if _numbers(version) < _numbers(driver.least):
-        raise ValueError(f"{plain} {version} lacks what dsbench calls: {driver.least} and later can be used")
+        raise Unfit(f"{plain} {version} lacks what dsbench calls", f"use {driver.least} or later")
     return replace(driver, version=version)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from dsbench.dataclass import dataclass
-from dsbench.spec.words import seconds
+from dsbench.spec.words import Unfit, seconds
 
 _NUMBER: Final = r"\d+(?:\.\d+)?"
 _ONE: Final = re.compile(
@@ -96,21 +96,21 @@ def legs(text: str) -> tuple[Leg, ...]:
     if not words:
         return ()
     if len(words) > _MOST:
-        raise ValueError(f"has {len(words)} legs, and {_MOST} are enough")
+        raise Unfit(f"has {len(words)} legs", f"use {_MOST} or less")
     found, end_s = [], math.nan
     for at, word in enumerate(words):
         leg = _leg(word)
         if leg is None and at + 1 < len(words):
-            raise ValueError(f"{word[:60]!r} is the last one: nothing comes after the end")
+            raise Unfit(f"{word[:60]!r} is the end", "write it last")
         if leg is None:
             end_s = _span(word.partition(":")[0], word)
         else:
             found.append(leg)
     if not found or found[0].begin_s != 0:
-        raise ValueError("begins at 0s: write 0s:100, …")
+        raise Unfit("begins at 0s", "write 0s:100, …")
     if math.isnan(end_s):
-        if len(found) == 1:
-            raise ValueError(f"says not how long it lasts: add its end, such as {words[0]}, 60s:end")
+        if len(found) == 1 or any(not word[: word.find(":")].strip()[-1:].isalpha() for word in words[1:]):
+            raise Unfit("says not how long it lasts", f"add its end, such as {words[0]}, 60s:end")
         end_s = 2 * found[-1].begin_s - found[-2].begin_s
     return _joined(found, end_s)
 
@@ -119,11 +119,11 @@ def _joined(found: list[Leg], end_s: float) -> tuple[Leg, ...]:
     ends = [*(leg.begin_s for leg in found[1:]), end_s]
     for leg, end in zip(found, ends, strict=True):
         if end - leg.begin_s < 1e-3:
-            raise ValueError(f"the times rise: nothing fits between {leg.begin_s:g} s and {end:g} s")
+            raise Unfit(f"nothing fits between {leg.begin_s:g} s and {end:g} s", "write legs in the order of time")
     if end_s > _LONGEST_S:
-        raise ValueError(f"lasts {end_s:g} s, and a week is the longest")
+        raise Unfit(f"lasts {end_s:g} s", "use a week or less")
     if not any(leg.first or leg.last for leg in found):
-        raise ValueError("asks for nothing: no rate is above 0")
+        raise Unfit("asks for nothing", "write a rate above 0")
     return tuple(replace(leg, duration_s=end - leg.begin_s) for leg, end in zip(found, ends, strict=True))
 
 
@@ -131,25 +131,25 @@ def _leg(word: str) -> Leg | None:
     """Without its duration, which the next one says; ``None`` for the end."""
     found = _ONE.fullmatch(word)
     if found is None:
-        raise ValueError(f"cannot read {word[:60]!r}: {_HOW}")
+        raise Unfit(f"cannot read {word[:60]!r}", _HOW)
     if found["end"]:
         return None
     first, last = float(found["first"]), float(found["last"] or found["first"])
     period_s = _span(found["period"], word) if found["period"] else 0.0
     if bool(found["sine"]) != bool(period_s) or (found["sine"] and not (found["last"] and first <= last)):
-        how = "a sine goes from the lowest rate to the greatest within a period, such as sine 100..900/10s"
-        raise ValueError(f"cannot read {word[:60]!r}: {how}")
+        how = "write a sine from its lowest rate to its greatest with a period, such as sine 100..900/10s"
+        raise Unfit(f"cannot read {word[:60]!r}", how)
     if max(first, last) > _HIGHEST:
-        raise ValueError(f"cannot read {word[:60]!r}: {_HIGHEST:,.0f} per second is the highest rate")
+        raise Unfit(f"cannot read {word[:60]!r}", f"use a rate of {_HIGHEST:,.0f} per second or less")
     if found["sessions"] and not int(found["sessions"]):
-        raise ValueError(f"cannot read {word[:60]!r}: with no session at all write the rate 0")
+        raise Unfit(f"cannot read {word[:60]!r}", "write the rate 0 in place of no session")
     return Leg(_span(found["at"], word), 0.0, first, last, period_s, int(found["sessions"] or 0))
 
 
 def _span(text: str, word: str) -> float:
     found = seconds(text.strip() if text.strip()[-1:].isalpha() else f"{text.strip()}s")
     if not isinstance(found, int | float):
-        raise ValueError(f"cannot read the time of {word[:60]!r}: {_HOW}")
+        raise Unfit(f"cannot read the time of {word[:60]!r}", _HOW)
     return float(found)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from dsbench.dataclass import dataclass
+from dsbench.spec.words import Unfit
 
 _UNITS: Final = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 """Powers of 2."""
@@ -38,7 +39,7 @@ class Limits:
         found: dict[str, int | float] = {}
         for name, text in values.items():
             if name not in cls.__dataclass_fields__:
-                raise ValueError(f"{name[:60]!r} cannot be limited: use some of memory, read, write, cpus")
+                raise Unfit(f"{name[:60]!r} cannot be limited", "use some of memory, read, write, cpus")
             found[name] = _cpus(text) if name == "cpus" else _bytes(name, text)
         return cls(**found)  # type: ignore[arg-type]  # of each name what its field holds
 
@@ -55,16 +56,16 @@ def _bytes(name: str, text: str) -> int:
     count = int(float(found[1]) * 2 ** _UNITS[(found[2] or "").upper()]) if found and len(found[1]) < 20 else 0
     if not 1 <= count <= _MOST_BYTES:
         # MB is a million bytes to some and 2^20 to others.
-        raise ValueError(f"{name} is {text[:60]!r}: write for instance {name}=256MiB{unit}, KiB, GiB or bytes")
+        raise Unfit(f"{name} is {text[:60]!r}", f"write for instance {name}=256MiB{unit}, KiB, GiB or bytes")
     if name == "memory" and count < _LEAST_MEMORY:
-        raise ValueError(f"memory is {text[:60]!r}, in which no server starts: memory=256MiB is little")
+        raise Unfit(f"memory is {text[:60]!r}, in which no server starts", "write for instance memory=256MiB")
     return count
 
 
 def _cpus(text: str) -> float:
     count = float(text) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text.strip()) else 0.0
     if not _LEAST_CPUS <= count <= _MOST_CPUS:
-        raise ValueError(f"cpus is {text[:60]!r}: write for instance cpus=1.5, {_LEAST_CPUS:g} or more")
+        raise Unfit(f"cpus is {text[:60]!r}", f"write for instance cpus=1.5, {_LEAST_CPUS:g} or more")
     return count
 
 

@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from dsbench.dataclass import dataclass
-from dsbench.spec.words import seconds
+from dsbench.spec.words import Unfit, seconds
 
 _ONE: Final = re.compile(
     r"(?:(?P<kind>[\w-]+)\.)?(?:p(?P<percent>\d{1,2}(?:\.\d{1,3})?)|(?P<failed>failed))=(?P<limit>\S+)"
@@ -57,27 +57,27 @@ def objectives(text: str) -> tuple[Objective, ...]:
     """Those that ``text`` names, each once; none of an empty one. ``ValueError`` for what is none."""
     found = [_objective(word.strip()) for word in text.split(",")] if text.strip() else []
     if len({(one.kind, one.allowed if not one.of_failures else -1.0) for one in found}) < len(found):
-        raise ValueError("names the same quantile of the same transactions twice")
+        raise Unfit("names the same quantile of the same transactions twice", "name it once")
     return tuple(found)
 
 
 def _objective(word: str) -> Objective:
     found = _ONE.fullmatch(word)
     if found is None:
-        raise ValueError(f"cannot read {word[:60]!r}: {_HOW}")
+        raise Unfit(f"cannot read {word[:60]!r}", _HOW)
     kind, limit = found["kind"] or "", found["limit"]
     if found["failed"]:
         share = _number(limit.removesuffix("%")) / 100
         if not limit.endswith("%") or not 0 < share < 1:
-            raise ValueError(f"cannot read {word[:60]!r}: a share of failures lies between 0% and 100%, such as 0.1%")
+            raise Unfit(f"cannot read {word[:60]!r}", "write a share between 0% and 100%, such as failed=0.1%")
         return Objective(word, share, kind=kind)
     quantile = float(found["percent"]) / 100
     spans = {unit: limit.removesuffix(unit) for unit in ("us", "µs") if limit.endswith(unit)}
     limit_s = _number(next(iter(spans.values()))) / 1e6 if spans else _number(str(seconds(limit)))
     if not limit[-1:].isalpha() or not 1e-6 <= limit_s <= _LONGEST_S:
-        raise ValueError(f"cannot read {word[:60]!r}: a time has a unit, such as 20ms, 500us or 1s")
+        raise Unfit(f"cannot read {word[:60]!r}", "write the time with its unit, such as p99=20ms, 500us or 1s")
     if not 0.1 <= quantile <= 0.9999:
-        raise ValueError(f"cannot read {word[:60]!r}: a quantile lies between p10 and p99.99")
+        raise Unfit(f"cannot read {word[:60]!r}", "use a percentile between p10 and p99.99")
     return Objective(word, round(1 - quantile, 8), round(limit_s * 1e9), kind)
 
 

@@ -8,6 +8,8 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dsbench.spec.words import Unfit
+
 _WRITTEN: Final = re.compile(r"([0-9][0-9.]*|\.[0-9]+)\s*([A-Za-z]{3})?(?:\s*/\s*([0-9][0-9.]*)?\s*([a-z]+))?")
 HOURS_OF_YEAR: Final = 8760.0
 """Of 365 days; a month is a twelfth, 730 hours, as clouds bill it."""
@@ -48,14 +50,14 @@ def read_price(text: str, currency: str = "") -> Price | None:
         return None
     found = _WRITTEN.fullmatch(text.strip())
     if found is None:
-        raise ValueError(f"cannot read {text[:60]!r}: {HOW}")
+        raise Unfit(f"cannot read {text[:60]!r}", HOW)
     amount, named, count, unit = found.groups()
     if unit and unit not in _HOURS:
-        raise ValueError(f"cannot read {unit[:20]!r} of {text[:60]!r}: {HOW}")
+        raise Unfit(f"cannot read {unit[:20]!r} of {text[:60]!r}", HOW)
     hours = _number(count or "1") * _HOURS[unit or "h"]
     per_hour = _number(amount) / hours if hours > 0 else math.nan
     if not _LEAST <= per_hour <= _MOST:
-        raise ValueError(f"{text[:60]!r} has to be 0.000001 to 1,000,000 per hour: {HOW}")
+        raise Unfit(f"{text[:60]!r} has to be 0.000001 to 1,000,000 per hour", HOW)
     return Price(per_hour=per_hour, currency=(named or currency or CURRENCY).upper())
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from dsbench.dataclass import dataclass
 from dsbench.spec.target import parameters_in
+from dsbench.spec.words import Unfit
 
 LABEL: Final = "dsbench"
 """Of every file system that is made here: one that carries it holds nothing of anybody else's."""
@@ -77,17 +78,17 @@ class Storage:
         given = {name.replace("_", "-"): text for name, text in values_of(said).items()}
         kind = given.get("type", "")
         if kind not in KINDS:
-            raise ValueError(f"no file system {kind[:60]!r} can be made: use one of {', '.join(KINDS)}")
+            raise Unfit(f"no file system {kind[:60]!r} can be made", f"use one of {', '.join(KINDS)}")
         known = (*_COMMON, *KINDS[kind].takes)
         for name in given:
             if name not in known:
-                raise ValueError(f"{kind} takes no {name[:60]!r}: use some of {', '.join(known)}")
+                raise Unfit(f"{kind} takes no {name[:60]!r}", f"use some of {', '.join(known)}")
         if "device" in given and "size" in given:
-            raise ValueError("a device has its size: leave size out")
+            raise Unfit("a device has its size", "leave size out")
         if given.get("journal") == "off" and "data" in given:
-            raise ValueError("without a journal there is no way to keep data in it: leave data or journal out")
+            raise Unfit("without a journal there is no way to keep data in it", "leave data or journal out")
         if "age-seed" in given and "age" not in given:
-            raise ValueError("age-seed says how age fills the file system: add age, or leave it out")
+            raise Unfit("age-seed says how age fills the file system", "add age, or leave it out")
         if "device" not in given:
             given.setdefault("size", f"{_DEFAULT_BYTES}")
         return cls({name: _value(kind, name, given[name]) for name in known if name in given})
@@ -171,21 +172,21 @@ def _value(kind: str, name: str, text: str) -> str:
     if name == "size":
         count = bytes_of(text)
         if not KINDS[kind].least_bytes <= count <= _MOST_BYTES:
-            raise ValueError(f"size is {text[:60]!r}: {kind} takes {KINDS[kind].least_bytes >> 20} MiB or more, "
-                             "such as size=4GiB")  # fmt: skip
+            least = f"{KINDS[kind].least_bytes >> 20} MiB"
+            raise Unfit(f"size is {text[:60]!r}", f"give {kind} {least} or more, such as size=4GiB")
         return _size(count)
     if name in ("block", "nodesize"):
         known = KINDS[kind].blocks if name == "block" else _WORDS[name]
         short = f"{bytes_of(text) // _KIB}k"
         if short not in known or bytes_of(text) % _KIB:
-            raise ValueError(f"{name} is {text[:60]!r}: {kind} takes {', '.join(known)}")
+            raise Unfit(f"{name} is {text[:60]!r}", f"use one of {', '.join(known)} with {kind}")
         return short
     if name in _WORDS and text not in _WORDS[name]:
-        raise ValueError(f"{name} is {text[:60]!r}: use one of {', '.join(_WORDS[name])}")
+        raise Unfit(f"{name} is {text[:60]!r}", f"use one of {', '.join(_WORDS[name])}")
     if name in _PATTERNS:
         pattern, words = _PATTERNS[name]
         if not re.fullmatch(pattern, text):
-            raise ValueError(f"{name} is {text[:60]!r}: write {words}")
+            raise Unfit(f"{name} is {text[:60]!r}", f"write {words}")
         return text.removesuffix("%") + "%" if name == "age" else text
     return text
 

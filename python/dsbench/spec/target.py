@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote, urlencode
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from dsbench.redaction import redact, redact_words, secrets_of
+from dsbench.spec.words import Unfit
 
 OTHERWISE: Final = {"postgres": "postgresql", "pg": "postgresql", "sqlite3": "sqlite"}
 """Private products by what they are called as well."""
@@ -102,7 +103,7 @@ class Target(Frozen):
         url = f"private:{OTHERWISE.get(product, product)}"
         settings = dict(parameters_in(query))
         if at and value.get("version") not in (None, version):
-            raise ValueError(f"{value['url']} names one version, the setting version another: leave one of them out")
+            raise Unfit(f"{value['url']} names one version, the setting version another", "leave one of them out")
         given = value.get("settings") or {}
         merged = {**settings, **given} if isinstance(given, dict) else given
         found = {**value, "url": url, "version": version if at else value.get("version"), "settings": merged}

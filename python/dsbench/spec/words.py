@@ -72,6 +72,15 @@ class SpecError(Problem, ValueError):
         self.remedy = remedy
 
 
+class Unfit(ValueError):
+    """A value that a setting cannot have; ``remedy`` says which it can."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(f"{problem}: {remedy}")
+        self.problem = problem
+        self.remedy = remedy
+
+
 class NotHere(SpecError):
     """A program that is not installed here: what asks for it is not wrong, and can be had later or elsewhere."""
 

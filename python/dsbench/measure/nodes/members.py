@@ -110,7 +110,7 @@ class Members:
             if time.monotonic() > give_up:
                 raise ClusterError(
                     f"{len(self.here)} of {self._spec.nodes} nodes joined within {patience_s:.0f} s",
-                    f"{self._where.how_to_join(self._spec.nodes)[-1].strip()}; see results.log for refusals",
+                    "start the nodes within --join-timeout; results.log of the archive has those that were refused",
                 )
             time.sleep(POLL_S)
         settle(self.members.values())

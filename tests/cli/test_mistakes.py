@@ -1,0 +1,133 @@
+"""Mistakes that people make first: each gives one clear error with the remedy that fits, and exit code 2."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from conftest import Program
+
+MISTAKES = {
+    # Words of other programs.
+    "run -c 8 -j 2 -T 60": ("-c: no option has this name", "-c is --clients, -T is --duration and -j is not needed"),
+    "run -S -c 4": ("-S: no option", "-S is --builtin select-only and -c is --clients"),
+    "run --threads 8": ("--threads: no option", "did you mean --clients?"),
+    "run --time 60": ("--time: no option", "did you mean --duration?"),
+    "run --scale 5": ("--scale: no option", "did you mean --scales?"),
+    "run --warehouses 10": ("--warehouses: no option", "did you mean --scales?"),
+    "run --zebra": ("--zebra: no option", "see dsbench run --help"),
+    "runn": ("no such command 'runn'", "see dsbench --help"),
+    "run --workload tpc-c": ("no workload 'tpc-c'", "did you mean tpcc"),
+    "run --workload oltp_read_write": ("no workload 'oltp_read_write'", "did you mean sysbench-oltp-read-write?"),
+    # The target.
+    "run postgres": ("'postgres' is no URL of a database", "private:postgres is a server of dsbench's own"),
+    "run localhost:5432/shop": ("is no URL of a database", "postgresql://localhost:5432/shop"),
+    "run my.db": ("is no URL of a database", "a file of SQLite is sqlite:///"),
+    "run oracle://me@host/db": ('no engine for "oracle"', "a target starts with one of postgresql"),
+    "run private:oracle": ("no private server called 'oracle'", "use one of private:sqlite"),
+    "run sqlite://my.db": ("names no file", "sqlite:///file.db"),
+    "run 'postgresql://me@127.0.0.1:1/db?sslmod=require'": ('unknown parameter "sslmod"', "sslmode"),
+    "run 'mysql://me@127.0.0.1:1/db?sslmod=require'": ('unknown parameter "sslmod"', "ssl_mode"),
+    "run postgresql://me@host/db --set shared_buffers=1GB": ("'shared_buffers' is no setting of tpcb", "stand in its URL"),
+    "run postgresql://me@host/db --limit memory=1GiB": ("limits the servers that it starts", "private:postgresql"),
+    "run --limit memory=1GiB": ("SQLite works in dsbench's process", "systemd-run"),
+    # Numbers, times and lists.
+    "run --clients 0": ("has to be 1 or more", "--clients: Simulated clients"),
+    "run --clients 4-8": ("'4-8' is no list of numbers", "write for instance 1,2,5"),
+    "run --clients four": ("'four' is no list of numbers", "write for instance 1,2,5"),
+    "run --scales 1 10 100": ("too many: 100", "--scales 1,10,100"),
+    "run --scales 5,2,1": ("scales must rise", "1,2,5"),
+    "run --scales 1M": ("'1M' is no list of numbers", "write for instance"),
+    "run --scales 0": ("between 1 and 200000", "write for instance 1,2,5"),
+    "run --duration 0": ("has to be more than 0", "--duration: Length of a cycle"),
+    "run --duration ten": ("number of seconds, or such as 10s or 1m", "--duration: Length of a cycle"),
+    "run --precision 200%": ("has to be 50 or less", "--precision: Add cycles"),
+    "run --levels 95": ("quantiles between 0 and 1", "0.5,0.9,0.99"),
+    "run --max-cycles 2 --cycles 5 --precision 2%": ("has to be 5 or more", "raise it, or lower --cycles"),
+    # Values that need a unit or have another name.
+    "run --objective p99=20": ("cannot read 'p99=20'", "with its unit, such as p99=20ms"),
+    "run --objective 'p99<20ms'": ("cannot read 'p99<20ms'", "write p99=20ms"),
+    "run --objective p200=20ms": ("cannot read 'p200=20ms'", "write p99=20ms"),
+    "run --load '0s:100'": ("says not how long it lasts", "add its end"),
+    "run --load '0s:100, 60:500'": ("says not how long it lasts", "add its end"),
+    "run --load nosuch.txt": ("cannot read 'nosuch.txt'", "name a file with TIME:RATE"),
+    "run --isolation read_committed": ("has to be 'read-committed'", "--isolation: read-committed, repeatable-read"),
+    "run --profile dsii": ("no profile 'dsii'", "use one of dsi,"),
+    "run --driver libpq": ("no client 'libpq'", "use one of own, psycopg"),
+    "run --driver pgbench": ("pgbench does not reach sqlite", "use one of own, sqlite3"),
+    "run --price apples": ("cannot read 'apples'", "write 1.2 EUR/h"),
+    "run --probes fioo": ("no tool 'fioo'", "use none, all, or some of"),
+    "run private:postgresql --limit ram=1GB": ("'ram' cannot be limited", "use some of memory"),
+    "run private:postgresql --limit memory='1 gigabyte'": ("memory is '1 gigabyte'", "memory=256MiB"),
+    "run private:postgresql --storage ext9": ("no file system 'ext9'", "use one of ext2"),
+    "run --power nosuchprogram": ("no program 'nosuchprogram'", "a program that prints watts"),
+    "run --report pdf": ("cannot read 'pdf'", "write full or none"),
+    "run --set size": ("'size' is no setting", "write NAME=VALUE"),
+    # What does not go together.
+    "run --rate 100 --objective p99=20ms": ("searches the rate itself", "leave out --rate, or --objective"),
+    "run --peak --rate 100": ("searches the highest rate", "leave out --rate, or --peak"),
+    "run --terminals 5": ("none without --pace terminals", "add that, or leave --terminals out"),
+    "run --reconnect --connections 3": ("one connection of its own", "leave --connections or it out"),
+    "run --existing": ("makes its own tables", "name --script or --builtin"),
+    "run --keep": ("is gone with its run", "private:sqlite?directory=FOLDER"),
+    "run --erase /dev/sda": ("no device /dev/sda is used", "add --storage TYPE?device="),
+    "doctor --clients 3": ("is an option of the calibration", "add --calibrate"),
+    "show file.zip --as csv --json": ("two ways to write one thing", "choose one"),
+    # Files.
+    "run --config nosuch.toml": ("No such file", "name a readable TOML file"),
+    "run --config broken.toml": ("Unclosed array (at line 2", "--example-config"),
+    "run --config key.toml": ("scale: no setting has this name", "did you mean scales?"),
+    "run --config report.html": ("no file of settings", "the folder or zip of an archive"),
+    "run --script nosuch.sql": ('could not open file "nosuch.sql"', "name a readable file of SQL"),
+    "run --script sett.sql": ('invalid command in command "sett"', "see dsbench run --help"),
+    "run --script undefined.sql": ('undefined variable "nosuch"', "set it with \\set or --define"),
+    "run --workload key.toml": ('no key "scale" is known here', "docs/workload-files.md"),
+    "run --out file": ("--out: cannot write to file", "name a folder that can be written"),
+    "run --resume nosuch": ("no archive at nosuch", "name the folder or the .zip"),
+    "run sqlite:////nosuch/folder/x.db": ("/nosuch/folder is no folder", "make it"),
+    "show": ("missing argument ARCHIVE", "see dsbench show --help"),
+    "show file": ("file is no dsbench archive", "name the folder or the .zip"),
+    "compare nosuch": ("no archive at nosuch", "name the folder or the .zip"),
+    "ab private:sqlite": ("missing argument B", "see dsbench ab --help"),
+    "ab private:sqlite private:sqlite --difference 200%": ("no share from 0.05% to 100%", "write for instance 2%"),
+    "ab private:sqlite private:sqlite --blocks 1": ("has to be 3 or more", "see dsbench ab --help"),
+    "study run nosuch": ("nosuch: No such file", "dsbench study templates"),
+    "study show nosuch": ("no study in nosuch", "the folder that dsbench study run made"),
+    "study papers 009": ("there is no '009'", "use one of 000"),
+    "study papers 000 fig-99": ("000 has no 'fig-99'", "did you mean fig-9"),
+    "query nosuch": ("no archive at nosuch", "name a folder in which runs left archives"),
+    "trend nosuch": ("nosuch is no folder", "name the folder"),
+    "check nosuch": ("'nosuch' is no URL", "private:postgresql"),
+    "web --port 99999": ("cannot listen on port 99999", "name another one"),
+    "web --archives no/such/x": ("there is no folder", "make it first"),
+    "commons check nosuch": ("nosuch is no commons", "dsbench commons init nosuch"),
+    "servers install oracle --yes": ("'oracle' cannot be installed", "use one of firebird"),
+    "cluster node --join nosuch": ("nosuch: No such file", "dsbench cluster invite"),
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "file.zip").write_text("x")
+    (tmp_path / "broken.toml").write_text("scales = [1, 2\nclients = 3\n")
+    (tmp_path / "key.toml").write_text("scale = 3\n")
+    (tmp_path / "report.html").write_text("<html>" + "x" * 200_000)
+    (tmp_path / "sett.sql").write_text("\\sett aid random(1, 100)\nSELECT 1;\n")
+    (tmp_path / "undefined.sql").write_text("SELECT abalance FROM pgbench_accounts WHERE aid = :nosuch;\n")
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("line", MISTAKES)
+def test_a_mistake_is_told_with_its_remedy(called: Program, tmp_path: Path, line: str) -> None:
+    problem, remedy = MISTAKES[line]
+    done = called(*shlex.split(line))
+    words = " ".join(done.stderr.split())
+    error, _, hint = words.partition("error: ")[2].partition(" hint: ")
+    assert problem in error
+    assert remedy in hint or remedy in error, words
+    assert done.returncode == 2
+    assert words.count("error: ") == 1
+    assert not list(tmp_path.glob("archives/*/*.parquet"))
