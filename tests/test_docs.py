@@ -78,3 +78,19 @@ def test_every_path_that_the_architecture_names_is_there() -> None:
     assert [name for name in paths if not (ROOT / name).exists()] == []
     assert len(text.splitlines()) <= 60
     assert max(map(len, text.splitlines())) <= 120
+
+
+RETIRED = r"tells?|told|wins|goes before|storage tools?|greatest|whoever|somebody|doubts?"
+"""Words for which docs/glossary.md has a better one."""
+
+
+@pytest.mark.parametrize("page", [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "docs/run.toml"], ids=lambda page: page.name)
+def test_retired_words_are_gone_from_pages_and_help(page: Path) -> None:
+    """Without code, but with the blocks of docs/cli.md, which are help. The glossary names them; scripts.md quotes pgbench."""
+    text = page.read_text()
+    if page.name == "glossary.md":
+        text = text.partition("## Words that are used")[0]
+    if page.name != "cli.md":
+        text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    prose = re.sub(r"`[^`\n]*`|\[[^\]]*\]\([^)]*\)|somebody else's", "", text)
+    assert re.findall(rf"(?i)\b(?:{RETIRED})\b", prose) == []

@@ -73,7 +73,7 @@ class Rule:
     needs: str
     """What that has to be."""
     why: str
-    """Why, and what to do."""
+    """What is wrong without it."""
 
 
 @dataclass(frozen=True)

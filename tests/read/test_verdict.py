@@ -65,6 +65,14 @@ def test_valid_says_what_it_rests_on() -> None:
     assert not judge_run(away, sample.run(checks={}, engine="mock")).unknown
 
 
+def test_a_short_run_that_was_disturbed_elsewhere_is_no_more_than_preliminary() -> None:
+    found = sample.replace(beside(20, others=1.7), doubts=(SHORT,))
+    said = judge_run(found, sample.run()).say(10)
+    assert said == "Preliminary: 2 cycles of 1 s: too short; other programs used 1.7 of 4 CPUs at scale 20."
+    assert tiles(found, sample.run())[-1].value == "preliminary"
+    assert judge_run(found, sample.run()).say(20) == "Not valid: other programs used 1.7 of 4 CPUs."
+
+
 def test_a_run_without_a_transaction_is_void() -> None:
     empty = sample.handmade(scales=(), void_scales=frozenset(), series={}, doubts=())
     assert judge_run(empty, sample.run(status="failed", reason="the server is gone.")).why == ["the server is gone"]

@@ -153,7 +153,7 @@ def test_tables_have_a_row_for_each_level_and_scale(found: Outcomes) -> None:
     made = [row for row in _cells(given, "making the database", brief=True) if row["level"] == "off (reference)"]
     assert (made[0]["populate [min]"], made[0]["populate, of all"]) == ("10", "50%")
     assert (made[0]["foreign keys [min]"], made[0]["foreign keys, of all"], made[0]["together [min]"]) == ("5", "25%", "20")
-    tools = [row for row in _cells(given, "storage tools") if row["factor"] == "flushes" and row["workload"] == "select"]
+    tools = [row for row in _cells(given, "disk benchmarks") if row["factor"] == "flushes" and row["workload"] == "select"]
     assert [row["dd: written [MB/s]"] for row in tools] == ["100", "50"]
 
 

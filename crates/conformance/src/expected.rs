@@ -100,7 +100,7 @@ pub const FAMILIES: &[Family] = &[
         source: "MariaDB documentation, MyRocks and Transaction Isolation, MyRocks System Variables: \
                  rocksdb_deadlock_detect (off), rocksdb_lock_wait_timeout (1 s). Repeatable read is snapshot isolation, \
                  whose conflicts it calls deadlocks; SERIALIZABLE is not supported; without detection a deadlock ends \
-                 when somebody's time is over",
+                 when the wait of one is over",
         isolation: &[
             (DIRTY, [PREVENTED, PREVENTED, REFUSED]),
             (CHANGED, [ALLOWED, PREVENTED, REFUSED]),
@@ -139,8 +139,8 @@ pub const FAMILIES: &[Family] = &[
         title: "Firebird",
         source: "Firebird 4.0 and 5.0 Language References, SET TRANSACTION: SNAPSHOT, SNAPSHOT TABLE STABILITY, READ COMMITTED \
                  READ CONSISTENCY, WAIT, NO WAIT; Data Types, TIMESTAMP (a ten-thousandth of a second). At read committed \
-                 a transaction waits, and a deadlock is told as a conflict; at the other levels, where it does not wait, \
-                 it is told of a conflict at once",
+                 a transaction waits, and a deadlock is reported as a conflict; at the other levels, where it does not wait, \
+                 it fails with a conflict at once",
         isolation: &[
             (DIRTY, [PREVENTED, PREVENTED, CONFLICT]),
             (CHANGED, [ALLOWED, PREVENTED, CONFLICT]),

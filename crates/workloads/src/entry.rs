@@ -141,7 +141,7 @@ pub struct Rule {
     pub option: &'static str,
     /// What that has to be.
     pub needs: &'static str,
-    /// Why, and what to do.
+    /// What is wrong without it.
     pub why: &'static str,
 }
 

@@ -91,7 +91,7 @@ _COUNTERS: Final = (
     ),
     Column("failed_ns", "uint64", "Time spent in transactions that did not succeed.", "ns", "sum"),
     Column("residence_min_ns", "uint64", "Least residence time; 0 where nothing was counted.", "ns", "min"),
-    Column("residence_max_ns", "uint64", "Greatest residence time.", "ns", "max"),
+    Column("residence_max_ns", "uint64", "Longest residence time.", "ns", "max"),
     Column(
         "first_start_ns", "uint64", "First start of a counted transaction; 0 where nothing was counted.", "ns", "min"
     ),
@@ -203,8 +203,8 @@ _TABLES: Final = (
                 "measure", "string", "residence: from the first attempt; response: from the intended start, "
                 "in the open loop only; failed: from the first attempt, of those that did not succeed.",
             ),
-            Column("low_ns", "uint64", "Least time of the bucket.", "ns"),
-            Column("high_ns", "uint64", "Greatest time of the bucket.", "ns"),
+            Column("low_ns", "uint64", "Shortest time of the bucket.", "ns"),
+            Column("high_ns", "uint64", "Longest time of the bucket.", "ns"),
             Column("count", "uint64", "Transactions in it.", "transactions", "sum"),
         ),
     ),
@@ -223,7 +223,7 @@ _TABLES: Final = (
             Column("retried", "uint64", "Errors after which the transaction was tried again.", "statements", "sum"),
             Column("sum_ns", "uint64", "Sum of the times of the executions without an error.", "ns", "sum"),
             Column("min_ns", "uint64", "Least of these times; 0 where there is none.", "ns", "min"),
-            Column("max_ns", "uint64", "Greatest of these times.", "ns", "max"),
+            Column("max_ns", "uint64", "Longest of these times.", "ns", "max"),
         ),
     ),
     Table(
@@ -234,8 +234,8 @@ _TABLES: Final = (
             _GROUP,
             _KIND,
             _STATEMENT,
-            Column("low_ns", "uint64", "Least time of the bucket.", "ns"),
-            Column("high_ns", "uint64", "Greatest time of the bucket.", "ns"),
+            Column("low_ns", "uint64", "Shortest time of the bucket.", "ns"),
+            Column("high_ns", "uint64", "Longest time of the bucket.", "ns"),
             Column("count", "uint64", "Executions in it.", "statements", "sum"),
         ),
     ),
@@ -252,7 +252,7 @@ _TABLES: Final = (
             Column("failed", "uint64", "Attempts that failed in it.", "attempts", "sum"),
             Column("p50_ns", "uint64", "Median of their times.", "ns"),
             Column("p99_ns", "uint64", "99% quantile of their times.", "ns"),
-            Column("max_ns", "uint64", "Greatest of their times.", "ns", "max"),
+            Column("max_ns", "uint64", "Longest of their times.", "ns", "max"),
             Column("busy", "uint64", "A bit for each 1/100 s of its first half in which a transaction ended."),
             Column("busy_later", "uint64", "The same of its second half."),
             Column("under_way", "uint64", "Transactions under way during all of it.", "transactions", "sum"),
@@ -387,7 +387,7 @@ _TABLES: Final = (
     ),
     Table(
         "probes",
-        "Only with --probes: what storage tools found beside the data, around the cycles of each load stage.",
+        "Only with --probes: results of disk benchmarks beside the data, around the cycles of each load stage.",
         (
             _SCALE,
             _STAGE,
@@ -449,7 +449,7 @@ _TABLES: Final = (
                 few=True,
             ),
             Column("low_ns", "uint64", "Least time.", "ns"),
-            Column("high_ns", "uint64", "Greatest time.", "ns"),
+            Column("high_ns", "uint64", "Longest time.", "ns"),
             Column("count", "uint64", "Requests that took as long.", "requests", "sum"),
             Column("committed", "uint64", "Transactions that the cycle committed.", "transactions"),
         ),
@@ -479,8 +479,8 @@ _TABLES: Final = (
             ),
             Column("on", "string", "Of a lock the table; empty where it cannot be known.", few=True),
             Column(
-                "statement", "string", "The statement, without its values, or what the product tells in its place; "
-                "empty where it tells none. Of idle sessions the last.", few=True,
+                "statement", "string", "The statement, without its values, or what the product has in its place; "
+                "empty where it has none. Of idle sessions the last.", few=True,
             ),
             Column("blocker", "string", "State of the session that holds the lock; empty where it cannot be known.",
                    few=True),
@@ -495,7 +495,7 @@ _TABLES: Final = (
             _SCALE,
             _STAGE,
             _CYCLE,
-            Column("source", "string", "Where the server tells it, such as pg_stat_statements.", few=True),
+            Column("source", "string", "View of the server that has it, such as pg_stat_statements.", few=True),
             Column("statement", "string", "The statement, without its values.", few=True),
             Column("calls", "uint64", "Executions.", "statements", "sum"),
             Column("time_ns", "uint64", "Time of all of them; empty where the server takes none.", "ns", "sum"),
@@ -516,7 +516,7 @@ _TABLES: Final = (
             Column("number", "uint32", "Number of the statement among those of the workload, from 1."),
             Column("statement", "string", "The statement, with placeholders in place of its values.", few=True),
             Column("fingerprint", "string", "Of the shape of the plan, without costs and numbers."),
-            Column("plan", "string", "The plan as the server tells it; empty with the reason in problem."),
+            Column("plan", "string", "The plan as the server explains it; empty with the reason in problem."),
             Column("problem", "string", "Why there is none."),
         ),
     ),

@@ -12,7 +12,7 @@ from dsbench.spec.words import GROUPS
 
 _HEAD: Final = (
     "A run of dsbench: dsbench run --config FILE. What is named here has its default; a line that begins with #name is "
-    "left to the workload, the engine or chance until the # is taken away. The command line wins over this file."
+    "left to the workload, the engine or chance until the # is taken away. Options override this file."
 )
 _TABLES: Final[dict[str, str]] = {
     "target": '{ url = "private:sqlite" }',
@@ -23,7 +23,7 @@ _TABLES: Final[dict[str, str]] = {
 _MORE: Final[dict[str, str]] = {
     "target": 'With settings of a private server: { url = "private:postgresql", version = "18", directory = "/data", '
     'settings = { shared_buffers = "1GB" } }',
-    "workload_settings": "dsbench run --list tells their names. As an example for tpcc: { size = \"0.1\" }",
+    "workload_settings": "dsbench run --list has their names. As an example for tpcc: { size = \"0.1\" }",
     "limits": 'As an example: { memory = "1GiB", write = "20MiB/s" }',
     "storage": 'As an example: { type = "ext4", data = "journal", block = "1k", size = "4GiB" }',
 }

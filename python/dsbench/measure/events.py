@@ -296,7 +296,8 @@ def in_brief(asked: Merged) -> list[str]:
     lines = [f"plan{of}: {scales}{', '.join(map(str, spec.scales))}; {done}; {isolation.replace('-', ' ')}"]
     if asked.glimpse and not course:
         hours = format_time(dsi_seconds())
-        if spec.workload == RunSpec.model_fields["workload"].default and not is_sqlite(spec.target) and spec.all_clients > 1:
+        branches = spec.workload == RunSpec.model_fields["workload"].default
+        if branches and spec.all_clients > 1 and not is_sqlite(spec.target):
             lines.append(_say_branches(spec))
         lines.append(f"A quick run. For figures to compare with others: --profile dsi ({hours} and the time to load)")
     elif asked.origins["isolation"] == f"profile {spec.profile}" and not spec.retry:

@@ -118,7 +118,7 @@ class Probes:
         self._place = place
         self._journal = journal
         if self._tools and place is None:
-            words = "the storage tools were left out: only a private server tells a place beside its data"
+            words = "the disk benchmarks were left out: only a private server has a place beside its data"
             journal.warn("probes", words, "leave --probes out, or use private:PRODUCT")
 
     def measure(self, scale: int, stage: str, cycle: int, moment: str) -> None:

@@ -65,6 +65,8 @@ class RunVerdict:
             return f"Valid{why}."
         spared = scale not in self.spoilt
         where = f" at scale {listed(sorted({one.scale for one in self.taken}))}" if self.taken and spared else ""
+        if spared and self.short:
+            return f"Preliminary: {self.short}; {'; '.join(self.why)}{where}."
         return f"{'Valid in part' if spared else 'Not valid'}: {'; '.join(self.why)}{where}."
 
     def document(self) -> dict[str, Any]:

@@ -141,7 +141,7 @@ def tell_queries(found: Sequence[Queries], names: Sequence[str], *, brief: bool)
         columns = [Column(name, digits=4) for name in names]
         yield Table(f"Figures, {at_scale}", [Column("", left=True), *columns], rows)
         bases = " and ".join(names[base] for base in dict.fromkeys(one.bases))
-        title = f"How many times as fast as {bases}, {at_scale}; ▲ faster, ▼ slower, without a sign not told apart"
+        title = f"How many times as fast as {bases}, {at_scale}; ▲ faster, ▼ slower, no sign: no certain difference"
         sides = range(len(names))
         if brief:
             yield _tabulate(title, one, names)

@@ -28,8 +28,8 @@ def answer(comparison: Comparison) -> Answer:
         known = any(isfinite(one.low) for one in _factors(sections[0]).values())
         without = "no intervals: the steps of the searches do not tell them" if sections[0].searched else \
             f"no intervals below {FEWEST} cycles of each scale"
-        about += f"; grey: not told apart; 95% intervals {basis(sections[0])}" if known else \
-            f"; {without}, so nothing is told apart"
+        about += f"; grey: no certain difference; 95% intervals {basis(sections[0])}" if known else \
+            f"; {without}, so no difference is certain"
     if comparison.alike and len(comparison.sides) > 2:
         same = _join(_labels(comparison)[at] for at in sorted(comparison.alike))
         about += f"; {same} has the settings of the first: what lies between them is chance"
@@ -79,7 +79,7 @@ def _say(comparison: Comparison, sections: Sequence[Section]) -> str:
         if not any(isfinite(one.low) for one in found.values()):
             few = "Searches without intervals tell none" if sections[0].searched else "So few cycles tell none"
             return f"{few} apart from {_reference(comparison)}."
-        return _say_alike(found.values(), f"None can be told apart from {_reference(comparison)}", "")
+        return _say_alike(found.values(), f"None certainly differs from {_reference(comparison)}", "")
 
     def who(key: tuple[int, int], word: str) -> str:
         section = sections[key[0]]
@@ -109,7 +109,7 @@ def _say_pair(comparison: Comparison, section: Section) -> str:
         return f"Two runs of the same settings: one {figure}."
     apart = {x: one.value > 1 for x, one in scales.items() if one.low > 1 or one.high < 1}
     if not isfinite(factor.low):
-        few = "the searches tell no interval" if section.searched else "so few cycles do not tell chance apart"
+        few = "the searches have no interval" if section.searched else "too few cycles to rule out chance"
         return f"{other} {figure}; {few}."
     if not apart and factor.holds_one:
         return _say_alike([factor], "Cannot tell", f": {other} {figure}")
@@ -163,12 +163,12 @@ def _say_where(
     times = low if low == high else f"{low} to {high}"
     last, first = list(scales)[-len(apart) :], list(scales)[: len(apart)]
     if len(set(apart.values())) == 1 and list(apart) == last:
-        where = f"from scale {last[0]:,} on; below, the two are not told apart" if len(last) > 1 else \
-            f"at scale {last[0]:,}; below, the two are not told apart"
+        where = f"from scale {last[0]:,} on; below, the two may be alike" if len(last) > 1 else \
+            f"at scale {last[0]:,}; below, the two may be alike"
     elif len(set(apart.values())) == 1 and list(apart) == first:
-        where = f"up to scale {first[-1]:,}; above, the two are not told apart"
+        where = f"up to scale {first[-1]:,}; above, the two may be alike"
     else:
-        where = f"at scale {listed(apart)}; elsewhere, the two are not told apart"
+        where = f"at scale {listed(apart)}; elsewhere, the two may be alike"
     return f"{names[0]} {_times(section, times, names[1])} {where}."
 
 
@@ -253,7 +253,7 @@ def _tabulate_scales(comparison: Comparison, sections: Sequence[Section], names:
                   for cell in row] for row in rows]  # fmt: skip
         what = "relative capacities; ▲ more, ▼ less" if sections[0].searched else "relative rates; ▲ faster, ▼ slower"
         known = any(isfinite(one.low) for one in _factors(sections[0]).values())
-        what = f"{what}, without a sign not told apart" if known else f"{what.partition(';')[0]}, without intervals"
+        what = f"{what}, no sign: no certain difference" if known else f"{what.partition(';')[0]}, without intervals"
         yield Table(what, heads, shown)
 
 

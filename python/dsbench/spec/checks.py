@@ -309,5 +309,5 @@ def changes_nothing(spec: RunSpec) -> RunSpec:
     if spec.keep or spec.reuse or spec.refine != "none":
         raise misfit("--existing", "no database is made here", "leave out --keep, --reuse and --refine")
     if spec.probes != "none":
-        raise misfit("--probes", "storage tools would write beside data of somebody else", "leave it out")
+        raise misfit("--probes", "disk benchmarks would write beside data of others", "leave it out")
     return spec

@@ -382,7 +382,7 @@ class RunSpec(Frozen):
     probes: Annotated[
         str,
         About(
-            f"Storage tools: none, all, or {','.join(PROBES)}",
+            f"Disk benchmarks: none, all, or {','.join(PROBES)}",
             RECORDS, "told", metavar="TOOL,…", brief=True,
             more="They measure beside the data, before and after the cycles of each scale. postmark:2000 and "
             "bonnie++:2048 use so many files",

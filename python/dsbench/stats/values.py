@@ -54,7 +54,7 @@ class ScaleResult:
     rate_mean_tps: float = _column("rate mean", "tps", "T", "8")
     rate_stddev_tps: float = _column("rate stddev", "tps", "sample standard deviation (n - 1) of T_i, from 2 cycles on")
     rate_min_tps: float = _column("rate min", "tps", "least T_i")
-    rate_max_tps: float = _column("rate max", "tps", "greatest T_i")
+    rate_max_tps: float = _column("rate max", "tps", "highest T_i")
     transactions: int = _column("transactions", "", "M", "5")
     failed: int = _column("failed attempts", "", "sum of E_inj, attempts that were retried included")
     residence_total_s: float = _column("residence time, total", "s", "sum of R_inj", "1")

@@ -405,8 +405,8 @@ def _pooled(known: list[Frequency]) -> list[tuple[float, float]]:
 
 
 def over_files(found: Outcomes, factor: int) -> Spec | None:
-    """What storage tools found over the number of files that they worked on (the paper, figures 50 and 51), a curve for
-    each level and a plot for each test."""
+    """Results of disk benchmarks over the number of files that they worked on (the paper, figures 50 and 51), a curve
+    for each level and a plot for each test."""
     points: dict[str, list[Row]] = {}
     for level, alike in zip(found.levels[factor], found.alike(factor), strict=True):
         for name in sorted({name for one in alike for name in one.probes}):
@@ -442,7 +442,7 @@ def _files_plot(found: Outcomes, factor: int, test: str, rows: list[Row]) -> Spe
         name="study-files", archive="the study", data={"files": rows},
         title=vega.title(f"{test}, by {found.factors[factor]}",
                               subtitle=["geometric mean of the trials, at the largest scale; bars: least to greatest"]),
-        description="What storage tools found over the number of files, a line for each level.",
+        description="Results of disk benchmarks over the number of files, a line for each level.",
     )  # fmt: skip
 
 

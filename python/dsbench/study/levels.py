@@ -244,7 +244,7 @@ def _tabulate_tools(rows: Sequence[Row]) -> Iterator[Block]:
     if units:
         cells = [[mean(one.probes.get(name, nan) for one in row.alike) for name in units] for row in rows]
         heads = [Column(name, unit, digits=4) for name, unit in units.items()]
-        yield _table("storage tools by level, geometric mean over the trials, at the largest scale", rows, heads, cells)
+        yield _table("disk benchmarks by level: geometric means over the trials, largest scale", rows, heads, cells)
 
 
 def describe_levels(found: Outcomes) -> list[dict[str, Any]]:

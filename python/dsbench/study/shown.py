@@ -37,7 +37,7 @@ _CAPTIONS = {
     "rate": "The values themselves over the scale, a curve for each level; arrows: sizes of memories.",
     "relative": "Each level over the reference, scale by scale; bars: least to greatest of the blocks.",
     "heat": "Two factors at once: a dark column or row is one factor, a single dark field is an interaction.",
-    "files": "What storage tools did per second over the number of files that they worked on.",
+    "files": "What disk benchmarks did per second over the number of files that they worked on.",
     "hits": "Found in memory by two factors: as the server counts blocks, and by two thresholds of time.",
     "lines": "Over the numbers of a factor, a line for each level of another.",
     "freq": "Share of transactions that take longer than x, at the largest scale, all trials of a level together: "
@@ -314,7 +314,7 @@ def tables(found: Outcomes) -> Iterator[Table]:
         yield Table(title, heads, [[*key, *cost] for key, cost in zip(cells, _costs(rows, names), strict=True)])
     yield from tabulate_times(found)
     if foretold := list(_foretold(found)):
-        heads = [Column("storage tool", left=True), Column(f"with the {_short(found)}"), Column("with the DSI"),
+        heads = [Column("disk benchmark", left=True), Column(f"with the {_short(found)}"), Column("with the DSI"),
                  Column("trials")]  # fmt: skip
         title = "rank correlation (Spearman) over the trials, at the largest scale; p: by chance alone"
         yield Table(title, heads, foretold)

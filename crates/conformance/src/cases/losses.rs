@@ -162,6 +162,6 @@ pub fn of_server(bed: &Bed, kill: impl FnOnce()) -> Result<Vec<Lost>, Doubt> {
                     .and_then(|_| refused("the commit", gone.commit(), ErrorKind::Disconnected)),
             ),
         ),
-        ("a server that is gone is told when connecting", holds(refused("connecting", connect, ErrorKind::Setup))),
+        ("a server that is gone fails the connect", holds(refused("connecting", connect, ErrorKind::Setup))),
     ])
 }

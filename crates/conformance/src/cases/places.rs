@@ -22,7 +22,7 @@ pub fn cases() -> Vec<Case> {
         case("what carries the mark is not made twice", twice),
         case("what does not carry the mark is neither dropped nor made anew", foreign),
         case("it is not dropped with what came after its stock was taken", strangers),
-        case("its size is told", size),
+        case("its size is known", size),
         Case { needs_tables: false, ..Case::new("place", "a session of load where nothing is", "", entered) },
     ]
 }

@@ -97,7 +97,7 @@ pub static ENTRY: Entry = Entry {
         value: DEFERRED,
         option: "pace",
         needs: "terminals",
-        why: "delivery=deferred spares people at terminals a wait: use it with --pace terminals, or inline",
+        why: "delivery=deferred spares people at terminals a wait, and there are none",
     }],
     ..Entry::plain(
         "tpcc",

@@ -407,7 +407,7 @@ SUBJECT: Final = Subject(
         Measure("nopm", "NOPM", "New-Orders per minute (TPC-C)",
                 lambda part: {x: one.median for x, one in part.of(KindsResult).nopm.items()}, own=True,
                 unit_of=lambda part: next((one.label for one in part.of(KindsResult).nopm.values()), "")),
-        Measure("headline", "1/s", "figure by which the workload wants its runs told apart, else the rate",
+        Measure("headline", "1/s", "figure that the workload names as its result, else the rate",
                 _read_headline, own=True, unit_of=_name_headline),
     ),
 )  # fmt: skip

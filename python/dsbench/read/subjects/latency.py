@@ -106,7 +106,7 @@ def _read_quantiles(part: Evaluation) -> dict[int, dict[str, Interval]]:
     return {x: {_SHOWN[q]: hist.quantile_interval(one, q) for q in SURE} for x, one in curves.items()}
 
 
-_WORDS: Final = {0.5: "median", 1.0: "greatest"}
+_WORDS: Final = {0.5: "median", 1.0: "maximum"}
 
 
 def _measure(name: str, quantile: float) -> Measure:

@@ -75,5 +75,5 @@ class ProbesResult(Result):
 
 SUBJECT: Final = Subject(
     "probes", "Storage tools", ProbesResult, tell=_tell,
-    nothing="No storage tool was run beside the data (--probes).",
+    nothing="No disk benchmark was run beside the data (--probes).",
 )  # fmt: skip
