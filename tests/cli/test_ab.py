@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -377,3 +378,19 @@ def test_both_pages_of_a_folder_have_one_verdict(made: list[RunSpec], called: Pr
     for name in ("comparison.txt", "comparison.html"):
         assert not [words for words in ("times as fast", "Cannot tell", 'class="ratio') if words in (tmp_path / "o" / name).read_text()]
     assert not list((tmp_path / "o").glob("comparison-relative*"))
+
+
+def test_a_dry_run_says_how_many_runs_there_are_and_touches_nothing(called: Program, tmp_path: Path) -> None:
+    done = called("ab", "mock:", "mock:?latency_us=250", "--scales", "1", "--cycles", "1", "--duration", "2", "--dry-run")
+    assert done.returncode == 0
+    assert done.stdout.count("\nplan\n") == 2
+    assert re.search(r"^plan: 3 to 20 blocks of 4 runs, (\d+ s) to .* and the start of each server$", done.stdout, re.MULTILINE)
+    assert not list(tmp_path.iterdir())
+
+
+def test_both_sides_have_one_load_where_nobody_says_which(called: Program) -> None:
+    """SQLite has one client by default, a server four on a larger database."""
+    planned = called("ab", "private:sqlite", "mock:", "--dry-run").stdout
+    assert planned.count("scales    1, 2, 5 ") == planned.count("clients   1 ") == 2
+    planned = called("ab", "private:sqlite", "mock:", "--clients", "2", "--scales", "3", "--dry-run").stdout
+    assert planned.count("scales    3 ") == planned.count("clients   2 ") == 2

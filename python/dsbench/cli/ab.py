@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -15,7 +16,7 @@ from dsbench.archive import try_out
 from dsbench.cli import errors, options, run, terminal
 from dsbench.cli.options import taking_settings, targets
 from dsbench.cli.progress import Progress
-from dsbench.measure.events import Observer
+from dsbench.measure.events import Observer, format_time
 from dsbench.measure.interrupts import Stop
 from dsbench.read.naming import counted
 from dsbench.spec.words import GROUPS
@@ -56,6 +57,9 @@ def command(
     resume: Annotated[
         bool, Option("--resume", help="Continue what --out holds, with the same options")
     ] = False,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Show the plan of both sides, its time and space; touch nothing")
+    ] = False,
     of: options.Of = "rate",
     stage: options.Stage = "",
     group: options.Group = "",
@@ -72,16 +76,25 @@ def command(
     """
     # Late: numerical libraries take a second, and help should not.
     from dsbench.library.ab import versus, write
+    from dsbench.measure.ahead import look_ahead, text_of
     from dsbench.read.choice import make_choice
 
-    of_a, of_b = _specifications((a, b), given)
+    asked = _specifications((a, b), given)
+    of_a, of_b = (one.spec for one in asked)
     share = options.share("--difference", difference)
     choice = make_choice(of, stage, group)
     if max_blocks < blocks:
         raise spec.SpecError("--max-blocks", f"has to be {blocks} or more, as --blocks is the least", "raise it")
+    plan = _plan(asked, blocks, max_blocks)
+    if dry_run:
+        for name, one in zip("AB", asked, strict=True):
+            print(f"{name}  {one.spec.target.redacted}\n{text_of(look_ahead(one))}\n")
+        print(plan)
+        return
     try_out(out)
     stop = Stop(signals=True)
     with _Shown(quiet) as shown:
+        shown.line(plan)
         found = versus(
             of_a, of_b, out, names=(_named(a), _named(b)), difference=share, blocks=blocks, max_blocks=max_blocks,
             one_database=one_database, resume=resume, choice=choice, observer=shown.of, stop=stop, told=shown.line,
@@ -103,19 +116,34 @@ def command(
     sys.exit(EXIT[found.ratio.verdict])
 
 
-def _specification(side: str, given: dict[str, Any]) -> spec.RunSpec:
+def _plan(asked: Sequence[spec.Merged], blocks: int, max_blocks: int) -> str:
+    """How many runs are made, and how long they take at least and at most."""
+    from dsbench.library.ab import naming_side  # Late: as above.
+    from dsbench.measure.ahead import look_ahead
+
+    times = []
+    for letter, one in zip("AB", asked, strict=True):
+        with naming_side(letter):
+            times.append(look_ahead(one).time_s)
+    least, most = (2 * sum(one[end] for one in times) for end in (0, 1))
+    span = f"{format_time(blocks * least)} to {format_time(max_blocks * most)}"
+    return f"plan: {blocks} to {max_blocks} blocks of 4 runs, {span} and the start of each server"
+
+
+def _specification(side: str, given: dict[str, Any]) -> spec.Merged:
     """What ``side`` asks for under the options that count for both."""
     config = _file_of(side)
-    return run.specification({**given, "target": None if config else side}, config).spec
+    return run.specification({**given, "target": None if config else side}, config)
 
 
-def _specifications(sides: tuple[str, str], given: dict[str, Any]) -> list[spec.RunSpec]:
+def _specifications(sides: tuple[str, str], given: dict[str, Any]) -> list[spec.Merged]:
     """Both with as many clients on as large a database, where neither was said: those of the side that has fewer."""
     both = [_specification(side, given) for side in sides]
-    fewer = min(both, key=lambda one: one.all_clients)
-    if given["clients"] is None and given["scales"] is None and not any(one.several_clients for one in both):
+    specs = [one.spec for one in both]
+    fewer = min(specs, key=lambda one: one.all_clients)
+    if given["clients"] is None and given["scales"] is None and not any(one.several_clients for one in specs):
         alike = {"clients": str(fewer.clients), "scales": ",".join(map(str, fewer.scales))}
-        if len({(one.clients, one.scales) for one in both}) > 1 and not any(map(_file_of, sides)):
+        if len({(one.clients, one.scales) for one in specs}) > 1 and not any(map(_file_of, sides)):
             return [_specification(side, {**given, **alike}) for side in sides]
     return both
 

@@ -132,13 +132,16 @@ def _try_both(specs: Mapping[str, RunSpec], choice: Choice) -> None:
         if not choice.how.possible(spec):
             raise SpecError(OF, f"a run of {letter} has no {choice.how.name}", choice.how.needs)
     for letter, spec in specs.items():
-        refuse_missing(dict.fromkeys(_try(letter, spec), ()), choice.stage, "")
+        with naming_side(letter):
+            stages = try_apart(spec)
+        refuse_missing(dict.fromkeys(stages, ()), choice.stage, "")
 
 
-def _try(letter: str, spec: RunSpec) -> tuple[str, ...]:
-    """The stages that the run of a side would measure. ``SpecError`` or ``RunError`` where it could not begin."""
+@contextmanager
+def naming_side(letter: str) -> Iterator[None]:
+    """What is wrong with a side is said with its letter."""
     try:
-        return try_apart(spec)
+        yield
     except SpecError as error:
         raise SpecError(f"{letter}: {error.option}", error.problem, error.remedy) from None
     except RunError as error:
