@@ -100,3 +100,34 @@ def test_a_run_that_never_began_tells_its_error_once_and_shows_no_figures(
     archive = only_archive(tmp_path / "out")
     assert "permission denied for database" in (archive / "results.log").read_text()
     assert not any(word in (archive / "results.txt").read_text() for word in ("DSI", "T = X"))
+
+
+ROLES = {
+    "ALTER ROLE mended SET default_transaction_read_only = on": ("read-only transaction", "name the primary"),
+    "ALTER ROLE mended SET statement_timeout = '1ms'": ("statement timeout", "raise the statement timeout"),
+    "ALTER ROLE mended CONNECTION LIMIT 3": ("too many connections", "use fewer --clients"),
+}
+
+
+@pytest.mark.parametrize("setting", ROLES)
+def test_the_remedy_fits_what_the_server_says(postgresql: servers.Server, called: Program, setting: str) -> None:
+    """To resume the run would end in the same way."""
+    psql = Psql.open(postgresql.url)
+    problem, remedy = ROLES[setting]
+    try:
+        for sql in ("CREATE ROLE mended LOGIN", "GRANT CREATE ON DATABASE postgres TO mended", setting):
+            psql.fetch(sql)
+        url = postgresql.url.replace("postgres@", "mended@", 1)
+        done = called("run", url, "--scales", "1", "--cycles", "1", "--duration", "0.2", "--clients", "8", "--out", "out")
+    finally:
+        psql.fetch("ALTER ROLE mended RESET ALL")
+        psql.fetch("ALTER ROLE mended CONNECTION LIMIT -1")
+        called("drop", postgresql.url, "--yes")
+        psql.fetch("DROP OWNED BY mended")
+        psql.fetch("DROP ROLE mended")
+        psql.close()
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 1
+    assert problem in said
+    assert remedy in said.partition("hint: ")[2]
+    assert "--resume" not in said

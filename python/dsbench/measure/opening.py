@@ -11,6 +11,7 @@ import psutil
 
 from dsbench import servers
 from dsbench.archive import ArchiveError, OutError
+from dsbench.measure.causes import find_remedy
 from dsbench.measure.joining import ClusterError
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import HALF_OPEN, TAKEN, Bench, CoreError, Target
@@ -131,6 +132,7 @@ def explain_errors(doing: str) -> Iterator[None]:
             raise RunError(str(error).removeprefix("script: "), _MEND, usage=True) from None
         words, remedy = split_remedy(error)
         words = words.removeprefix("configuration: ")
+        remedy = remedy or find_remedy(error.code)
         if not remedy and error.kind == "setup" and "://" in doing:
             # A code is what the server itself said.
             remedy = _REFUSED if error.code else _NO_FILE if doing.startswith("sqlite:") else _ABSENT
@@ -160,11 +162,11 @@ def during(where: str, target: Target) -> Iterator[None]:
         if is_of_script(error):
             raise RunError(f"{where}: {error}", _MEND, usage=True) from None
         if is_lost(error, target):
-            raise RunError(f"{where}: {name_loss(str(error))}", KEPT) from None
+            raise RunError(f"{where}: {name_loss(str(error))}", find_remedy(error.code) or KEPT) from None
         words, remedy = split_remedy(error)
         if IS_FULL.search(words):
             remedy = _FULL
-        remedy = remedy or _REMEDIES_MEANWHILE.get(error.kind, _GO_ON)
+        remedy = remedy or find_remedy(error.code) or _REMEDIES_MEANWHILE.get(error.kind, _GO_ON)
         raise RunError(f"{where}: {words}", remedy, usage=error.kind == WRONG) from None
 
 
@@ -192,7 +194,8 @@ def explain_cycle(where: str, words: str, failures: Iterable[CoreError | None]) 
         return RunError(f"{where}: {words}", _MEND, usage=True)
     wrong = any(failure.kind == WRONG for failure in found)
     full = bool(IS_FULL.search(words))
-    remedy = _REMEDIES[WRONG] if wrong else _FULL if full else KEPT if found else NODES
+    known = next((remedy for failure in found if (remedy := find_remedy(failure.code))), "")
+    remedy = _REMEDIES[WRONG] if wrong else _FULL if full else known or (KEPT if found else NODES)
     return RunError(f"{where}: {words}", remedy, usage=wrong)
 
 
