@@ -218,6 +218,6 @@ def test_what_needs_tables_of_its_own_is_refused(
 
 
 def test_storage_tools_write_nothing_beside_data_of_somebody_else() -> None:
-    with pytest.raises(SpecError, match="beside data of somebody else") as caught:
+    with pytest.raises(SpecError, match="beside data of others") as caught:
         merged({"builtin": "select-only", "existing": True, "probes": "dd"}, target="sqlite:///shop.db")
     assert caught.value.option == "--probes"

@@ -98,7 +98,7 @@ def test_a_version_of_a_driver_goes_into_a_folder_of_its_own(place: Path, monkey
     monkeypatch.setattr(acquire, "_run", installs)
     acquire.carry_out(plan, lambda _command: None)
     assert [str(path.relative_to(place)) for path in place.rglob("psycopg")] == ["drivers/psycopg-3.1.18/psycopg"]
-    for version, words in ((None, "by its version"), ("latest", "is no version"), ("3.0", "3.1 and later")):
+    for version, words in ((None, "by its version"), ("latest", "is no version"), ("3.0", "3.1 or later")):
         with pytest.raises(spec.SpecError, match=words):
             acquire.plan("psycopg", version)
 
