@@ -429,9 +429,10 @@ def _tile_of_verdict(verdict: RunVerdict, scale: int, run: RunRecord) -> Tile:
     held = say_conditions(one for conditions in run.checks.values() for one in conditions)
     note = f"{counted(verdict.warnings, 'warning') if verdict.warnings else 'no warning'} · {held}"
     sure = not verdict.warnings and not verdict.unknown
-    spoilt = "not valid" if scale in verdict.spoilt else "preliminary" if verdict.short else "valid in part"
+    spared: tuple[str, Tone] = ("preliminary" if verdict.short else "valid in part", "fair")
+    spoilt: tuple[str, Tone] = ("not valid", "bad") if scale in verdict.spoilt else spared
     words: dict[Soundness, tuple[str, Tone]] = {
-        Soundness.VOID: (spoilt, "bad"), Soundness.DISTURBED: (spoilt, "bad"),
+        Soundness.VOID: spoilt, Soundness.DISTURBED: spoilt,
         Soundness.PRELIMINARY: ("preliminary", "fair"), Soundness.VALID: ("valid", "good" if sure else "fair"),
     }  # fmt: skip
     return Tile("Verdict", words[verdict.soundness][0], note, words[verdict.soundness][1])

@@ -52,7 +52,7 @@ _DEPTHS: Final[dict[str, tuple[str, str, dict[str, str]]]] = {
     "look": ("Quick", "About a minute: too short to compare with other runs.", {}),
     "sizes": ("Three sizes", "A quarter of an hour or two: 100,000 to 10 million accounts, 4 clients and 16.",
               {"scales": "1,10,100", "cycles": "5", "duration": "20", "clients": "4,16"}),
-    "capacity": ("What it can promise", "Five minutes: the highest rate with 99% of the transactions below 20 ms.",
+    "capacity": ("What it can promise", "About six minutes: the highest rate with 99% of the transactions below 20 ms.",
                  {"profile": "capacity"}),
     "graduated": ("From full load to idle", "Three minutes: response times, CPUs and power at each tenth of its load.",
                   {"profile": "graduated"}),
