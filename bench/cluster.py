@@ -1,4 +1,4 @@
-"""``python -m bench.cluster``: what the coordinator costs with more and more nodes, as a table for docs/cluster.md.
+"""``python -m bench.cluster``: what the coordinator costs with more and more nodes, as a table.
 
 The nodes are real ones, each in a network namespace of its own on this machine. Their engine is the mock, at a rate
 that leaves the processors to the coordinator: all that is measured is the cluster itself. Needs root.

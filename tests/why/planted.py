@@ -1,6 +1,6 @@
 """Causes that are planted on real private servers, and what ``why`` names first.
 
-``make why`` runs all of them three times each and prints the table of docs/why.md; ``make why PLANTED="-n 1 hot-row"`` runs
+``make why`` runs all of them three times each and prints them as a table; ``make why PLANTED="-n 1 hot-row"`` runs
 some. Each is what its words say and nothing else: a run of dsbench as a user would make it, with something put around it.
 """
 
