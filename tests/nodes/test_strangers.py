@@ -223,5 +223,5 @@ def test_the_keys_go_after_a_failure_too(tmp_path: Path) -> None:
         run = bed.start("run", "mock:", "--nodes", "1", "--join-timeout", "0.5")
         said, _ = run.communicate(timeout=60)
         assert (run.returncode, "0 of 1 nodes joined within 0 s" in said) == (1, True), said
-        assert "hint: dsbench cluster node --join" in said
+        assert "hint: start the nodes within --join-timeout" in said
         assert [path.name for path in bed.invitation.folder.iterdir()] == [".gitignore"]
