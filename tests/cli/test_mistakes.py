@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Program
+from fixtures.program import Program
 
 MISTAKES = {
     # Words of other programs.
