@@ -11,6 +11,7 @@ import pytest
 from dsbench import servers
 from dsbench.archive import Writer
 from dsbench.measure import opening, run
+from dsbench.measure.causes import REMEDIES
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import CoreError, Target
 from dsbench.spec import build
@@ -100,6 +101,14 @@ def test_a_run_that_never_began_tells_its_error_once_and_shows_no_figures(
     archive = only_archive(tmp_path / "out")
     assert "permission denied for database" in (archive / "results.log").read_text()
     assert not any(word in (archive / "results.txt").read_text() for word in ("DSI", "T = X"))
+
+
+def test_no_code_with_a_remedy_is_one_of_sqlite() -> None:
+    """Whose extended codes have the kind of error in the lowest byte: 1290, read only on MySQL, is a folder that could not
+    be flushed. Source: sqlite.org/rescode.html, the kinds that have extended codes."""
+    extended = {1, 4, 5, 6, 8, 10, 11, 14, 19, 23, 27, 28}
+    assert [code for code in REMEDIES if len(code) == 4 and int(code) % 256 in extended] == []
+    assert 1290 % 256 in extended
 
 
 ROLES = {

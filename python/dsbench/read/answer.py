@@ -430,9 +430,9 @@ def _tile_of_verdict(verdict: RunVerdict, scale: int, run: RunRecord) -> Tile:
     note = f"{counted(verdict.warnings, 'warning') if verdict.warnings else 'no warning'} · {held}"
     sure = not verdict.warnings and not verdict.unknown
     spared: tuple[str, Tone] = ("preliminary" if verdict.short else "valid in part", "fair")
-    spoilt: tuple[str, Tone] = ("not valid", "bad") if scale in verdict.spoilt else spared
+    worst: tuple[str, Tone] = ("not valid", "bad") if scale in verdict.spoilt else spared
     words: dict[Soundness, tuple[str, Tone]] = {
-        Soundness.VOID: spoilt, Soundness.DISTURBED: spoilt,
+        Soundness.VOID: worst, Soundness.DISTURBED: worst,
         Soundness.PRELIMINARY: ("preliminary", "fair"), Soundness.VALID: ("valid", "good" if sure else "fair"),
     }  # fmt: skip
     return Tile("Verdict", words[verdict.soundness][0], note, words[verdict.soundness][1])

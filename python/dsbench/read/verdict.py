@@ -45,7 +45,7 @@ class RunVerdict:
     short: str = ""
     """Why it is too short to compare: ``3 cycles of 4 s are too short to compare with other runs``."""
     unknown: tuple[str, ...] = ()
-    """What was not looked at, and would show whether the figures hold: ``the machine of the server was not seen``."""
+    """What was not looked at, and would show whether the figures hold: ``no condition of the workload was checked``."""
     warnings: int = 0
     """Kinds of warnings, whatever they weigh."""
 
@@ -142,7 +142,7 @@ def _find_unknown(parts: Sequence[Evaluation], run: RunRecord) -> Iterable[str]:
     if not uses:
         yield "what other programs used was not recorded"
     elif not run.embedded and all(use.server_ns is None for use in uses):
-        yield "the machine of the server was not seen"
+        yield "no process of the server was seen, so what else used its machine is not known"
 
 
 def judge_cycles(evaluation: Evaluation, run: RunRecord) -> Tally:

@@ -116,6 +116,7 @@ pub(super) fn remedy(number: u16) -> Option<&'static str> {
         1130 => "create the user for this host (CREATE USER …@'%')",
         1135 => "raise the limit of threads or memory of the server, or use fewer clients",
         1153 => "raise max_allowed_packet of the server",
+        1290 | 1792 | 1836 => "name the primary, or allow writes (SET GLOBAL read_only = OFF)",
         1286 => "load the storage engine's plugin (plugin_load_add=ha_rocksdb), or name another",
         1820 | 1862 => "change the user's password, which has expired",
         _ => return None,
