@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +14,7 @@ import pytest
 
 from dsbench.measure.loaders import Cycle
 from fixtures.program import described
-from fixtures.started import Begin, wait_for_cycle, wait_until_under_way
+from fixtures.started import program
 
 MS = 1_000_000
 
@@ -83,15 +85,34 @@ def test_a_server_is_not_given_up_for_the_time_in_which_its_clients_stood_still(
     assert "the server did not answer for" in source.told
 
 
-def test_a_stopped_program_tells_it(begin: Begin, tmp_path: Path) -> None:
-    run = begin("mock:?latency_us=500", "--scales", "1", "--cycles", "2", "--duration", "3", "--clients", "2")
-    archive = wait_for_cycle(run, tmp_path, 1)
-    wait_until_under_way(run, tmp_path, 2)
-    run.send_signal(signal.SIGSTOP)
-    time.sleep(1.5)
-    run.send_signal(signal.SIGCONT)
-    out, error = run.communicate(timeout=60)
+STOPPED_ONCE = """
+import os, signal, time
+from types import SimpleNamespace
+import dsbench.measure.loaders.cycle as looking
+
+def sleep(seconds):
+    if Path("under-way-2").exists() and not Path("stopped").exists():
+        Path("stopped").touch()
+        os.kill(os.getpid(), signal.SIGSTOP)
+    time.sleep(seconds)
+
+looking.time = SimpleNamespace(sleep=sleep, monotonic=time.monotonic)
+"""
+
+
+def test_a_stopped_program_tells_it(tmp_path: Path) -> None:
+    load = ("--scales", "1", "--cycles", "2", "--duration", "3", "--clients", "2", "--out", "out")
+    command = program("run", "mock:?latency_us=500", *load, before=STOPPED_ONCE)
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        try:
+            assert os.WIFSTOPPED(os.waitpid(run.pid, os.WUNTRACED)[1])
+            time.sleep(1.5)
+            run.send_signal(signal.SIGCONT)
+            out, error = run.communicate(timeout=60)
+        finally:
+            run.kill()
     assert run.returncode == 0, error
+    [archive] = (path for path in (tmp_path / "out").iterdir() if path.is_dir())
     told = [w["message"] for w in described(archive)["warnings"] if w["code"] == "stood-still"]
     assert any("of cycle 2 of scale 1: its rate is too low" in words for words in told), told
     assert "dsbench stood still for" in out
