@@ -8,7 +8,9 @@ UNCOUNTED: int
 UNKNOWN_END: tuple[str, str]
 
 class CoreError(Exception):
-    args: tuple[str, str, str]
+    """Kind, native code, problem and remedy."""
+
+    args: tuple[str, str, str, str]
 
 @final
 class Target:

@@ -210,13 +210,13 @@ def find(name: str, settings: Mapping[str, str] | None = None) -> Entry:
     return _find(name, tuple(sorted((settings or {}).items())))
 
 
-def refused(name: str, settings: Mapping[str, str]) -> str:
-    """Why the core refuses ``settings`` of the workload ``name``; empty where it does not."""
+def refused(name: str, settings: Mapping[str, str]) -> tuple[str, str] | None:
+    """(problem, remedy) where the core refuses ``settings`` of the workload ``name``."""
     try:
         _core.workload_entry(name, dict(settings))
     except _core.CoreError as error:
-        return str(error.args[-1])
-    return ""
+        return error.args[2], error.args[3]
+    return None
 
 
 def brief(text: str, longest: int = 0) -> str:

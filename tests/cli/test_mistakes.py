@@ -25,7 +25,7 @@ MISTAKES = {
     "run postgres": ("'postgres' is no URL of a database", "private:postgres is a server of dsbench's own"),
     "run localhost:5432/shop": ("is no URL of a database", "postgresql://localhost:5432/shop"),
     "run my.db": ("is no URL of a database", "a file of SQLite is sqlite:///"),
-    "run oracle://me@host/db": ('no engine for "oracle"', "a target starts with one of postgresql"),
+    "run oracle://me@host/db": ('no engine for "oracle"', "begin the target with one of postgresql"),
     "run private:oracle": ("no private server called 'oracle'", "use one of private:sqlite"),
     "run sqlite://my.db": ("names no file", "sqlite:///file.db"),
     "run 'postgresql://me@127.0.0.1:1/db?sslmod=require'": ('unknown parameter "sslmod"', "sslmode"),

@@ -11,7 +11,6 @@ import pytest
 from dsbench import servers
 from dsbench.archive import Writer
 from dsbench.measure import opening, run
-from dsbench.measure.causes import REMEDIES
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import CoreError, Target
 from dsbench.spec import build
@@ -60,18 +59,24 @@ def test_the_doctor_is_asked_about_this_machine_only(target: str, code: str, wor
     assert ("doctor" in told.value.remedy) is target.startswith("private:")
 
 
-@pytest.mark.parametrize(
-    ("kind", "words", "problem", "remedy"),
-    [
-        ("setup", "no right (42501)", "no right (42501)", ""),
-        ("setup", "no right; grant it (42501)", "no right (42501)", "grant it"),
-        ("setup", "no right; grant it (now; or later) (42501)", "no right (42501)", "grant it (now; or later)"),
-        ("setup", 'near "a; b"', 'near "a; b"', ""),
-        ("data", "no row; and more", "no row; and more", ""),
-    ],
-)
-def test_an_error_that_ends_with_its_remedy_is_told_with_that(kind: str, words: str, problem: str, remedy: str) -> None:
-    assert opening.split_remedy(CoreError(kind, "42501", words)) == (problem, remedy)
+@pytest.mark.parametrize("under_way", [False, True])
+def test_an_error_with_a_remedy_is_shown_with_that_one(under_way: bool) -> None:
+    target = cast("Target", SimpleNamespace(state=list))
+    where = opening.during("scale 1", target) if under_way else opening.explain_errors("scale 1")
+    with pytest.raises(RunError) as shown, where:
+        raise CoreError("setup", "42501", 'no right to "a; b" (42501)', "grant it")
+    assert (str(shown.value), shown.value.remedy) == ('scale 1: no right to "a; b" (42501)', "grant it")
+
+
+def test_a_server_that_is_gone_has_the_run_resumed() -> None:
+    def gone() -> None:
+        raise CoreError("setup", "", "no server", "start it")
+
+    target = cast("Target", SimpleNamespace(state=gone))
+    for code, remedy in (("", opening.KEPT), ("53300", "fewer clients; then: dsbench run --resume ARCHIVE")):
+        with pytest.raises(RunError) as shown, opening.during("scale 1", target):
+            raise CoreError("setup", code, "refused", "fewer clients")
+        assert shown.value.remedy == remedy
 
 
 def test_a_full_disk_is_nothing_that_a_server_says() -> None:
@@ -101,14 +106,6 @@ def test_a_run_that_never_began_tells_its_error_once_and_shows_no_figures(
     archive = only_archive(tmp_path / "out")
     assert "permission denied for database" in (archive / "results.log").read_text()
     assert not any(word in (archive / "results.txt").read_text() for word in ("DSI", "T = X"))
-
-
-def test_no_code_with_a_remedy_is_one_of_sqlite() -> None:
-    """Whose extended codes have the kind of error in the lowest byte: 1290, read only on MySQL, is a folder that could not
-    be flushed. Source: sqlite.org/rescode.html, the kinds that have extended codes."""
-    extended = {1, 4, 5, 6, 8, 10, 11, 14, 19, 23, 27, 28}
-    assert [code for code in REMEDIES if len(code) == 4 and int(code) % 256 in extended] == []
-    assert 1290 % 256 in extended
 
 
 ROLES = {

@@ -72,10 +72,8 @@ pub fn open(url: &str) -> Result<Box<dyn Engine>> {
         Some((_, open)) => url::check_authority(url).and_then(|()| open(url)),
         None => {
             let shown = if scheme.bytes().all(|b| b.is_ascii_alphanumeric()) { scheme } else { "its beginning" };
-            Err(Error::configuration(format!(
-                "no engine for {shown:?}; a target starts with one of {}, or with private:",
-                schemes().join(", ")
-            )))
+            Err(Error::configuration(format!("no engine for {shown:?}"))
+                .remedy(format!("begin the target with one of {}, or with private:", schemes().join(", "))))
         }
     }
 }

@@ -22,13 +22,13 @@ pub(crate) fn refuse(context: &'static str, message: String) -> Error {
 }
 
 /// Makes sure that nothing stands where the place `name` shall be made; `instead` is what the user can do otherwise.
-pub(crate) fn vacant(state: PlaceState, name: impl std::fmt::Display, instead: &str) -> Result<()> {
+pub(crate) fn vacant(state: PlaceState, name: impl std::fmt::Display, instead: &'static str) -> Result<()> {
     match state {
         PlaceState::Absent => Ok(()),
         PlaceState::Marked(mark) => {
-            Err(refuse(CREATE, format!("{name} is dsbench's already, marked {mark:?}; drop it first")))
+            Err(refuse(CREATE, format!("{name} is dsbench's already, marked {mark:?}")).remedy("drop it first"))
         }
-        PlaceState::Foreign(what) => Err(refuse(CREATE, format!("{what}; {instead}"))),
+        PlaceState::Foreign(what) => Err(refuse(CREATE, what).remedy(instead)),
     }
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn ours(state: PlaceState) -> Result<bool> {
         PlaceState::Absent => Ok(false),
         PlaceState::Marked(_) => Ok(true),
         PlaceState::Foreign(what) => {
-            Err(refuse(DROP, format!("{what}; dsbench drops only what it has made: drop it by hand")))
+            Err(refuse(DROP, format!("{what}, and dsbench drops only what it has made")).remedy("drop it by hand"))
         }
     }
 }
@@ -73,7 +73,7 @@ pub(crate) fn alone(place: impl std::fmt::Display, strangers: &[String]) -> Resu
     };
     let names = strangers[..strangers.len().min(TOLD)].join(", ");
     let what = format!("{place} cannot be dropped without what dsbench did not make: {names}{more}");
-    Err(refuse(DROP, format!("{what}; move it or drop it yourself, and repeat")))
+    Err(refuse(DROP, what).remedy("move it or drop it yourself, and repeat"))
 }
 
 /// Makes sure that the place carries a mark in whose place another one may come.

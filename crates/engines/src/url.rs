@@ -76,10 +76,8 @@ impl Query {
     pub(crate) fn finish(mut self) -> Result<()> {
         let Some((name, _)) = self.pairs.first() else { return Ok(()) };
         self.known.sort_unstable();
-        Err(Error::configuration(format!(
-            "unknown parameter {name:?} in the target's URL; it takes {}",
-            self.known.join(", ")
-        )))
+        Err(Error::configuration(format!("unknown parameter {name:?} in the target's URL"))
+            .remedy(format!("use one of {}", self.known.join(", "))))
     }
 }
 
@@ -137,7 +135,7 @@ impl Parts {
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
         let (host, port) = split_port(place).map_err(bad)?;
         if host.contains(',') || port.contains(',') {
-            return Err(bad("it names several hosts; dsbench measures one"));
+            return Err(bad("it names several hosts").remedy("name the one to measure"));
         }
         let port = match port {
             "" => None,
@@ -196,7 +194,7 @@ mod tests {
         assert_eq!((head, query.number::<u64>("latency_us").unwrap()), ("mock:", Some(100)));
         assert_eq!(query.word("fail", &["busy", "deadlock"]).unwrap(), Some("deadlock"));
         assert_eq!(query.number::<u64>("absent").unwrap(), None);
-        let message = query.finish().unwrap_err().to_string();
+        let message = format!("{:#}", query.finish().unwrap_err());
         assert!(message.contains("\"what\"") && message.contains("absent, fail, latency_us"), "{message}");
     }
 

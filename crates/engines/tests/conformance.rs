@@ -32,7 +32,7 @@ fn a_place_that_is_there_is_left_alone() {
     let engine = on_file(&folder);
     engine.place().create("mine").unwrap();
     let error = Suite::new(on_file(&folder).into()).err().unwrap();
-    assert!(error.kind == ErrorKind::Setup && error.to_string().contains("mine"), "{error}");
+    assert!(error.kind == ErrorKind::Setup && format!("{error:#}").contains("mine"), "{error}");
     assert_eq!(engine.place().state().unwrap(), PlaceState::Marked("mine".into()));
     engine.place().drop().unwrap();
 }

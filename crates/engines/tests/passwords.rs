@@ -63,12 +63,12 @@ const NAMES: &str = "password connect_timeout ssl_mode sslmode wait";
 fn said(url: &str) -> String {
     let session = Session { in_place: false, isolation: Isolation::ReadCommitted };
     match dsbench_engines::open(url) {
-        Err(error) => error.to_string(),
+        Err(error) => format!("{error:#}"),
         // A file would be made here.
         Ok(_) if url.starts_with("sqlite:") => String::new(),
         Ok(engine) => {
-            let connected = engine.connect(session).err().map(|error| error.to_string());
-            connected.unwrap_or_default() + &engine.place().state().err().map(|e| e.to_string()).unwrap_or_default()
+            let connected = engine.connect(session).err().map(|error| format!("{error:#}"));
+            connected.unwrap_or_default() + &engine.place().state().err().map(|e| format!("{e:#}")).unwrap_or_default()
         }
     }
 }

@@ -309,7 +309,7 @@ fn assert_untouched(folder: &Folder, path: &Path) {
     for error in
         [engine.place().create("m"), engine.place().drop(), engine.connect(LOAD).map(|_| ())].map(Result::unwrap_err)
     {
-        assert!(error.kind == ErrorKind::Setup && error.to_string().contains(name), "{error}");
+        assert!(error.kind == ErrorKind::Setup && format!("{error:#}").contains(name), "{error}");
     }
     engine.connect(ADMIN).unwrap().script(&["CREATE TABLE stray (k)"]).unwrap();
     assert_eq!((std::fs::read(path).unwrap(), names()), (before, beside));

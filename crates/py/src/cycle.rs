@@ -13,7 +13,7 @@ use dsbench_core::workload::KindId;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::error::raise;
+use crate::error::{described, raise};
 
 /// What all clients did in a second: committed, failed, p50, p99 and longest time in ns.
 type Told = (u64, u64, u64, u64, u64);
@@ -144,7 +144,7 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome, remote: Option<&st
     dict.set_item("placements", placements(outcome))?;
     let cpu_ns = outcome.clients.iter().fold((0, 0), |sum, client| (sum.0 + client.cpu_ns.0, sum.1 + client.cpu_ns.1));
     dict.set_item("cpu_ns", cpu_ns)?;
-    let failure = outcome.failure.as_ref().map(|e| (e.kind.name(), e.code.as_str().to_owned(), e.to_string()));
+    let failure = outcome.failure.as_ref().map(described);
     dict.set_item("failure", failure)?;
     dict.set_item("dropped_trace_rows", outcome.dropped_trace_rows)?;
     Ok(dict)

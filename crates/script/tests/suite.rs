@@ -26,7 +26,7 @@ type Ended = (Vec<String>, Option<String>);
 
 /// Runs a script to its end, statements left out: as it was read, and once what never changes in it was computed.
 fn run(text: &str, pairs: &[(&str, &str)], seed: u64) -> Result<Ended, String> {
-    let mut scripts = Scripts::parse(&[source(text)], &defined(pairs)).map_err(|error| error.to_string())?;
+    let mut scripts = Scripts::parse(&[source(text)], &defined(pairs)).map_err(|error| format!("{error:#}"))?;
     let found = told(&scripts, seed);
     scripts.settle(&[("scale", Value::Int(1))]);
     assert_eq!(told(&scripts, seed), found, "{text}");

@@ -265,10 +265,11 @@ impl Entry {
     fn unknown(&self, name: &str, value: &str) -> Error {
         let known: Vec<&str> = self.settings.iter().map(|setting| setting.name).collect();
         let remedy = match known.is_empty() {
-            true => "it has no settings, leave it out".to_string(),
-            false => format!("it knows {}", known.join(", ")),
+            true => "leave it out: this workload has no settings".to_string(),
+            false => format!("use one of {}", known.join(", ")),
         };
-        Error::configuration(format!("--set {name}={value}: the workload {} does not know it; {remedy}", self.name))
+        Error::configuration(format!("--set {name}={value}: the workload {} does not know it", self.name))
+            .remedy(remedy)
     }
 
     /// What was given for a setting, else its default; empty for one that is not declared.
@@ -350,15 +351,17 @@ mod tests {
     fn what_a_workload_does_not_know_is_refused_with_a_remedy() {
         let refused = |workload: &str, name: &str, value: &str| {
             let entry = REGISTRY.iter().find(|entry| entry.name == workload).unwrap();
-            entry.check(&Settings::new([(name.to_string(), value.to_string())])).err().map(|error| error.to_string())
+            entry.check(&Settings::new([(name.to_string(), value.to_string())])).err().map(|error| format!("{error:#}"))
         };
         let message = refused("rehearsal", "mix", "1").unwrap();
         assert!(
-            message.contains("--set mix=1: the workload rehearsal does not know it; it has no settings"),
+            message.contains("the workload rehearsal does not know it; leave it out: this workload has no settings"),
             "{message}"
         );
-        assert!(refused("tpcc", "mixx", "1").unwrap().contains("it knows mix, affinity, delivery, foreign_keys"));
-        assert!(refused("tpcc", "affinity", "no").unwrap().contains("--set affinity=no: use on or off"));
+        assert!(refused("tpcc", "mixx", "1").unwrap().contains("use one of mix, affinity, delivery, foreign_keys"));
+        assert!(refused("tpcc", "affinity", "no")
+            .unwrap()
+            .contains("--set affinity=no: this is none of its values; use on or off"));
         assert_eq!(refused("tpcc", "affinity", "off"), None);
     }
 }

@@ -101,9 +101,10 @@ pub fn open(name: &str, options: &Options) -> Result<Box<dyn Workload>> {
     entry.check(&options.settings)?;
     if options.call == Call::Procedure && !options.dialect.procedures {
         return Err(Error::configuration(format!(
-            "--call procedure: {} has no stored procedures; use --call statements",
+            "--call procedure: {} has no stored procedures",
             options.dialect.name
-        )));
+        ))
+        .remedy("use --call statements"));
     }
     (entry.open)(options)
 }
@@ -119,20 +120,19 @@ pub fn refuse(name: &str, workload: &dyn Workload, dialect: &Dialect, by_procedu
     };
     match without {
         Some(why) if by_procedure => {
-            Err(Error::configuration(format!("--population procedure: {why}; use --population bulk")))
+            Err(Error::configuration(format!("--population procedure: {why}")).remedy("use --population bulk"))
         }
-        _ if paced && workload.pace(0).is_none() => Err(Error::configuration(format!(
-            "--pace terminals: the workload {name} has no keying and thinking times; use --pace none"
-        ))),
+        _ if paced && workload.pace(0).is_none() => {
+            Err(Error::configuration(format!("--pace terminals: the workload {name} has no keying and thinking times"))
+                .remedy("use --pace none"))
+        }
         _ => Ok(()),
     }
 }
 
 /// What a workload says of itself. An error of kind `Configuration` for an unknown name.
 pub fn find(name: &str) -> Result<&'static Entry> {
-    REGISTRY
-        .iter()
-        .copied()
-        .find(|entry| entry.name == name)
-        .ok_or_else(|| Error::configuration(format!("no workload {name:?}; there are {}", names().join(", "))))
+    REGISTRY.iter().copied().find(|entry| entry.name == name).ok_or_else(|| {
+        Error::configuration(format!("no workload {name:?}")).remedy(format!("use one of {}", names().join(", ")))
+    })
 }

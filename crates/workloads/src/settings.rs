@@ -55,27 +55,32 @@ pub enum Values {
 impl Setting {
     /// Refuses a value that it does not take, with an error of kind `Configuration`; `kinds` are the workload's.
     pub fn check(&self, value: &str, kinds: &[Kind]) -> Result<()> {
+        const WRONG: &str = "this is none of its values";
         let problem = match self.values {
-            Values::Words(words) => (!words.contains(&value)).then(|| format!("use {}", words.join(" or "))),
+            Values::Words(words) => {
+                (!words.contains(&value)).then(|| (WRONG.into(), format!("use {}", words.join(" or "))))
+            }
             Values::Text(_) => None,
             Values::Whole { least, most } => {
                 let fits = value.parse().is_ok_and(|number: u64| (least..=most).contains(&number));
-                (!fits).then(|| format!("use a whole number from {least} to {most}"))
+                (!fits).then(|| (WRONG.into(), format!("use a whole number from {least} to {most}")))
             }
             Values::Part { least } => {
                 let fits = value.trim().parse().is_ok_and(|part: f64| (least..=1.0).contains(&part));
-                (!fits).then(|| format!("use a part of the whole, {least} to 1"))
+                (!fits).then(|| (WRONG.into(), format!("use a part of the whole, {least} to 1")))
             }
             Values::Number { least, most } => {
                 let fits = value.trim().parse().is_ok_and(|number: f64| (least..=most).contains(&number));
-                (!fits).then(|| format!("use a number from {least} to {most}"))
+                (!fits).then(|| (WRONG.into(), format!("use a number from {least} to {most}")))
             }
             Values::Cards { most } => bad_deck(value, kinds.len(), most).map(|why| {
                 let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
-                format!("{why}; give the cards of {}, like {}={}", names.join(", "), self.name, self.default)
+                (why, format!("give the cards of {}, like {}={}", names.join(", "), self.name, self.default))
             }),
         };
-        let refused = |problem| Error::configuration(format!("--set {}={value}: {problem}", self.name));
+        let refused = |(problem, remedy): (String, String)| {
+            Error::configuration(format!("--set {}={value}: {problem}", self.name)).remedy(remedy)
+        };
         problem.map_or(Ok(()), |problem| Err(refused(problem)))
     }
 }
@@ -136,14 +141,14 @@ mod tests {
 
     fn refused(values: Values, value: &str) -> Option<String> {
         let setting = Setting { name: "s", values, default: "5,5,1", help: "" };
-        setting.check(value, KINDS).err().map(|error| error.to_string())
+        setting.check(value, KINDS).err().map(|error| format!("{error:#}"))
     }
 
     #[test]
     fn a_word_is_one_of_a_few() {
         let words = Values::Words(&["on", "off"]);
         assert_eq!(refused(words, "off"), None);
-        assert!(refused(words, "no").unwrap().contains("--set s=no: use on or off"));
+        assert!(refused(words, "no").unwrap().contains("--set s=no: this is none of its values; use on or off"));
     }
 
     #[test]
@@ -164,7 +169,9 @@ mod tests {
         for text in ["0", "0.009", "1.01", "-1", "NaN", "inf", "small", ""] {
             assert_eq!(
                 refused(part, text).unwrap(),
-                format!("configuration: --set s={text}: use a part of the whole, 0.01 to 1")
+                format!(
+                    "configuration: --set s={text}: this is none of its values; use a part of the whole, 0.01 to 1"
+                )
             );
         }
         let number = Values::Number { least: 0.0, most: 60.0 };

@@ -10,8 +10,7 @@ What they use:
 
 - ``stopping``: which cycles are still needed, how long they are, which scales come in between; ``plan``: the cycles
   that a workload's stages come to; ``interrupts``: the user wants the run to end;
-- ``opening``: the target with its private server around it, and errors as users see them; ``causes``: what mends an
-  error of a server, by its code;
+- ``opening``: the target with its private server around it, and errors as users see them;
 - ``keeping``: the database of a run, made anew or kept, its check and its end; ``place``: its mark, which nothing of
   others carries; ``locks``: how other runs see that it is in use;
 - ``surroundings``: what a run notes of server, machine and storage; ``calibration``: the client's own ceiling;

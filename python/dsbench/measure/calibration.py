@@ -147,9 +147,8 @@ def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, client
         raise
     result = cycle.join()
     if (failure := result.failure) is not None:
-        told = CoreError(failure.kind, failure.code, f"{against}, {clients} clients: {failure}")
-        told.remedy = _STARVED if failure.kind == "disconnected" else ""
-        raise told
+        remedy = _STARVED if failure.kind == "disconnected" else failure.remedy
+        raise CoreError(failure.kind, failure.code, f"{against}, {clients} clients: {failure}", remedy)
     if result.total("failed"):
         # An engine that only plays a database may not know the answers that a workload insists on.
         raise CoreError("setup", "", f"{against}: it cannot play the workload {spec.workload}")

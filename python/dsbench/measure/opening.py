@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -11,7 +10,6 @@ import psutil
 
 from dsbench import servers
 from dsbench.archive import ArchiveError, OutError
-from dsbench.measure.causes import find_remedy
 from dsbench.measure.joining import ClusterError
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import HALF_OPEN, TAKEN, Bench, CoreError, Target
@@ -130,9 +128,7 @@ def explain_errors(doing: str) -> Iterator[None]:
     except CoreError as error:
         if is_of_script(error):
             raise RunError(str(error).removeprefix("script: "), _MEND, usage=True) from None
-        words, remedy = split_remedy(error)
-        words = words.removeprefix("configuration: ")
-        remedy = remedy or find_remedy(error.code)
+        words, remedy = str(error).removeprefix("configuration: "), error.remedy
         if not remedy and error.kind == "setup" and "://" in doing:
             # A code is what the server itself said.
             remedy = _REFUSED if error.code else _NO_FILE if doing.startswith("sqlite:") else _ABSENT
@@ -162,26 +158,11 @@ def during(where: str, target: Target) -> Iterator[None]:
         if is_of_script(error):
             raise RunError(f"{where}: {error}", _MEND, usage=True) from None
         if is_lost(error, target):
-            raise RunError(f"{where}: {name_loss(str(error))}", find_remedy(error.code) or KEPT) from None
-        words, remedy = split_remedy(error)
-        if IS_FULL.search(words):
-            remedy = _FULL
-        remedy = remedy or find_remedy(error.code) or _REMEDIES_MEANWHILE.get(error.kind, _GO_ON)
-        raise RunError(f"{where}: {words}", remedy, usage=error.kind == WRONG) from None
-
-
-def split_remedy(error: CoreError) -> tuple[str, str]:
-    """What ``error`` says, and apart from it the remedy with which its words end; empty where they have none."""
-    if error.kind not in (WRONG, "setup"):
-        return str(error), ""
-    code = f" ({error.code})" if error.code else ""
-    whole = str(error).removesuffix(code)
-    for mark in reversed([found.start() for found in re.finditer("; (?=[a-z])", whole)]):
-        words, remedy = whole[:mark], whole[mark + 2 :]
-        # Not one within quotes or brackets.
-        if remedy.count('"') % 2 == 0 and remedy.count("(") == remedy.count(")"):
-            return words + code, remedy
-    return str(error), ""
+            remedy = f"{error.remedy}; then: dsbench run --resume ARCHIVE" if error.remedy and error.code else KEPT
+            raise RunError(f"{where}: {name_loss(str(error))}", remedy) from None
+        known = error.remedy or _REMEDIES_MEANWHILE.get(error.kind, _GO_ON)
+        remedy = _FULL if IS_FULL.search(str(error)) else known
+        raise RunError(f"{where}: {error}", remedy, usage=error.kind == WRONG) from None
 
 
 def explain_cycle(where: str, words: str, failures: Iterable[CoreError | None]) -> RunError:
@@ -194,7 +175,7 @@ def explain_cycle(where: str, words: str, failures: Iterable[CoreError | None]) 
         return RunError(f"{where}: {words}", _MEND, usage=True)
     wrong = any(failure.kind == WRONG for failure in found)
     full = bool(IS_FULL.search(words))
-    known = next((remedy for failure in found if (remedy := find_remedy(failure.code))), "")
+    known = next((failure.remedy for failure in found if failure.remedy and failure.code), "")
     remedy = _REMEDIES[WRONG] if wrong else _FULL if full else known or (KEPT if found else NODES)
     return RunError(f"{where}: {words}", remedy, usage=wrong)
 

@@ -46,8 +46,9 @@ def with_file(values: Mapping[str, Any]) -> dict[str, Any]:
         return dict(values)
     taker = taking("file")
     settings = {**(values.get("workload_settings") or {}), "file": "\n".join(_bundle(path))}
-    if problem := workloads.refused(taker, {"file": settings["file"]}):
-        raise SpecError("--workload", problem.partition(": ")[2] or problem, _REMEDY)
+    if found := workloads.refused(taker, {"file": settings["file"]}):
+        problem, remedy = found
+        raise SpecError("--workload", problem.removeprefix("configuration: "), remedy or _REMEDY)
     return {**values, "workload": taker, "workload_settings": settings}
 
 

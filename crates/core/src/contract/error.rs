@@ -1,6 +1,7 @@
 //! One error type with a public kind. Engines map their native codes to a kind in one table,
 //! never by the text of a message.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::Write;
 
@@ -123,12 +124,14 @@ pub struct Error {
     pub context: &'static str,
     /// What the server or the library said; never holds a password.
     pub message: Option<Box<str>>,
+    /// What the user can do about it, where that is known: words that follow "hint:".
+    pub remedy: Option<Cow<'static, str>>,
 }
 
 impl Error {
     /// An error without a message, which allocates nothing.
     pub fn new(kind: ErrorKind, context: &'static str) -> Self {
-        Self { kind, code: Code::default(), context, message: None }
+        Self { kind, code: Code::default(), context, message: None, remedy: None }
     }
 
     /// An error with words. They may be a server's, and are shown on terminals: control characters are taken out,
@@ -140,6 +143,23 @@ impl Error {
     /// A configuration error: the user asked for something impossible.
     pub fn configuration(message: impl Into<String>) -> Self {
         Self::with(ErrorKind::Configuration, "configuration", message)
+    }
+
+    /// The same error with what the user can do about it.
+    pub fn remedy(mut self, remedy: impl Into<Cow<'static, str>>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+
+    /// The same error with what the user can do about its code, as a table of the engine has it.
+    pub fn known(mut self, remedy: Option<&'static str>) -> Self {
+        self.remedy = remedy.map(Into::into);
+        self
+    }
+
+    /// The same error as one of what stood around it: `message` says more, kind, code and remedy are the same.
+    pub fn wrapped(self, context: &'static str, message: impl Into<String>) -> Self {
+        Self { code: self.code, remedy: self.remedy, ..Self::with(self.kind, context, message) }
     }
 
     /// The same error with the engine's native code.
@@ -168,6 +188,7 @@ fn fit_to_show(message: String) -> String {
     page
 }
 
+/// The problem; `{:#}` has its remedy behind it.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.message {
@@ -176,6 +197,9 @@ impl fmt::Display for Error {
         }
         if !self.code.as_str().is_empty() {
             write!(f, " ({})", self.code.as_str())?;
+        }
+        if let (true, Some(remedy)) = (f.alternate(), &self.remedy) {
+            write!(f, "; {remedy}")?;
         }
         Ok(())
     }
@@ -195,6 +219,15 @@ mod tests {
         for number in [0, 7, 1000, 65_535, 335_544_336, i32::MAX, i32::MIN] {
             assert_eq!(Code::number(number).as_str(), number.to_string());
         }
+    }
+
+    #[test]
+    fn the_remedy_stays_beside_the_problem() {
+        let refused = Error::with(ErrorKind::Setup, "connect", "no right").code(b"42501").remedy("grant it");
+        assert_eq!(refused.to_string(), "connect: no right (42501)");
+        assert_eq!(format!("{refused:#}"), "connect: no right (42501); grant it");
+        let around = refused.wrapped("load", "the last one: no right");
+        assert_eq!(format!("{around:#}"), "load: the last one: no right (42501); grant it");
     }
 
     #[test]

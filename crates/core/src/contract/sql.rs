@@ -40,7 +40,8 @@ impl Sections {
         let found = files.iter().find(|(name, _)| *name == dialect.name);
         let (name, text) = found.ok_or_else(|| {
             let known: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
-            Error::configuration(format!("no SQL for {} here; there is for {}", dialect.name, known.join(", ")))
+            let words = format!("this has no SQL for {}, but for {}", dialect.name, known.join(", "));
+            Error::configuration(words)
         })?;
         let words = words.iter().map(|(name, value)| (*name, vec![(*value).to_string()]));
         let cut: Cut = words.chain(cut(text)).collect();

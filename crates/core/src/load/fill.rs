@@ -126,8 +126,10 @@ impl Options {
         let groups = plans.iter().map(|plan| self.group(turn, plan)).collect::<Result<Vec<_>>>()?;
         let ramp_up = nanos(self.ramp_up);
         if ramp_up > 0 && groups.iter().any(|group| matches!(group.until, Until::Count { .. })) {
-            let words = "ends by count, and what a ramp-up does is not counted; leave it out";
-            return Err(Error::configuration(format!("--ramp-up: the stage {stage} {words}")));
+            let words = "ends by count, and what a ramp-up does is not counted";
+            return Err(
+                Error::configuration(format!("--ramp-up: the stage {stage} {words}")).remedy("leave --ramp-up out")
+            );
         }
         let demands = plans.iter().zip(&groups).map(|(plan, group)| self.demand(turn, plan, group, kinds)).collect();
         Ok(Load {

@@ -413,8 +413,10 @@ impl<'a, C: Clock> Runner<'a, C> {
         if self.failures_in_a_row < FAILURES_IN_A_ROW {
             return Ok(());
         }
-        let words = format!("{FAILURES_IN_A_ROW} transactions in a row failed; the last one: {error}");
-        Err(Error { code: error.code, ..Error::with(error.kind, "load", words) })
+        let last = error.message.as_deref().unwrap_or(error.kind.name());
+        let words =
+            format!("{FAILURES_IN_A_ROW} transactions in a row failed; the last one: {}: {last}", error.context);
+        Err(error.clone().wrapped("load", words))
     }
 
     /// Opens a lost connection again, trying for as long as the conduct's patience.

@@ -49,7 +49,8 @@ impl Terminals {
         let kinds = 0..workload.kinds().len();
         let paces: Option<Vec<Pace>> = kinds.map(|kind| workload.pace(kind as KindId)).collect();
         let paces = paces.ok_or_else(|| {
-            Error::configuration("--pace terminals: this workload has no keying and thinking times; use --pace none")
+            Error::configuration("--pace terminals: this workload has no keying and thinking times")
+                .remedy("use --pace none")
         })?;
         Ok(Self { seed, paces, terminals: Vec::new(), due: BinaryHeap::new() })
     }

@@ -17,6 +17,8 @@ pub(super) const BAD_FORMAT: i32 = 335_544_323;
 pub(super) const IN_USE: i32 = 335_544_453;
 /// `isc_login`: name or password is wrong.
 pub(super) const LOGIN: i32 = 335_544_472;
+/// `isc_no_priv`: the user lacks a right.
+const NO_PRIVILEGE: i32 = 335_544_352;
 /// `isc_unavailable`: no provider for the database; the library has no engine beside it.
 pub(super) const UNAVAILABLE: i32 = 335_544_375;
 /// `isc_read_only_trans`: something is to be changed in a transaction that only reads.
@@ -56,8 +58,8 @@ const KINDS: &[(i32, ErrorKind)] = &[
     (335_544_581, ErrorKind::Syntax),       // dsql_procedure_err
     (335_544_586, ErrorKind::Syntax),       // dsql_function_err
     (335_544_472, ErrorKind::Setup),        // login
-    (335_544_352, ErrorKind::Setup),        // no_priv
-    (335_544_375, ErrorKind::Setup),        // unavailable
+    (NO_PRIVILEGE, ErrorKind::Setup),
+    (335_544_375, ErrorKind::Setup), // unavailable
     (READ_ONLY, ErrorKind::Statement),
 ];
 
@@ -67,7 +69,12 @@ pub(super) fn judge(codes: &[i32]) -> (i32, ErrorKind) {
     found.copied().unwrap_or((codes.first().copied().unwrap_or(0), ErrorKind::Statement))
 }
 
-/// What the user can do about an error with this code, where its words do not say it.
+/// What the user can do about a right that is missing, in whatever step.
+pub(super) fn missing_right(code: i32) -> Option<&'static str> {
+    (code == NO_PRIVILEGE).then_some("grant the user the right that is missing, or name a user who has it")
+}
+
+/// What the user can do where a connection could not be set up, and the words of the code do not say it.
 pub(super) fn remedy(code: i32) -> Option<&'static str> {
     Some(match code {
         NETWORK => "start the server, or name its host and port: firebird://host:3050/…",

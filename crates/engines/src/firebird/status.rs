@@ -88,21 +88,16 @@ impl Status {
             true => Error::new(kind, context),
             false => Error::with(kind, context, self.words(api)),
         };
-        Error { code: Code::number(code), ..error }
+        Error { code: Code::number(code), ..error }.known(codes::missing_right(code))
     }
 
-    /// The error of a step that sets something up: its kind is `Setup` unless it is more telling, and
-    /// its words end with the remedy.
+    /// The error of a step that sets something up: its kind is `Setup`, and it has the remedy of such steps.
     pub(super) fn setup(&self, api: &Api, context: &'static str, place: &str) -> Error {
-        let error = self.error(api, context);
         let (codes, count) = self.codes();
-        let remedy = codes[..count].iter().rev().find_map(|code| codes::remedy(*code));
-        let mut message = format!("{place}: {}", self.words(api));
-        if let Some(remedy) = remedy {
-            message.push_str(": ");
-            message.push_str(remedy);
-        }
-        Error { code: error.code, ..Error::with(ErrorKind::Setup, context, message) }
+        let (code, _) = codes::judge(&codes[..count]);
+        let remedy = codes[..count].iter().rev().find_map(|code| codes::remedy(*code)).or(codes::missing_right(code));
+        let message = format!("{place}: {}", self.words(api));
+        Error { code: Code::number(code), ..Error::with(ErrorKind::Setup, context, message) }.known(remedy)
     }
 }
 

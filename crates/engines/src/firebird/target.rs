@@ -260,7 +260,7 @@ mod tests {
         ] {
             let error = parse(wrong).unwrap_err();
             assert_eq!(error.kind, dsbench_core::error::ErrorKind::Configuration, "{wrong}: {error}");
-            assert!(!error.to_string().contains("geheim"), "{error}");
+            assert!(!format!("{error:#}").contains("geheim"), "{error}");
         }
         assert!(!format!("{:?}", parse("firebird://u:geheim@h/a").unwrap()).contains("geheim"));
     }

@@ -133,14 +133,17 @@ impl Authentication<'_> {
 
     fn unchecked(&self) -> Error {
         refused(format!(
-            "{} would send the password to a server whose certificate is not checked; name its authority by \
-             ssl_ca=FILE, use a unix socket, or write enable_cleartext_plugin=true if no impostor can take its place",
+            "{} would send the password to a server whose certificate is not checked",
             self.method.name()
         ))
+        .remedy(
+            "name its authority by ssl_ca=FILE, use a unix socket, or write enable_cleartext_plugin=true if no impostor \
+             can take its place",
+        )
     }
 
-    fn exposed(&self, remedy: &str) -> Error {
-        refused(format!("{} would send the password where others can read it; {remedy}", self.method.name()))
+    fn exposed(&self, remedy: &'static str) -> Error {
+        refused(format!("{} would send the password where others can read it", self.method.name())).remedy(remedy)
     }
 }
 

@@ -28,9 +28,9 @@ fn a_password_goes_in_the_clear_only_where_no_third_party_reads_it() {
     for method in [Method::Sha256, Method::Clear] {
         assert_eq!(login(method, "secret", true, false).first().unwrap(), b"secret\0");
         let error = login(method, "secret", false, false).first().unwrap_err();
-        assert!(error.kind == ErrorKind::Setup && !error.to_string().contains("secret"), "{error}");
+        assert!(error.kind == ErrorKind::Setup && !format!("{error:#}").contains("secret"), "{error}");
         let unchecked = Authentication { trusted: false, ..login(method, "secret", true, true) };
-        let error = unchecked.first().unwrap_err().to_string();
+        let error = format!("{:#}", unchecked.first().unwrap_err());
         assert!(error.contains("ssl_ca=") && !error.contains("secret"), "{error}");
         assert_eq!(Authentication { local: true, ..unchecked }.first().unwrap(), b"secret\0");
     }
@@ -43,7 +43,7 @@ fn a_password_goes_in_the_clear_only_where_no_third_party_reads_it() {
     assert_eq!(local(Method::Clear).first().unwrap(), b"secret\0");
     assert_eq!(local(Method::Sha256).first().unwrap(), [1], "the server takes no password from there");
     let public = login(Method::CachingSha2, "secret", false, false);
-    let error = public.more(UNKNOWN).unwrap_err().to_string();
+    let error = format!("{:#}", public.more(UNKNOWN).unwrap_err());
     assert!(error.contains("allow_public_key_retrieval=true"), "{error}");
 }
 
@@ -68,7 +68,7 @@ fn only_the_servers_key_decrypts_the_password() {
         assert_ne!(login.more(pem.as_bytes()).unwrap().unwrap(), encrypted, "no two are alike");
     }
     let error = login(Method::Sha256, &"x".repeat(86), false, true).more(pem.as_bytes()).unwrap_err();
-    assert!(error.to_string().contains("too long"), "{error}");
+    assert!(format!("{error:#}").contains("too long"), "{error}");
 }
 
 #[test]

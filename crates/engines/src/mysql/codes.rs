@@ -104,7 +104,7 @@ pub(super) fn refuses_local_files(code: &Code) -> bool {
 pub(super) fn remedy(number: u16) -> Option<&'static str> {
     Some(match number {
         1021 | 1114 => "make room on the disk of the server, or use a smaller scale",
-        1040 => "raise max_connections of the server, or use fewer clients or connections",
+        1040 => "use fewer --clients, or raise max_connections of the server",
         1203 | 1226 => "raise that limit of the user (max_user_connections, ALTER USER … WITH …), or name another user",
         1044 | 1142 | 1143 | 1227 | 1370 => {
             "grant the user the right that is missing (GRANT … ON … TO …; for dsbench's own database GRANT ALL ON \
@@ -115,9 +115,15 @@ pub(super) fn remedy(number: u16) -> Option<&'static str> {
         1129 => "run mysqladmin flush-hosts",
         1130 => "create the user for this host (CREATE USER …@'%')",
         1135 => "raise the limit of threads or memory of the server, or use fewer clients",
-        1153 => "raise max_allowed_packet of the server",
-        1290 | 1792 | 1836 => "name the primary, or allow writes (SET GLOBAL read_only = OFF)",
+        1153 => "raise max_allowed_packet of the server to 16M or more",
+        1205 => "end the session that holds the lock, or raise innodb_lock_wait_timeout",
+        1290 | 1792 | 1836 => {
+            "name the primary, or allow writes (SET GLOBAL read_only = OFF); on a copy: --existing with --builtin \
+             select-only"
+        }
         1286 => "load the storage engine's plugin (plugin_load_add=ha_rocksdb), or name another",
+        1969 | 3024 => "raise the statement timeout of the user (max_statement_time, max_execution_time)",
+        3750 => "allow tables without a primary key: SET GLOBAL sql_require_primary_key = OFF",
         1820 | 1862 => "change the user's password, which has expired",
         _ => return None,
     })

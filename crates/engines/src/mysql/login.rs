@@ -77,7 +77,7 @@ pub(super) fn open_within(reach: &Arc<Reach>, session: Session, limit: Option<Du
             Err(error) => {
                 absent.get_or_insert_with(|| {
                     let remedy = "start the server, or name its host and port, or its socket, in the target";
-                    setup(format!("{address}: {error}; {remedy}"))
+                    setup(format!("{address}: {error}")).remedy(remedy)
                 });
             }
         }
@@ -178,10 +178,8 @@ impl<'a> Opening<'a> {
             // Like the mysql client: a unix socket is private without TLS.
             SslMode::Preferred => Ok(offered && !self.is_socket()),
             _ if offered => Ok(true),
-            _ => Err(setup(format!(
-                "{}: the server has no TLS; set it up there, or use ssl_mode=DISABLED",
-                self.address
-            ))),
+            _ => Err(setup(format!("{}: the server has no TLS", self.address))
+                .remedy("set it up there, or use ssl_mode=DISABLED")),
         }
     }
 
@@ -189,8 +187,8 @@ impl<'a> Opening<'a> {
         greeting::ask(&mut self.output, agreed);
         self.send()?;
         let failed = |error: io::Error, address: &Address| {
-            let hint = tls::hint(&error, "ssl_ca=", "ssl_mode=VERIFY_CA");
-            setup(format!("{address}: TLS: {error}{hint}"))
+            let remedy = tls::remedy(&error, "ssl_ca=", "ssl_mode=VERIFY_CA").map(Into::into);
+            Error { remedy, ..setup(format!("{address}: TLS: {error}")) }
         };
         // Bytes that came before the handshake were not sent by the owner of the certificate.
         if self.input.has_more() {
@@ -252,7 +250,7 @@ impl<'a> Opening<'a> {
         let name = fields.zero_ended().map_err(|_| setup("the server wants a login of MySQL 4".into()))?;
         let name = String::from_utf8_lossy(name);
         let method = Method::of(&name).ok_or_else(|| {
-            setup(format!("{}: dsbench has no login by {name}; give the user one by password", self.address))
+            setup(format!("{}: dsbench has no login by {name}", self.address)).remedy("give the user one by password")
         })?;
         Ok(self.login(method, fields.0.strip_suffix(&[0]).unwrap_or(fields.0)))
     }
@@ -266,7 +264,7 @@ fn set_up(wire: &mut Wire, reach: &Reach, session: Session) -> Result<()> {
         Isolation::ReadCommitted => "READ COMMITTED",
         Isolation::RepeatableRead => "REPEATABLE READ",
         Isolation::Serializable if engine.is_some_and(|name| name.eq_ignore_ascii_case("rocksdb")) => {
-            return Err(Error::configuration("MyRocks has no SERIALIZABLE; use --isolation repeatable-read"));
+            return Err(Error::configuration("MyRocks has no SERIALIZABLE").remedy("use --isolation repeatable-read"));
         }
         Isolation::Serializable => "SERIALIZABLE",
     };
@@ -289,9 +287,10 @@ fn set_up(wire: &mut Wire, reach: &Reach, session: Session) -> Result<()> {
         }
         _ => Err(setup(format!(
             "sessions do not have what dsbench asks for (isolation {isolation}, autocommit 1, time zone +00:00{}) but \
-             {found:?}: something between changes them; name the server itself as the target",
+             {found:?}: something between changes them",
             if session.in_place { ", database dsbench" } else { "" }
-        ))),
+        ))
+        .remedy("name the server itself as the target")),
     }
 }
 

@@ -84,9 +84,8 @@ impl Place for Mysql {
         alone(format!("database {PLACE}"), &strangers(&mut *connection)?)?;
         // A session that holds a table would make this wait for a day, during which Ctrl-C has no effect.
         connection.script(&["SET SESSION lock_wait_timeout = 10", DROP]).map_err(|error| match error.kind {
-            ErrorKind::Busy => {
-                refuse(place::DROP, format!("another session uses a table of database {PLACE}; end that session"))
-            }
+            ErrorKind::Busy => refuse(place::DROP, format!("another session uses a table of database {PLACE}"))
+                .remedy("end that session"),
             _ => set_up(error),
         })
     }

@@ -62,20 +62,17 @@ impl<'a> Complaint<'a> {
         Ok(Self { number, message })
     }
 
-    /// The words of the server and what can be done.
+    /// The words of the server.
     pub(super) fn words(&self) -> String {
-        let words = String::from_utf8_lossy(self.message).into_owned();
-        match codes::remedy(self.number) {
-            Some(remedy) => format!("{words}; {remedy}"),
-            None => words,
-        }
+        String::from_utf8_lossy(self.message).into_owned()
     }
 
     /// The error of a statement. One that can be retried gets no words: there are thousands a second.
     pub(super) fn error(&self, context: &'static str) -> Error {
         let kind = codes::kind(self.number);
         if kind.is_retryable() {
-            return Error { code: Code::number(self.number.into()), ..Error::new(kind, context) };
+            return Error { code: Code::number(self.number.into()), ..Error::new(kind, context) }
+                .known(codes::remedy(self.number));
         }
         self.error_of_kind(kind, context)
     }
@@ -84,6 +81,7 @@ impl<'a> Complaint<'a> {
     #[cold]
     pub(super) fn error_of_kind(&self, kind: ErrorKind, context: &'static str) -> Error {
         Error { code: Code::number(self.number.into()), ..Error::with(kind, context, self.words()) }
+            .known(codes::remedy(self.number))
     }
 }
 
@@ -160,7 +158,10 @@ mod tests {
         assert_eq!((deadlock.kind, deadlock.code.as_str(), deadlock.message), (ErrorKind::Deadlock, "1213", None));
         let early = Complaint::read(b"\x10\x04Too many connections").unwrap().error("connect");
         assert_eq!(early.kind, ErrorKind::Setup);
-        assert!(early.to_string().contains("Too many connections; raise max_connections"), "{early}");
+        assert_eq!(
+            format!("{early:#}"),
+            "connect: Too many connections (1040); use fewer --clients, or raise max_connections of the server"
+        );
     }
 
     #[test]

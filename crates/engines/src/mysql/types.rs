@@ -89,6 +89,6 @@ fn name(column: Column) -> String {
 
 #[cold]
 pub(super) fn wrong_column(at: usize, kind: Type, column: Column) -> Error {
-    let message = format!("column {at} is declared {kind:?}, but is of type {}; add a CAST", name(column));
-    Error::with(ErrorKind::Statement, "read result", message)
+    let message = format!("column {at} is declared {kind:?}, but is of type {}", name(column));
+    Error::with(ErrorKind::Statement, "read result", message).remedy("add a CAST")
 }

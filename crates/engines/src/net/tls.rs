@@ -86,9 +86,10 @@ fn trusted(wishes: &Wishes<'_>) -> Result<Vec<CertificateDer<'static>>> {
             let found = rustls_native_certs::load_native_certs();
             if found.certs.is_empty() {
                 return Err(Error::configuration(format!(
-                    "the operating system has no certificates of authorities ({:?}); name a file of them",
+                    "the operating system has no certificates of authorities ({:?})",
                     found.errors
-                )));
+                ))
+                .remedy("name a file of them"));
             }
             Ok(found.certs)
         }
@@ -108,8 +109,8 @@ fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
 
 fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>> {
     PrivateKeyDer::from_pem_file(path).map_err(|e| {
-        let message = format!("private key {}: {e}; it must be in PEM form and not encrypted", path.display());
-        Error::configuration(message)
+        let message = format!("private key {}: {e}", path.display());
+        Error::configuration(message).remedy("name a key in PEM form that is not encrypted")
     })
 }
 
@@ -123,15 +124,21 @@ fn server_name(wishes: &Wishes<'_>) -> Result<ServerName<'static>> {
 
 /// What the user can do about a handshake that failed; `authorities` and `weaker` are how this engine's URL names
 /// a file of authorities and a check without the name.
-pub(crate) fn hint(error: &io::Error, authorities: &str, weaker: &str) -> String {
+pub(crate) fn remedy(error: &io::Error, authorities: &str, weaker: &str) -> Option<String> {
     use rustls::{CertificateError as C, Error as E};
     match error.get_ref().and_then(|inner| inner.downcast_ref::<E>()) {
-        Some(E::InvalidCertificate(C::UnknownIssuer)) => format!("; name the authority's certificate by {authorities}"),
-        Some(E::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. })) => {
-            format!("; use the name in the certificate's subjectAltName as host, or {weaker}")
+        Some(E::InvalidCertificate(C::UnknownIssuer)) => {
+            Some(format!("name the authority's certificate by {authorities}"))
         }
-        Some(E::InvalidCertificate(C::Expired | C::ExpiredContext { .. })) => "; renew the server's certificate".into(),
-        Some(E::InvalidCertificate(_)) => "; it needs a certificate of version 3 with a subjectAltName".into(),
-        _ => String::new(),
+        Some(E::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. })) => {
+            Some(format!("use the name in the certificate's subjectAltName as host, or {weaker}"))
+        }
+        Some(E::InvalidCertificate(C::Expired | C::ExpiredContext { .. })) => {
+            Some("renew the server's certificate".into())
+        }
+        Some(E::InvalidCertificate(_)) => {
+            Some("give the server a certificate of version 3 with a subjectAltName".into())
+        }
+        _ => None,
     }
 }

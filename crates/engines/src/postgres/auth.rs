@@ -103,9 +103,8 @@ impl<'a> Authentication<'a> {
         self.bound = mechanism == SCRAM_PLUS;
         self.forbid_unbound()?;
         if !offers(mechanism) {
-            return Err(refuse(
-                "the server offers no SASL mechanism but unknown ones; use scram-sha-256 in pg_hba.conf",
-            ));
+            return Err(refuse("the server offers no SASL mechanism but unknown ones")
+                .remedy("use scram-sha-256 in pg_hba.conf"));
         }
         let scram = self.scram.insert(ScramSha256::new(password(self.options)?.as_bytes(), binding));
         let first = scram.message();
@@ -129,11 +128,8 @@ fn few_rounds(first: &[u8]) -> Result<()> {
 /// The password; an error that says how to give one when there is none.
 fn password(options: &Options) -> Result<&str> {
     options.password.as_ref().map(|secret| secret.reveal()).ok_or_else(|| {
-        refuse(format!(
-            "the server at {} asks for the password of user {:?}; give it by PGPASSWORD or ~/.pgpass",
-            options.place(),
-            options.user
-        ))
+        refuse(format!("the server at {} asks for the password of user {:?}", options.place(), options.user))
+            .remedy("give it by PGPASSWORD or ~/.pgpass")
     })
 }
 
@@ -162,7 +158,8 @@ fn unsupported(code: i32) -> Error {
         9 => "SSPI",
         _ => "an unknown method",
     };
-    refuse(format!("the server asks for {name}, which dsbench does not speak; use scram-sha-256 in pg_hba.conf"))
+    refuse(format!("the server asks for {name}, which dsbench does not speak"))
+        .remedy("use scram-sha-256 in pg_hba.conf")
 }
 
 #[cfg(test)]

@@ -110,8 +110,9 @@ fn finish(wire: &mut Wire, sent: u64, loss: ErrorKind) -> Result<u64> {
         Ok(())
     })?;
     if taken != sent {
-        let message = format!("{sent} rows were sent, but the server counted {taken}; does a trigger drop some?");
-        return Err(Error::with(ErrorKind::Statement, CONTEXT, message));
+        let message = format!("{sent} rows were sent, but the server counted {taken}");
+        let error = Error::with(ErrorKind::Statement, CONTEXT, message);
+        return Err(error.remedy("see whether a trigger drops some"));
     }
     Ok(sent)
 }

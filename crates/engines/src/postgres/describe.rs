@@ -74,24 +74,20 @@ pub fn check(tag: u8, body: &[u8], declared: &[Type]) -> Result<(), RowError> {
         return Ok(());
     }
     if found.len() != declared.len() {
-        return Err(mismatch(format!(
-            "the statement declares {} columns, but returns {}",
-            declared.len(),
-            found.len()
-        )));
+        let message = format!("the statement declares {} columns, but returns {}", declared.len(), found.len());
+        return Err(RowError::Statement(mismatch(message)));
     }
     for ((name, oid), kind) in found.iter().zip(declared) {
         if !readable(*kind, *oid) {
-            let message =
-                format!("column {name:?} is declared {kind:?}, but is of type {}; add a cast", type_name(*oid));
-            return Err(mismatch(message));
+            let message = format!("column {name:?} is declared {kind:?}, but is of type {}", type_name(*oid));
+            return Err(RowError::Statement(mismatch(message).remedy("add a cast")));
         }
     }
     Ok(())
 }
 
-fn mismatch(message: String) -> RowError {
-    RowError::Statement(Error::with(ErrorKind::Statement, "prepare", message))
+fn mismatch(message: String) -> Error {
+    Error::with(ErrorKind::Statement, "prepare", message)
 }
 
 /// The name of a type by its number, for the common ones.

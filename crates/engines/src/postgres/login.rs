@@ -95,9 +95,8 @@ impl Attempt<'_> {
                 tls::Started::Encrypted(transport) => transport,
                 tls::Started::Declined(transport) if options.tls.mode <= SslMode::Prefer => transport,
                 tls::Started::Declined(_) => {
-                    let message =
-                        format!("{address}: the server has no TLS; turn ssl on there, or use sslmode=disable");
-                    return Err(Failure::Final(Error::with(ErrorKind::Setup, "connect", message)));
+                    let error = Error::with(ErrorKind::Setup, "connect", format!("{address}: the server has no TLS"));
+                    return Err(Failure::Final(error.remedy("turn ssl on there, or use sslmode=disable")));
                 }
             };
         }
@@ -133,7 +132,7 @@ impl Attempt<'_> {
                 b'E' => {
                     let complaint = Complaint::read(body);
                     let message = format!("{}: {}", options.place(), complaint.words());
-                    let error = Error::with(ErrorKind::Setup, "connect", message).code(complaint.code);
+                    let error = complaint.error_of_kind(ErrorKind::Setup, "connect").wrapped("connect", message);
                     return Err(if welcome { Failure::Final(error) } else { Failure::Refused(error) });
                 }
                 b'Z' if welcome => break,
@@ -177,6 +176,6 @@ fn startup(options: &Options, settings: &[(&str, &str)]) -> Vec<u8> {
 
 /// The error of a place where no server answers.
 fn absent(address: &Address, error: &io::Error) -> Error {
-    let message = format!("{address}: {error}; start the server, or name its host and port in the target");
-    Error::with(ErrorKind::Setup, "connect", message)
+    Error::with(ErrorKind::Setup, "connect", format!("{address}: {error}"))
+        .remedy("start the server, or name its host and port in the target")
 }

@@ -97,11 +97,11 @@ impl Options {
         let host = source.get("host", "PGHOST").unwrap_or_default();
         let port = source.get("port", "PGPORT").unwrap_or_else(|| "5432".into());
         if host.contains(',') || port.contains(',') {
-            return Err(Error::configuration("the target names several hosts; dsbench measures one: name one"));
+            return Err(Error::configuration("the target names several hosts").remedy("name the one to measure"));
         }
         let port = number("port", &port)?;
         let user = source.get("user", "PGUSER").or_else(|| user::name(environment)).ok_or_else(|| {
-            Error::configuration("no user name is known; write one into the target: postgresql://user@…")
+            Error::configuration("no user name is known").remedy("write one into the target: postgresql://user@…")
         })?;
         let database = source.get("dbname", "PGDATABASE").unwrap_or_else(|| user.clone());
         let password = source.password(&host, port, &database, &user).map(Secret::new);
@@ -109,7 +109,9 @@ impl Options {
             text.parse().map_err(|_| Error::configuration(format!("hostaddr {text:?} is not an IP address")))
         });
         if source.get("gssencmode", "PGGSSENCMODE").as_deref() == Some("require") {
-            return Err(Error::configuration("gssencmode=require: dsbench has no GSS encryption; use sslmode=require"));
+            return Err(
+                Error::configuration("gssencmode=require: dsbench has no GSS encryption").remedy("use sslmode=require")
+            );
         }
         Ok(Self {
             application_name: source.get("application_name", "PGAPPNAME").unwrap_or_else(|| "dsbench".into()),
@@ -225,7 +227,7 @@ const BINDINGS: &[(&str, ChannelBinding)] =
 fn choose<T: Copy>(setting: &str, known: &[(&str, T)], name: &str) -> Result<T> {
     known.iter().find(|(word, _)| *word == name).map(|(_, value)| *value).ok_or_else(|| {
         let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
-        Error::configuration(format!("{setting} is {name:?}; it may be {}", words.join(", ")))
+        Error::configuration(format!("{setting} is {name:?}")).remedy(format!("use one of {}", words.join(", ")))
     })
 }
 

@@ -68,7 +68,7 @@ fn nonsense_is_a_configuration_error() {
     ] {
         let error = resolve(url, &[]).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Configuration, "{url}");
-        assert!(error.to_string().contains(part), "{error}");
+        assert!(format!("{error:#}").contains(part), "{error}");
     }
 }
 

@@ -51,7 +51,7 @@ impl<'a> Complaint<'a> {
     pub fn error(&self, context: &'static str) -> Error {
         let kind = sqlstate::kind(self.code);
         if kind.is_retryable() {
-            return Error::new(kind, context).code(self.code);
+            return Error::new(kind, context).code(self.code).known(sqlstate::remedy(self.code));
         }
         self.error_of_kind(kind, context)
     }
@@ -60,9 +60,10 @@ impl<'a> Complaint<'a> {
     #[cold]
     pub fn error_of_kind(&self, kind: ErrorKind, context: &'static str) -> Error {
         Error { code: Code::new(self.code), ..Error::with(kind, context, self.words()) }
+            .known(sqlstate::remedy(self.code))
     }
 
-    /// What the server said, in one line with the remedy.
+    /// What the server said, in one line.
     pub fn words(&self) -> String {
         let mut words = String::from_utf8_lossy(self.message).into_owned();
         for (name, text) in
@@ -71,10 +72,6 @@ impl<'a> Complaint<'a> {
             if !text.is_empty() {
                 words.push_str(&format!("; {name}: {}", String::from_utf8_lossy(text)));
             }
-        }
-        if let Some(remedy) = sqlstate::remedy(self.code) {
-            words.push_str("; ");
-            words.push_str(remedy);
         }
         words
     }
@@ -161,7 +158,7 @@ mod tests {
         assert!(!complaint.is_fatal());
         let error = complaint.error("execute");
         assert_eq!((error.kind, error.code.as_str()), (ErrorKind::Syntax, "42601"));
-        assert_eq!(error.to_string(), "execute: syntax error; at character: 7; hint: look (42601)");
+        assert_eq!(format!("{error:#}"), "execute: syntax error; at character: 7; hint: look (42601)");
         assert!(Complaint::read(b"SFATAL\0C57P01\0Mbye\0\0").is_fatal());
     }
 

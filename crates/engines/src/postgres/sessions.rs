@@ -224,13 +224,13 @@ fn unproved(server: &Postgres, wire: &mut Wire, frame: &Frame, session: Session)
     let found = found.rows.into_iter().flatten().map(Option::unwrap_or_default);
     let found: Vec<String> = names.iter().zip(found).map(|(name, value)| format!("{name} {value:?}")).collect();
     refuse(format!(
-        "{}: sessions do not have what dsbench asks for (isolation {}{}) but {}: something between changes them; name \
-         the server itself as the target",
+        "{}: sessions do not have what dsbench asks for (isolation {}{}) but {}: something between changes them",
         server.options.place(),
         level(session.isolation),
         if session.in_place { format!(", search_path {PLACE}") } else { String::new() },
         found.join(", ")
     ))
+    .remedy("name the server itself as the target")
 }
 
 fn refuse(message: String) -> Error {

@@ -5,7 +5,6 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::Table;
 
 use super::reply::{self, Fields};
-use super::sqlstate;
 use super::statement::{close, query};
 use super::wire::Wire;
 use crate::net::check_size;
@@ -46,9 +45,8 @@ pub fn fetch(wire: &mut Wire, sql: &str) -> Result<Table> {
 
 /// Errors that could be retried come without words, for the sake of the load; here somebody reads them.
 fn in_words(error: Error) -> Error {
-    let code = error.code;
-    match (&error.message, sqlstate::remedy(code.as_str().as_bytes())) {
-        (None, Some(words)) => Error { code, ..Error::with(error.kind, error.context, words) },
+    match error.code.as_str() {
+        "55P03" => error.clone().wrapped(error.context, "another session holds a lock for longer than lock_timeout"),
         _ => error,
     }
 }

@@ -47,9 +47,13 @@ pub fn kind(code: &[u8]) -> ErrorKind {
 /// What the user can do about the error with SQLSTATE `code`, where that is not plain from the words of the server.
 pub fn remedy(code: &[u8]) -> Option<&'static str> {
     Some(match code {
+        b"25006" => {
+            "name the primary, or allow writes for this user (default_transaction_read_only); on a copy: --existing \
+             with --builtin select-only"
+        }
         b"53300" => {
-            "raise the limit that is reached (max_connections of the server, CONNECTION LIMIT of the role or the \
-             database), or use fewer clients or connections"
+            "use fewer --clients, or raise the limit that is reached (max_connections of the server or the pooler, \
+             CONNECTION LIMIT of the role or the database)"
         }
         b"53100" => "make room on the disk of the server, or use a smaller scale",
         b"3D000" => "create the database, or name one that exists at the end of the target",
@@ -59,11 +63,10 @@ pub fn remedy(code: &[u8]) -> Option<&'static str> {
             "grant the user the right that is missing (GRANT … ON … TO …; for dsbench's own schema GRANT CREATE ON \
              DATABASE), or name a user who has it"
         }
-        b"55P03" => {
-            "another session holds a lock for longer than lock_timeout: end that session, or raise lock_timeout"
-        }
+        b"55P03" => "end the session that holds the lock, or raise lock_timeout of the user",
+        b"57014" => "raise the statement timeout of the user, then start the run again",
         b"57P03" => "wait until the server has started",
-        b"3F000" => "the schema of dsbench is not there; populate first",
+        b"3F000" => "populate first: the schema of dsbench is missing",
         _ => return None,
     })
 }

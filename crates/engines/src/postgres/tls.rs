@@ -31,10 +31,10 @@ pub fn set_up(options: &Options) -> Result<Option<tls::Tls>> {
         Roots::File(path) => Some(path.as_path()),
         Roots::Missing(path) if options.tls.mode >= SslMode::VerifyCa => {
             return Err(Error::configuration(format!(
-                "sslmode verify-ca and verify-full need the certificate of the authority, but {} does not exist; \
-                 name it by sslrootcert=, or use sslrootcert=system",
+                "sslmode verify-ca and verify-full need the certificate of the authority, but {} does not exist",
                 path.display()
-            )))
+            ))
+            .remedy("name it by sslrootcert=, or use sslrootcert=system"))
         }
         Roots::Missing(_) | Roots::System => None,
     };
@@ -68,7 +68,7 @@ fn check_private(key: &Path) -> Result<()> {
         // The group may read a key that belongs to root, as in libpq.
         let forbidden = if about.uid() == 0 { 0o037 } else { 0o077 };
         if about.mode() & forbidden != 0 {
-            return Err(bad("others may read it; chmod 600 it"));
+            return Err(bad("others may read it").remedy("chmod 600 it"));
         }
     }
     _ = key;
@@ -78,8 +78,8 @@ fn check_private(key: &Path) -> Result<()> {
 /// Asks the server for TLS and, when it agrees, does the handshake.
 pub fn start(transport: Transport, tls: Option<&tls::Tls>, options: &Options) -> Result<Started> {
     let failed = |error: io::Error| {
-        let hint = tls::hint(&error, "sslrootcert=", "sslmode=verify-ca");
-        Error::with(ErrorKind::Setup, "connect", format!("{}: TLS: {error}{hint}", options.place()))
+        let remedy = tls::remedy(&error, "sslrootcert=", "sslmode=verify-ca").map(Into::into);
+        Error { remedy, ..Error::with(ErrorKind::Setup, "connect", format!("{}: TLS: {error}", options.place())) }
     };
     let (Transport::Plain(mut channel), Some(tls)) = (transport, tls) else {
         return Err(Error::with(ErrorKind::Setup, "connect", "TLS was not set up for this target"));

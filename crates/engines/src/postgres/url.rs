@@ -103,7 +103,7 @@ mod tests {
         ] {
             let error = parse(url).unwrap_err();
             assert_eq!(error.kind, dsbench_core::error::ErrorKind::Configuration, "{url}");
-            assert!(!error.to_string().contains("geheim"), "{error}");
+            assert!(!format!("{error:#}").contains("geheim"), "{error}");
         }
         assert!(parse("postgresql://h/?hots=x").unwrap_err().to_string().contains("\"hots\""));
     }

@@ -103,7 +103,7 @@ fn what_refuses_a_login_is_said_with_its_remedy() {
     ] {
         let error = error_of(&url);
         assert_eq!(error.kind, ErrorKind::Setup, "{error}");
-        assert!(error.to_string().contains(word) && !error.to_string().contains("wrong"), "{error}");
+        assert!(format!("{error:#}").contains(word) && !format!("{error:#}").contains("wrong"), "{error}");
     }
     let other = error_of(&server.url("sysdba:wrong", "client_library=/tmp/elsewhere/libfbclient.so.2"));
     assert!(other.to_string().contains("/tmp/elsewhere/libfbclient.so.2"), "one library in a process: {other}");

@@ -47,7 +47,7 @@ fn databases_of_others_are_refused_and_never_touched() {
             assert!(what.contains("test.fdb"), "{what}");
             let refusals = [engine.place().create("m"), engine.place().drop(), engine.connect(LOAD).map(|_| ())];
             for error in refusals.map(Result::unwrap_err) {
-                assert!(error.kind == ErrorKind::Setup && error.to_string().contains("test.fdb"), "{error}");
+                assert!(error.kind == ErrorKind::Setup && format!("{error:#}").contains("test.fdb"), "{error}");
             }
             assert!(file(&bed).exists());
             std::fs::remove_file(file(&bed)).unwrap();

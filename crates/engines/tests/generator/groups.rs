@@ -246,7 +246,7 @@ fn a_stage_that_cannot_end_is_refused() {
     ];
     for groups in leaderless {
         let error = Cycle::spawn(&plan(groups)).err().unwrap();
-        assert!(error.to_string().contains("has no end to itself"), "{error}");
+        assert!(format!("{error:#}").contains("has no end to itself"), "{error}");
     }
     let counted = Until::Count { counted: Counted::Rows, count: 1, of: Whose::All };
     let plan = LoadPlan { ramp_up: MS, ..plan(vec![group("a", 1, 1, Pacing::Closed, counted)]) };

@@ -87,7 +87,7 @@ fn a_server_that_refuses_all_connections_ends_the_cycle_after_the_patience() {
     let found = trial.run();
     let error = found.outcome.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Disconnected);
-    assert!(error.to_string().contains("the connection was lost"), "{error}");
+    assert!(format!("{error:#}").contains("the connection was lost"), "{error}");
     // Refused at 10, 30, 70, 150, 310 and, patience of 500 ms being over at 510, at 630 ms.
     assert_eq!((found.recorder.tallies()[0].failed, found.clock.now()), (6, 630 * MS));
 }
@@ -197,7 +197,7 @@ fn a_server_that_is_gone_ends_the_cycle_after_the_patience() {
     assert_eq!(refused.outcome.unwrap_err().kind, ErrorKind::Setup, "a refused first connection is an error of set-up");
     let failing = Trial::new(MS, Shape::Single).event(When::Every(1), Action::Fail(ErrorKind::Statement)).run();
     let error = failing.outcome.unwrap_err();
-    assert!(error.to_string().contains("100 transactions in a row failed"), "{error}");
+    assert!(format!("{error:#}").contains("100 transactions in a row failed"), "{error}");
     assert_eq!(failing.clock.now(), 100 * MS);
 }
 
@@ -216,7 +216,7 @@ fn what_the_database_holds_open_at_the_end_is_not_committed_and_ends_the_cycle()
         let found = trial.run();
         let error = found.outcome.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Configuration);
-        assert!(error.to_string().contains("a transaction is still open"), "{error}");
+        assert!(format!("{error:#}").contains("a transaction is still open"), "{error}");
         let tally = &found.recorder.tallies()[0];
         assert_eq!((tally.committed, tally.failed, found.client.committed), (0, 1, 0));
         assert_eq!(found.mock.counts().rollbacks, 1);

@@ -228,6 +228,6 @@ fn rows_that_postgres_passes_over_are_an_error() {
         ];
         on.connection.script(&skip).unwrap();
         let error = on.load(10).unwrap_err();
-        assert!(error.to_string().contains("10 rows were sent, but the server counted 0"), "{error}");
+        assert!(format!("{error:#}").contains("10 rows were sent, but the server counted 0"), "{error}");
     }
 }

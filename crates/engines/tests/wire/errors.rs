@@ -193,7 +193,7 @@ fn a_local_file_is_never_sent_to_mysql() {
     let mut connection = with_table(&server);
     let steal = "LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE t";
     for error in [connection.script(&[steal]).unwrap_err(), run(&mut *connection, steal).unwrap_err()] {
-        assert!(error.kind == ErrorKind::Statement && error.to_string().contains("local file"), "{error}");
+        assert!(error.kind == ErrorKind::Statement && format!("{error:#}").contains("local file"), "{error}");
     }
     assert_eq!(cell(&mut *connection, "SELECT count(*) FROM t"), "2");
 }
@@ -225,9 +225,9 @@ fn what_is_wrong_with_a_storage_engine_of_mysql_is_said_at_once() {
         server.engine_of(name).connect(session).map(|_| ())
     };
     let error = connect("RocksDB", Isolation::RepeatableRead).unwrap_err();
-    assert!(error.kind == ErrorKind::Setup && error.to_string().contains("ha_rocksdb"), "{error}");
+    assert!(error.kind == ErrorKind::Setup && format!("{error:#}").contains("ha_rocksdb"), "{error}");
     let error = connect("RocksDB", Isolation::Serializable).unwrap_err();
-    assert!(error.kind == ErrorKind::Configuration && error.to_string().contains("repeatable-read"), "{error}");
+    assert!(error.kind == ErrorKind::Configuration && format!("{error:#}").contains("repeatable-read"), "{error}");
     connect("InnoDB", Isolation::Serializable).unwrap();
     let mut connection = server.engine_of("Aria").connect(ADMIN).unwrap();
     connection.script(&["CREATE TABLE t (a int)"]).unwrap();

@@ -118,7 +118,7 @@ fn a_login_that_makes_no_sense_is_an_error(wire: Wire) {
     let check = |steps: Vec<Step>, part: &str| {
         let error = against(wire, steps, "", |connection| connection.err().unwrap());
         assert_eq!(error.kind, ErrorKind::Setup);
-        let words = error.to_string();
+        let words = format!("{error:#}");
         assert!(words.contains(part) && !words.contains("geheim"), "{part}: {words}");
     };
     if wire == Wire::Postgres {
@@ -182,7 +182,7 @@ fn a_server_that_never_answers_runs_into_the_timeout(wire: Wire) {
         done.send(()).unwrap();
         error
     });
-    let words = error.to_string();
+    let words = format!("{error:#}");
     assert!(error.kind == ErrorKind::Setup && words.contains("connect_timeout"), "{words}");
     assert!(words.contains(wire.either("", "does not greet as MySQL and MariaDB do")), "{words}");
 }
@@ -247,7 +247,7 @@ fn an_absent_server_is_a_set_up_error_with_a_remedy(wire: Wire) {
     );
     for url in urls {
         let error = dsbench_engines::open(&url).unwrap().connect(ADMIN).err().unwrap();
-        assert!(error.kind == ErrorKind::Setup && error.to_string().contains("start the server"), "{error}");
+        assert!(error.kind == ErrorKind::Setup && format!("{error:#}").contains("start the server"), "{error}");
     }
 }
 
@@ -277,7 +277,7 @@ fn a_server_of_postgres_must_prove_that_it_knows_the_password() {
     let offer = b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0".to_vec();
     let steps = vec![Take, Say(offer), Take, Say(WELCOME.to_vec())];
     let error = against(Wire::Postgres, steps, "password=geheim", |connection| connection.err().unwrap());
-    assert!(error.to_string().contains("without proving"), "{error}");
+    assert!(format!("{error:#}").contains("without proving"), "{error}");
 }
 
 #[test]

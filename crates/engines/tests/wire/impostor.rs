@@ -83,7 +83,7 @@ fn asked(parameters: &str, method: &str, proposed: &str) -> (bool, String) {
     });
     fs::remove_file(&file).unwrap();
     assert_eq!(error.kind, ErrorKind::Setup, "{error}");
-    (seen.windows(PASSWORD.len()).any(|window| window == PASSWORD.as_bytes()), error.to_string())
+    (seen.windows(PASSWORD.len()).any(|window| window == PASSWORD.as_bytes()), format!("{error:#}"))
 }
 
 #[test]

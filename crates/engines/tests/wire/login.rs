@@ -30,7 +30,7 @@ fn user(mut connection: Box<dyn Connection>) -> String {
 fn refused(found: Result<Box<dyn Connection>>, code: &str) {
     let error = found.err().unwrap();
     assert_eq!((error.kind, error.code.as_str()), (ErrorKind::Setup, code), "{error}");
-    assert!(!error.to_string().contains("falsch") && !error.to_string().contains(PASSWORD), "{error}");
+    assert!(!format!("{error:#}").contains("falsch") && !format!("{error:#}").contains(PASSWORD), "{error}");
 }
 
 fn too_many_connections_come_with_a_remedy(wire: Wire) {
@@ -47,7 +47,7 @@ fn too_many_connections_come_with_a_remedy(wire: Wire) {
             assert!(kept.len() <= 11);
         };
         assert_eq!((error.kind, error.code.as_str()), (ErrorKind::Setup, wire.either("53300", "1040")));
-        assert!(error.to_string().contains("max_connections"), "{error}");
+        assert!(format!("{error:#}").contains("max_connections"), "{error}");
         drop(kept);
     }
 }
@@ -87,12 +87,12 @@ fn every_method_of_postgres_asks_for_the_right_password() {
         assert_eq!(user(plain(&format!("{name}:{ENCODED}"), "").unwrap()), name);
         refused(plain(&format!("{name}:falsch"), ""), "28P01");
         let error = plain(name, "passfile=/nowhere").err().unwrap();
-        assert!(error.kind == ErrorKind::Setup && error.to_string().contains("PGPASSWORD"), "{error}");
+        assert!(error.kind == ErrorKind::Setup && format!("{error:#}").contains("PGPASSWORD"), "{error}");
     }
     refused(plain("refused", ""), "28000");
     for login in ["trusty", "scrammed:x"] {
         let error = plain(login, "channel_binding=require").err().unwrap();
-        assert!(error.to_string().contains("channel_binding"), "{error}");
+        assert!(format!("{error:#}").contains("channel_binding"), "{error}");
     }
     let url = server.tcp("trusty", "sslmode=disable").replace("/postgres?", "/nothing?");
     refused(dsbench_engines::open(&url).unwrap().connect(ADMIN), "3D000");
@@ -182,11 +182,11 @@ fn every_method_of_mysql_asks_for_the_right_password() {
     for name in ["cached", "hashed"] {
         admin.script(&["FLUSH PRIVILEGES"]).unwrap();
         let error = over_tcp(&server, &format!("{name}:{ENCODED}"), "ssl_mode=DISABLED").err().unwrap();
-        assert!(error.to_string().contains("allow_public_key_retrieval"), "{error}");
+        assert!(format!("{error:#}").contains("allow_public_key_retrieval"), "{error}");
     }
     for way in ["", "ssl_mode=REQUIRED", "allow_public_key_retrieval=true"] {
         let error = over_tcp(&server, &format!("hashed:{ENCODED}"), way).err().unwrap();
-        assert!(error.to_string().contains("enable_cleartext_plugin"), "{way}: {error}");
+        assert!(format!("{error:#}").contains("enable_cleartext_plugin"), "{way}: {error}");
     }
     // Once the server has seen the password, caching_sha2_password needs it no more.
     assert_eq!(user(over_tcp(&server, &format!("cached:{ENCODED}"), "").unwrap()), "cached");

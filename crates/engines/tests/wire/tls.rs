@@ -192,7 +192,7 @@ fn a_certificate_for_another_host_passes_only_where_names_do_not_count(wire: Wir
     let server = server_for(wire, "elsewhere.example");
     assert!(safely(wire, &server, "sslmode=verify-ca&sslrootcert=@ca.crt").is_ok());
     let error = safely(wire, &server, "sslmode=verify-full&sslrootcert=@ca.crt").err().unwrap();
-    assert!(error.kind == ErrorKind::Setup && error.to_string().contains("subjectAltName"), "{error}");
+    assert!(error.kind == ErrorKind::Setup && format!("{error:#}").contains("subjectAltName"), "{error}");
 }
 
 fn a_certificate_that_has_expired_is_refused_where_it_is_looked_at(wire: Wire) {
@@ -204,7 +204,7 @@ fn a_certificate_that_has_expired_is_refused_where_it_is_looked_at(wire: Wire) {
     });
     assert!(safely(wire, &server, "sslmode=require").is_ok());
     let error = safely(wire, &server, &format!("sslmode=verify-ca&sslrootcert=@{root}.crt")).err().unwrap();
-    assert!(error.to_string().contains("renew"), "{error}");
+    assert!(format!("{error:#}").contains("renew"), "{error}");
 }
 
 fn a_server_without_tls_is_taken_only_where_that_may_be(wire: Wire) {
@@ -219,7 +219,7 @@ fn a_server_without_tls_is_taken_only_where_that_may_be(wire: Wire) {
     }
     for parameters in ["sslmode=require", "sslmode=verify-ca&sslrootcert=@ca.crt"] {
         let error = safely(wire, &server, parameters).err().unwrap();
-        assert!(error.kind == ErrorKind::Setup && error.to_string().contains("no TLS"), "{error}");
+        assert!(error.kind == ErrorKind::Setup && format!("{error:#}").contains("no TLS"), "{error}");
     }
 }
 
@@ -266,7 +266,7 @@ fn certificates_as_people_make_them_by_hand(wire: Wire) {
     });
     assert_eq!(version(wire, safely(wire, &bare, "sslmode=require").unwrap()), "TLSv1.3");
     let error = safely(wire, &bare, "sslmode=verify-full&sslrootcert=@server.crt").err().unwrap();
-    assert!(error.to_string().contains("version 3"), "{error}");
+    assert!(format!("{error:#}").contains("version 3"), "{error}");
 }
 
 /// A hundred thousand rows.
@@ -311,7 +311,7 @@ fn a_key_of_postgres_that_others_may_read_is_refused() {
     assert_eq!(cell(&mut *connection, "SELECT current_user"), "carded");
     fs::set_permissions(server.folder().join("client.key"), fs::Permissions::from_mode(0o644)).unwrap();
     let error = connect(&server, "carded", certificate).err().unwrap();
-    assert!(error.kind == ErrorKind::Configuration && error.to_string().contains("chmod 600"), "{error}");
+    assert!(error.kind == ErrorKind::Configuration && format!("{error:#}").contains("chmod 600"), "{error}");
 }
 
 #[test]

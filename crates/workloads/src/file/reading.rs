@@ -17,8 +17,9 @@ pub(super) struct Files(Vec<(String, String)>);
 impl Files {
     /// Takes apart the setting `file`. An error of kind `Configuration` where it holds no files.
     pub(super) fn of(setting: &str) -> Result<Self> {
-        let broken =
-            || Error::configuration("--set file: it holds the texts of a workload file; name it by --workload");
+        let broken = || {
+            Error::configuration("--set file: it holds the texts of a workload file").remedy("name it by --workload")
+        };
         let files = crate::script::settings::texts(setting).ok_or_else(broken)?;
         match files.is_empty() {
             true => Err(broken()),
@@ -126,7 +127,7 @@ impl<'a> Node<'a> {
     /// An error where `text`, which stands here, cannot be shown in one line.
     pub(super) fn shown(&self, text: &str) -> Result<()> {
         match text.chars().any(char::is_control) {
-            true => Err(self.wrong(format!("{text:?} holds control characters; write one line of text"))),
+            true => Err(self.wrong(format!("{text:?} holds control characters")).remedy("write one line of text")),
             false => Ok(()),
         }
     }

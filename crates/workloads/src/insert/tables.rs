@@ -98,10 +98,8 @@ impl Tables {
     pub fn refuse_family(&self, conn: &mut dyn Connection) -> Result<()> {
         match self.family && storage(self, conn)? != "rocksdb" {
             false => Ok(()),
-            true => Err(Error::configuration(
-                "--set family=secondary: only tables of MyRocks have column families; leave it out, or name a server \
-                 of MariaDB with storage_engine=RocksDB",
-            )),
+            true => Err(Error::configuration("--set family=secondary: only tables of MyRocks have column families")
+                .remedy("leave it out, or name a server of MariaDB with storage_engine=RocksDB")),
         }
     }
 

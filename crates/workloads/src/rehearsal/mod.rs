@@ -33,8 +33,8 @@ struct Rehearsal {
 
 fn open(options: &Options) -> Result<Box<dyn Workload>> {
     if options.dialect.keeps_data {
-        let words = format!("--workload rehearsal: {} is a database; name the target mock:", options.dialect.name);
-        return Err(Error::configuration(words));
+        let words = format!("--workload rehearsal: {} is a database", options.dialect.name);
+        return Err(Error::configuration(words).remedy("name the target mock:"));
     }
     Ok(Box::new(Rehearsal { scale: options.scale.into() }))
 }

@@ -238,10 +238,8 @@ impl Plan {
                 return Err(no_name(&store.prefix, column));
             }
             let Some(kind) = kind else {
-                let words = format!(
-                    "\\gset: column {column} has a type that is not read; cast it to an integer, a double or a text"
-                );
-                return Err(Error::configuration(words));
+                let words = format!("\\gset: column {column} has a type that is not read");
+                return Err(Error::configuration(words).remedy("cast it to an integer, a double or a text"));
             };
             let names = self.scripts.names();
             let found = names.iter().position(|known| *known == name);

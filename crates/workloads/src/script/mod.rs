@@ -91,9 +91,8 @@ fn open(options: &Options) -> Result<Box<dyn Workload>> {
         "pgbench" => On::Pgbench(Tables::new(options.scale, options.dialect)?),
         other => {
             if asked.builtins > 0 {
-                let words =
-                    format!("--set tables={other}: builtin scripts need pgbench's tables; name files by --script");
-                return Err(Error::configuration(words));
+                let words = format!("--set tables={other}: builtin scripts need pgbench's tables");
+                return Err(Error::configuration(words).remedy("name files by --script"));
             }
             let options = Options { settings: Settings::default(), call: Call::Statements, ..options.clone() };
             On::Other(crate::open(other, &options)?)

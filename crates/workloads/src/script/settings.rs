@@ -39,7 +39,7 @@ pub(crate) fn defined(settings: &Settings) -> Result<Vec<(String, String)>> {
     let lines = settings.get("define").unwrap_or_default().lines().filter(|line| !line.is_empty());
     let pair = |line: &str| match line.split_once('=') {
         Some((name, text)) if !name.is_empty() => Ok((name.to_string(), text.to_string())),
-        _ => Err(wrong("define", line, "invalid variable definition; write NAME=VALUE")),
+        _ => Err(wrong("define", line, "invalid variable definition").remedy("write NAME=VALUE")),
     };
     lines.map(pair).collect()
 }
@@ -52,8 +52,8 @@ fn wrong(setting: &str, value: &str, why: &str) -> Error {
 fn weighted(text: &str) -> Result<(&str, u64)> {
     let Some((name, weight)) = text.rsplit_once('@') else { return Ok((text, 1)) };
     let number = weight.parse::<u32>().ok().filter(|number| *number <= i32::MAX as u32);
-    let why = "invalid weight specification; write a whole number after the @";
-    number.map(|number| (name, number.into())).ok_or_else(|| wrong("script", text, why))
+    let refused = || wrong("script", text, "invalid weight specification").remedy("write a whole number after the @");
+    number.map(|number| (name, number.into())).ok_or_else(refused)
 }
 
 /// Texts as settings hold them: for each a line `BYTES NAME`, then so many bytes on lines after it. `None`: there are none
@@ -73,7 +73,8 @@ pub(crate) fn texts(mut text: &str) -> Option<Vec<(&str, &str)>> {
 
 /// The setting `scripts`: the name of each has its weight behind it.
 fn files(text: &str) -> Result<Vec<Source>> {
-    let broken = || Error::configuration("--set scripts: it holds the texts of scripts; name their files by --script");
+    let broken =
+        || Error::configuration("--set scripts: it holds the texts of scripts").remedy("name their files by --script");
     let source = |(name, text): (&str, &str)| {
         let (name, weight) = weighted(name)?;
         Ok(Source { name: name.into(), weight, text: text.into() })
@@ -123,7 +124,7 @@ mod tests {
             ("scripts", "SELECT 1", "name their files by --script"),
             ("scripts", "99 a\nSELECT 1", "name their files by --script"),
         ] {
-            let said = asked(&[(name, value)]).unwrap_err().to_string();
+            let said = format!("{:#}", asked(&[(name, value)]).unwrap_err());
             assert!(said.contains(why), "{value}: {said}");
         }
     }

@@ -47,8 +47,8 @@ fn one_statement(entry: &Entry, options: &Options) -> Result<()> {
     match options.call {
         Call::Statements => Ok(()),
         Call::Procedure => {
-            let words = format!("--call procedure: {} is one statement; use --call statements", entry.name);
-            Err(Error::configuration(words))
+            let words = format!("--call procedure: {} is one statement", entry.name);
+            Err(Error::configuration(words).remedy("use --call statements"))
         }
     }
 }
@@ -86,10 +86,10 @@ fn open_t1(options: &Options) -> Result<Box<dyn Workload>> {
     if !same && apart(&made.bank, options.clients) < APART {
         let most = made.bank.branches * made.bank.accounts / APART;
         return Err(Error::configuration(format!(
-            "t1: rows of {} streams would share pages at scale {}, which has room for {most}; use a larger scale or --set \
-             conflict=same",
+            "t1: rows of {} streams would share pages at scale {}, which has room for {most}",
             options.clients, options.scale
-        )));
+        ))
+        .remedy("use a larger scale or --set conflict=same"));
     }
     Ok(counted(entry, made))
 }

@@ -253,7 +253,7 @@ impl Bank {
                 let chunk = start..share.end.min(start + CHUNK);
                 let mut source = Source::new((table, self.accounts), chunk, compact_integers(self.dialect), progress);
                 let load = conn.bulk().ok_or_else(|| {
-                    Error::configuration("this engine has no bulk load; populate by procedure".to_string())
+                    Error::configuration("this engine has no bulk load").remedy("use --population procedure")
                 })?;
                 load.load(table.name(), &self.columns(table), &mut source)?;
             }
@@ -300,9 +300,10 @@ impl Bank {
     fn populate_by_procedure(&self, conn: &mut dyn Connection, part: Part, progress: &Progress) -> Result<()> {
         if !self.dialect.procedures {
             return Err(Error::configuration(format!(
-                "population by procedure: {} has no stored procedures; populate in bulk",
+                "population by procedure: {} has no stored procedures",
                 self.dialect.name
-            )));
+            ))
+            .remedy("use --population bulk"));
         }
         if part.index > 0 {
             return Ok(());
@@ -370,27 +371,31 @@ impl Bank {
 fn laid_out(dialect: &Dialect, shape: &Shape<'_>) -> Result<[(String, String); 4]> {
     let mut found: [(String, String); 4] = Default::default();
     for (setting, text) in [("spaces", shape.spaces), ("fillfactor", shape.fillfactor)] {
-        let wrong = |words: String| Err(Error::configuration(format!("--set {setting}={text}: {words}")));
+        let refused = |words: String| Error::configuration(format!("--set {setting}={text}: {words}"));
+        let wrong = |words: String, remedy: String| Err(refused(words).remedy(remedy));
         if !text.is_empty() && dialect.keeps_data && dialect.name != "postgres" {
-            return wrong(format!("{} has none by relation here; use PostgreSQL, or leave it out", dialect.name));
+            let words = format!("{} has none by relation here", dialect.name);
+            return wrong(words, "use PostgreSQL, or leave it out".into());
         }
         for pair in text.split(',').filter(|pair| !pair.trim().is_empty()) {
             let (relation, value) = pair.split_once(':').unwrap_or((pair, ""));
             let (relation, value) = (relation.trim(), value.trim());
             let Some(at) = RELATIONS.iter().position(|known| *known == relation) else {
-                return wrong(format!("no relation {relation:?}; use {}", RELATIONS.join(", ")));
+                return wrong(format!("no relation {relation:?}"), format!("use {}", RELATIONS.join(", ")));
             };
             let letters = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
             let named = value.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
                 && value.chars().all(letters);
             match setting {
-                "spaces" if !named => return wrong(format!("{value:?} is no name of a tablespace in small letters")),
+                "spaces" if !named => {
+                    return Err(refused(format!("{value:?} is no name of a tablespace in small letters")))
+                }
                 "spaces" => found[at].0 = value.to_string(),
                 _ if relation == "history" && shape.history == "partitioned" => {
-                    return wrong("a partitioned history has no pages of its own; leave history out".to_string())
+                    return wrong("a partitioned history has no pages of its own".into(), "leave history out".into())
                 }
                 _ if !value.parse().is_ok_and(|number: u32| (10..=100).contains(&number)) => {
-                    return wrong(format!("{value:?} is no whole number from 10 to 100"))
+                    return Err(refused(format!("{value:?} is no whole number from 10 to 100")))
                 }
                 _ => found[at].1 = value.to_string(),
             }
@@ -400,8 +405,8 @@ fn laid_out(dialect: &Dialect, shape: &Shape<'_>) -> Result<[(String, String); 4
 }
 
 fn refused(dialect: &Dialect, history: &str, lacks: &str) -> Error {
-    let words = format!("--set history={history}: {} has {lacks} here; use heap or indexed", dialect.name);
-    Error::configuration(words)
+    let words = format!("--set history={history}: {} has {lacks} here", dialect.name);
+    Error::configuration(words).remedy("use heap or indexed")
 }
 
 #[cfg(test)]

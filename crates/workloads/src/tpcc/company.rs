@@ -126,9 +126,8 @@ impl Company {
     /// Writes a part of the rows. A part is a share of the districts of all warehouses, and of the items.
     pub fn populate(&self, conn: &mut dyn Connection, how: Population, part: Part, progress: &Progress) -> Result<()> {
         if how == Population::Procedure {
-            return Err(Error::configuration(
-                "population by procedure: the workload tpcc has none; populate in bulk".to_string(),
-            ));
+            return Err(Error::configuration("population by procedure: the workload tpcc has none")
+                .remedy("use --population bulk"));
         }
         for table in Table::ALL {
             let share = self.share(table, part);
@@ -210,13 +209,13 @@ impl Company {
 
 /// Refuses to leave the foreign keys out where that cannot be.
 fn may_lack_keys(dialect: &Dialect, sql: &Sections) -> Result<()> {
-    let why = match dialect.name {
+    let (why, remedy) = match dialect.name {
         // It joins by nested loops: without the keys' indexes a check would read tables once for each row.
-        "firebird" => "the conditions are checked by the indexes of the keys; leave it out",
+        "firebird" => ("the conditions are checked by the indexes of the keys", "leave it out"),
         _ if sql.all("foreign_keys").is_empty() => {
-            "they stand in the tables; let the target's URL switch them off (…?foreign_keys=off)"
+            ("they are part of the tables", "let the target's URL switch them off (…?foreign_keys=off)")
         }
         _ => return Ok(()),
     };
-    Err(Error::configuration(format!("--set foreign_keys=off, with {}: {why}", dialect.name)))
+    Err(Error::configuration(format!("--set foreign_keys=off, with {}: {why}", dialect.name)).remedy(remedy))
 }

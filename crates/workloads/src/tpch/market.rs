@@ -98,10 +98,8 @@ impl Market {
         let published = value("answers") == "published";
         if published && hundredths != 100 {
             let factor = hundredths as f64 / 100.0;
-            let words = format!(
-                "--set answers=published: the published answers are of scale factor 1, not {factor}; leave it out"
-            );
-            return Err(Error::configuration(words));
+            let words = format!("--set answers=published: the published answers are of scale factor 1, not {factor}");
+            return Err(Error::configuration(words).remedy("leave it out"));
         }
         let streams = match value("streams").parse().unwrap_or(0) {
             0 => 2 + STREAMS.iter().skip(1).filter(|from| hundredths >= **from).count() as u64,
@@ -239,7 +237,7 @@ pub(super) mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_with_a_remedy() {
-        let refused = |dialect, settings: &[(&str, &str)]| open(dialect, 1, settings).unwrap_err().to_string();
+        let refused = |dialect, settings: &[(&str, &str)]| format!("{:#}", open(dialect, 1, settings).unwrap_err());
         assert!(refused("postgres", &[("size", "0.015")]).contains("use hundredths"));
         assert!(refused("sqlite", &[("size", "0.01"), ("answers", "published")]).contains("not 0.01; leave it out"));
         assert!(refused("oracle", &[]).contains("no SQL for oracle"));

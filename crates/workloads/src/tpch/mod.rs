@@ -99,7 +99,7 @@ impl Workload for Tpch {
 
     fn populate(&self, conn: &mut dyn Connection, how: Population, part: Part, progress: &Progress) -> Result<()> {
         if how == Population::Procedure {
-            return Err(Error::configuration("population by procedure: tpch has none; populate in bulk"));
+            return Err(Error::configuration("population by procedure: tpch has none").remedy("use --population bulk"));
         }
         let (market, pool) = (&self.market, pool());
         if part.index == 0 {

@@ -33,7 +33,7 @@ fn a_pipeline_does_what_its_statements_say_and_ends_with_its_errors() {
     let mut conn = build(&*engine, &*workload, Population::Bulk, 1);
     let mut kept = |engine: &dyn Engine, script: &str| {
         conn.script(&["DELETE FROM pgbench_history"]).unwrap();
-        let done = once(engine, script).map_err(|error| (error.kind, error.to_string()));
+        let done = once(engine, script).map_err(|error| (error.kind, format!("{error:#}")));
         let left = "SELECT coalesce(string_agg(tid::text, ',' ORDER BY tid), '') FROM pgbench_history";
         (done, cell(&mut *conn, left))
     };

@@ -94,7 +94,7 @@ fn faults_have_file_and_line(engine: &dyn Engine) {
         ),
     ] {
         match open(text) {
-            Err(error) => assert!(error.to_string().contains(why), "{error}"),
+            Err(error) => assert!(format!("{error:#}").contains(why), "{error}"),
             Ok(_) => assert!(of_postgres, "{text}"),
         }
     }
@@ -102,10 +102,10 @@ fn faults_have_file_and_line(engine: &dyn Engine) {
     assert!(open_end.contains("x.sql:2: end of script reached without completing"), "{open_end}");
     let quoted = "\\set x 1\nSELECT bid FROM pgbench_branches WHERE ':x' = ':client_id';";
     match open(quoted) {
-        Err(error) => assert!(error.to_string().contains("x.sql:2: :x stands in quotes"), "{error}"),
+        Err(error) => assert!(format!("{error:#}").contains("x.sql:2: :x stands in quotes"), "{error}"),
         Ok(workload) => {
             let error = workload.rehearse(&mut *engine.connect(LOAD).unwrap(), Prepare::Once, false).unwrap_err();
-            assert!(of_postgres && error.to_string().contains("x.sql:2: :x stands in quotes"), "{error}");
+            assert!(of_postgres && format!("{error:#}").contains("x.sql:2: :x stands in quotes"), "{error}");
         }
     }
     let mut conn = engine.connect(LOAD).unwrap();
@@ -120,7 +120,7 @@ fn faults_have_file_and_line(engine: &dyn Engine) {
     ] {
         let workload = open(text).unwrap();
         let error = workload.rehearse(&mut *conn, when, false).unwrap_err();
-        assert!(error.kind == kind && error.to_string().contains(why), "{error:?}");
+        assert!(error.kind == kind && format!("{error:#}").contains(why), "{error:?}");
     }
     for (text, why) in [
         ("\\set zero 0\n\\set x 1 / :zero\nSELECT bid FROM pgbench_branches;", "x.sql:2: division by zero"),
@@ -134,7 +134,7 @@ fn faults_have_file_and_line(engine: &dyn Engine) {
         client.prepare(&mut *conn, Prepare::Never).unwrap();
         client.draw(0);
         let error = client.execute(&mut *conn).unwrap_err();
-        assert!(error.kind == ErrorKind::Configuration && error.to_string().contains(why), "{error:?}");
+        assert!(error.kind == ErrorKind::Configuration && format!("{error:#}").contains(why), "{error:?}");
         conn.begin().unwrap();
         conn.rollback().unwrap();
     }

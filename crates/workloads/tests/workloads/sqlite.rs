@@ -69,7 +69,7 @@ fn a_transaction_that_misses_a_row_fails_and_changes_nothing() {
         client.prepare(&mut *conn, Prepare::Once).unwrap();
         let drawn = client.draw(0);
         let error = transact(&mut *conn, &mut *client, drawn.shape).unwrap_err();
-        assert!(error.kind == ErrorKind::Statement && error.to_string().contains(missing), "{error}");
+        assert!(error.kind == ErrorKind::Statement && format!("{error:#}").contains(missing), "{error}");
         conn.script(&[&format!("DROP TABLE {missing}"), &format!("ALTER TABLE kept RENAME TO {missing}")]).unwrap();
     }
     assert!(broken(&*workload, &mut *conn, &Expected::default()).is_empty());
@@ -83,7 +83,7 @@ fn a_row_without_its_branch_stops_the_foreign_keys() {
     let mut conn = build(&*engine, &*workload, Population::Bulk, 1);
     conn.script(&["PRAGMA foreign_keys=off", "UPDATE account SET bid = 9 WHERE aid IN (4, 5)"]).unwrap();
     let error = workload.foreign_keys(&mut *conn, &Progress::default()).unwrap_err();
-    assert!(error.kind == ErrorKind::Statement && error.to_string().contains("2 rows"), "{error}");
+    assert!(error.kind == ErrorKind::Statement && format!("{error:#}").contains("2 rows"), "{error}");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn what_cannot_be_is_refused_with_a_remedy() {
     let refused = |name, scale, call| {
         let error = dsbench_workloads::open(name, &options(&*engine, call, scale, &[])).err().unwrap();
         assert_eq!(error.kind, ErrorKind::Configuration);
-        error.to_string()
+        format!("{error:#}")
     };
     for (name, range) in [("tpcb", "1 to 200000"), ("select", "1 to 200000"), ("tpcc", "1 to 99999")] {
         assert!(refused(name, 0, Call::Statements).contains(range));

@@ -117,8 +117,8 @@ class Bench:
         self._refuse_client(spec)
         if self._core.alone() and (spec.nodes or spec.driver != OWN):
             flag = "--nodes" if spec.nodes else "--driver"
-            words = f"{flag}: the clients of {spec.workload} share the state of its refreshes; leave it out"
-            raise CoreError("configuration", "", words)
+            words = f"{flag}: the clients of {spec.workload} share the state of its refreshes"
+            raise _wrong(words, f"leave {flag} out")
         for stage in (one for one in self.stages if one.work == "load"):
             self.fill(spec, stage.name, nodes=max(spec.nodes, 1))
         counts = any(stage.repeated and not stage.timed for stage in self.stages)
@@ -126,49 +126,51 @@ class Bench:
             self._refuse_objective(spec)
         for flag, asked in (("--precision", spec.precision is not None), ("--find-ramp-up", spec.find_ramp_up)):
             if counts and asked:
-                words = f"{flag}: the cycles of {spec.workload} end by count, not by time; leave it out"
-                raise CoreError("configuration", "", words)
+                words = f"{flag}: the cycles of {spec.workload} end by count, not by time"
+                raise _wrong(words, f"leave {flag} out")
         if spec.per_statement and not self.statements:
-            words = f"--per-statement: {spec.workload} does not time its statements, scripts do; leave it out"
-            raise CoreError("configuration", "", words)
+            words = f"--per-statement: {spec.workload} does not time its statements, scripts do"
+            raise _wrong(words, "leave --per-statement out")
         if spec.peak and spec.precision is not None:
-            raise CoreError("configuration", "", "--peak and --precision: each decides how many cycles; leave one out")
+            raise _wrong("--peak and --precision: each decides how many cycles", "leave one out")
         if spec.several_clients and not any(stage.repeated for stage in self.stages):
             listed = ",".join(map(str, spec.client_numbers))
-            words = f"--clients {listed}: the stages of {spec.workload} are run once each; give one number"
-            raise CoreError("configuration", "", words)
+            words = f"--clients {listed}: the stages of {spec.workload} are run once each"
+            raise _wrong(words, "give one number")
 
     def _refuse_objective(self, spec: RunSpec) -> None:
         loads = [stage for stage in self.stages if stage.work == "load"]
         unknown = [one.kind for one in spec.objectives if one.kind and one.kind not in self.kinds]
-        words = f"there are no transactions {unknown[0]!r}; its kinds are {', '.join(self.kinds)}" if unknown else ""
+        words = f"there are no transactions {unknown[0]!r}" if unknown else ""
+        remedy = f"name one of its kinds, {', '.join(self.kinds)}"
         if len(loads) != 1 or not loads[0].repeated or not loads[0].timed:
-            words = "its stages are run once each, or end by count; take a workload whose cycles repeat each other"
+            words = "its stages are run once each, or end by count"
+            remedy = "take a workload whose cycles repeat each other"
         if words:
             flag = "--objective" if spec.objective else "--graduated"
-            raise CoreError("configuration", "", f"{flag}: {spec.workload}: {words}")
+            raise _wrong(f"{flag}: {spec.workload}: {words}", remedy)
 
     def _refuse_client(self, spec: RunSpec) -> None:
         client, dialect = find_driver(spec.driver), self._target.dialect.name
         if client is None:
             return
-        words = missing = drivers.missing(client)
+        words, remedy = "", "leave --driver out"
         if client.name not in clients_of(dialect):
-            words = f"{client.name} does not reach {dialect}: use one of {', '.join(clients_of(dialect))}"
+            words, remedy = f"{client.name} does not reach {dialect}", f"use one of {', '.join(clients_of(dialect))}"
         elif ignored := client.ignored(TargetSpec(url=self._target.url)):
-            words = f"{client.name} does not heed {', '.join(ignored)} of the target: leave either out"
+            words, remedy = f"{client.name} does not heed {', '.join(ignored)} of the target", "leave either out"
         elif isinstance(client, PeerNamed):
-            words = words or _beyond(client, spec, self._target.dialect.name, self.call)
+            words, remedy = _beyond(client, spec, self._target.dialect.name, self.call), "leave either out"
         elif spec.prepare and not client.prepares:
-            words = f"{client.name} prepares no statements: leave --prepare out"
+            words, remedy = f"{client.name} prepares no statements", "leave --prepare out"
         elif self.statements or spec.pace == "terminals":
-            words = f"{client.name} runs neither scripts nor terminals: leave --driver out"
+            words = f"{client.name} runs neither scripts nor terminals"
         elif client.name == "sqlite3" and spec.workload != "select" and sqlite3.sqlite_version_info < (3, 42):
             words = f"{drivers.version(client)} is too old for the clock of these statements, which came with 3.42"
-        if words and words == missing:
-            raise NotHere("--driver", words, "install it, or name another client")
         if words:
-            raise CoreError("configuration", "", f"--driver: {words}")
+            raise _wrong(f"--driver: {words}", remedy)
+        if missing := drivers.missing(client):
+            raise NotHere("--driver", missing, "install it, or name another client")
 
     def draws(self, seed: int, client: int, count: int) -> list[str]:
         """The inputs ``client`` draws for transactions 0..count, in words."""
@@ -240,7 +242,7 @@ class Bench:
         """The load stage called ``stage``; the first one for an empty name."""
         found = [one for one in self.stages if one.work == "load" and stage in ("", one.name)]
         if not found:
-            raise CoreError("configuration", "", f"the workload has no load stage {stage!r}")
+            raise _wrong(f"the workload has no load stage {stage!r}")
         return found[0]
 
     def fill(
@@ -306,6 +308,10 @@ def _beyond(client: PeerNamed, spec: RunSpec, dialect: str, call: str) -> str:
     }
     found = next((option for option, asked in wanted.items() if asked), "")
     return f"{client.name} does not take {found}" if found else ""
+
+
+def _wrong(problem: str, remedy: str = "") -> CoreError:
+    return CoreError("configuration", "", problem, remedy)
 
 
 def _wait(task: _core.Task, watch: Watch) -> PhaseResult:

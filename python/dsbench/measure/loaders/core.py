@@ -14,8 +14,8 @@ from dsbench.problem import Problem
 class CoreError(Problem):
     """An error of an engine, a workload or the loop. ``kind`` is dsbench's word, ``code`` the engine's own."""
 
-    def __init__(self, kind: str, code: str, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, kind: str, code: str, problem: str, remedy: str = "") -> None:
+        super().__init__(problem, remedy)
         self.kind = kind
         self.code = code
         self.usage = kind == "configuration"

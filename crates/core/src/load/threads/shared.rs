@@ -176,7 +176,7 @@ impl Shared {
                 1 => said.to_string(),
                 all => format!("all {all} clients were aborted; the first one: {said}"),
             };
-            self.fail(Error::with(first.kind, first.context, words).code(first.code.as_str().as_bytes()));
+            self.fail(first.clone().wrapped(first.context, words));
         }
     }
 

@@ -337,5 +337,5 @@ fn population_by_procedure_is_refused() {
     let mut conn = engine.connect(LOAD).unwrap();
     let (part, progress) = (Part { index: 0, count: 1 }, Progress::default());
     let error = workload.populate(&mut *conn, Population::Procedure, part, &progress).unwrap_err();
-    assert!(error.kind == ErrorKind::Configuration && error.to_string().contains("populate in bulk"), "{error}");
+    assert!(error.kind == ErrorKind::Configuration && format!("{error:#}").contains("--population bulk"), "{error}");
 }

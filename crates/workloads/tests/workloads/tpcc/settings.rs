@@ -19,12 +19,12 @@ fn settings_that_cannot_be_are_refused_with_a_remedy() {
         ("delivery", "later", "use inline or deferred"),
         ("foreign_keys", "off", "?foreign_keys=off"),
         ("size", "2", "0.01 to 1"),
-        ("warehouses", "3", "it knows mix, affinity, delivery, foreign_keys, size"),
+        ("warehouses", "3", "use one of mix, affinity, delivery, foreign_keys, size"),
     ] {
         let options = options(&*home.engine(), Call::Statements, 1, &[(name, value)]);
         let error = dsbench_workloads::open("tpcc", &options).err().unwrap();
         assert_eq!(error.kind, ErrorKind::Configuration);
-        let words = error.to_string();
+        let words = format!("{error:#}");
         assert!(words.contains(&format!("{name}={value}")) && words.contains(remedy), "{words}");
     }
 }
