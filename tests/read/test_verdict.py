@@ -104,3 +104,10 @@ def test_a_side_that_was_disturbed_more_often_is_told() -> None:
         "1 of 4 runs is disturbed (1 of 2 of B): the host took 2 of 4 CPUs."
     ]
     assert "(" not in Tally({"A": [loud], "B": [loud]}).say()[0], "both sides, all of them"
+
+
+def test_what_is_not_known_of_a_run_is_known_of_those_that_rest_on_it() -> None:
+    """Not of a void or disturbed one, which is worse."""
+    blind, loud = RunVerdict(Soundness.VALID, unknown=("no condition of the workload was checked",)), judged(others=1.7)
+    whole = Tally({"A": [blind, blind], "B": [judged(), replace(loud, unknown=blind.unknown)]})
+    assert whole.say()[1:] == ["2 of 4 runs are valid as far as is known (A): no condition of the workload was checked."]

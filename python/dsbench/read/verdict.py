@@ -86,13 +86,15 @@ class Tally:
         return [one for side in self.sides.values() for one in side]
 
     def say(self, noun: str = "run") -> list[str]:
-        """A sentence for the void ones and one for the disturbed ones, where there are any: ``12 of 12 runs are
-        disturbed: other programs used 1.6 to 1.8 of 2 CPUs.``"""
+        """A sentence for the void ones, one for the disturbed ones and one for the others of which something is not known,
+        where there are any: ``12 of 12 runs are disturbed: other programs used 1.6 to 1.8 of 2 CPUs.``"""
         void = {name: [one for one in side if one.void] for name, side in self.sides.items()}
         taken = {name: [one for one in side if one.taken] for name, side in self.sides.items()}
+        rest = {name: [one for one in side if one.unknown and not one.why] for name, side in self.sides.items()}
         of_void = [why for some in void.values() for one in some for why in one.void]
         of_taken = _say_taken(one for some in taken.values() for verdict in some for one in verdict.taken)
-        each = (("void", void, of_void), ("disturbed", taken, of_taken))
+        of_rest = [words for some in rest.values() for one in some for words in one.unknown]
+        each = (("void", void, of_void), ("disturbed", taken, of_taken), ("valid as far as is known", rest, of_rest))
         return [self._say(noun, word, chosen, why) for word, chosen, why in each if why]
 
     def _say(self, noun: str, word: str, chosen: Mapping[str, Sequence[RunVerdict]], why: Iterable[str]) -> str:
