@@ -123,9 +123,9 @@ def test_a_field_of_another_type_is_named(writer: Writer) -> None:
             _ = Archive.open(writer.path).run
         return str(error.value)
 
-    assert told(spec={"duration": "ten"}) == 'run.json: field spec.duration is "ten": has to be a number'
-    assert told(checks=3) == "run.json: field checks is 3: has to be a table of names and values"
-    assert told(nodes=[{"name": 5}]) == "run.json: field nodes.0.name is 5: has to be text"
+    assert told(spec={"duration": "ten"}) == 'run.json: field spec.duration is "ten": must be a number'
+    assert told(checks=3) == "run.json: field checks is 3: must be a table of names and values"
+    assert told(nodes=[{"name": 5}]) == "run.json: field nodes.0.name is 5: must be text"
 
 
 def test_what_is_not_there_has_defaults_and_is_not_made_up(writer: Writer) -> None:

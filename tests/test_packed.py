@@ -202,7 +202,7 @@ def test_a_damaged_table_is_told(called: Program, tmp_path: Path) -> None:
     ("spec", "words"),
     [
         ({"nodes": 2**31}, "--nodes: has to be 100000 or less"),
-        ({"clients": [5, 3]}, "--clients: several numbers of clients must rise"),
+        ({"clients": [5, 3]}, "--clients: several numbers of clients must be in ascending order"),
         ({"isolation": "dirty"}, "--isolation: "),
         ({"workload_settings": {"a": 1}}, "field spec.workload_settings.a is 1"),
     ],

@@ -117,6 +117,6 @@ def test_no_file_of_a_run_holds_the_password_of_a_setting(tmp_path: Path, settin
     assert len(texts) > 20
     assert [text[:200] for text in texts if WORD.encode() in text] == []
     assert "***" in archive.run.spec.target.settings[name]
-    with pytest.raises(spec.SpecError, match=f"{name} had a password"):
+    with pytest.raises(spec.SpecError, match=f"{name} contained a password"):
         dsbench.specify(config=archive.path, trust=True)
     assert dsbench.specify(config=archive.path, settings={name: value}, trust=True).target.settings == {name: value}

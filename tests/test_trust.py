@@ -342,7 +342,7 @@ def test_a_node_loads_no_library_that_a_coordinator_names() -> None:
         node = Node()
         await node.enrol("run", 60)
         await node.begin("turn", order)
-        with pytest.raises(Exception, match="loads no library"):
+        with pytest.raises(Exception, match="do not load libraries"):
             await node.result("turn")
 
     asyncio.run(refused())

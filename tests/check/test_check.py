@@ -79,7 +79,7 @@ def test_a_file_that_no_check_wrote_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "other.json"
     known = dict.fromkeys(("version", "settings", "at", "host", "dsbench", "holds", "verdict"), "")
     in_part = json.dumps({**known, "durability": {"storage": "plain"}})
-    for text, problem in (("{}", "is no result of a check"), (in_part, "is no result of a check"), ("[", "cannot be read")):
+    for text, problem in (("{}", "is not the result of a check"), (in_part, "is not the result of a check"), ("[", "cannot be read")):
         file.write_text(text)
         with pytest.raises(SpecError, match=problem):
             dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, clients=1, checked=str(file), out=tmp_path)

@@ -109,9 +109,9 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(called: Program, tmp_path
         (["run", "--threads", "8"], "did you mean --clients? See dsbench run --help", 2),
         (["run", "--scals", "1"], "did you mean --scales, --call, --samples? See dsbench run --help", 2),
         (["check", "mock:", "--scales", "1"], "did you mean --scale? See dsbench check --help", 2),
-        (["run", "--out", "out\udcff"], "--out: out\\xff is no text in UTF-8", 2),
-        (["run", "--label\udcff=x"], "TARGET or another argument: --label\\xff=x is no text in UTF-8", 2),
-        (["run", "postgresql://me:secret\udcff@h/d"], "postgresql://me:***@h/d is no text in UTF-8", 2),
+        (["run", "--out", "out\udcff"], "--out: out\\xff is not text in UTF-8", 2),
+        (["run", "--label\udcff=x"], "TARGET or another argument: --label\\xff=x is not text in UTF-8", 2),
+        (["run", "postgresql://me:secret\udcff@h/d"], "postgresql://me:***@h/d is not text in UTF-8", 2),
         (["x" * 100_000], "xxx …", 2),
         (["show", "x" * 5000], "no archive at xxx", 2),
         (["plot", "x" * 5000], "no archive at xxx", 2),
@@ -129,10 +129,10 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(called: Program, tmp_path
         (["check", "private:sqlite", "--scale", "1"], "TARGET: ", 2),
         (["check", "sqlite:///x.db", "--scale", "1", "--workload", "foo"], "--workload: no workload 'foo'", 2),
         (["doctor", "--calibrate", "--workload", "foo"], "--workload: no workload 'foo'", 2),
-        (["doctor", "--calibrate", "--clients", "0"], "--clients: has to be 1 or more", 2),
+        (["doctor", "--calibrate", "--clients", "0"], "--clients: must be 1 or more", 2),
         (["cluster", "invite", "--address", "a:b:c"], "--address: 'a:b:c'", 2),
         (["cluster", "invite", "--address", "host:99999"], "--address: 'host:99999'", 2),
-        (["check", "sqlite:///x.db"], "nothing of dsbench's is there", 2),
+        (["check", "sqlite:///x.db"], "dsbench has nothing there", 2),
         (["check", "postgresql://nobody@127.0.0.1:1/x"], "127.0.0.1", 1),
         (["drop", "mysql://nobody@127.0.0.1:1", "--yes"], "127.0.0.1", 1),
         (["nonsense"], "nonsense", 2),
@@ -163,22 +163,22 @@ def test_a_wrong_input_gets_one_clear_error(
         (["run", "postgres"], "TARGET: 'postgres' is no URL", "private:postgres is a server of dsbench's own", 2),
         (["run", "localhost:5432"], "TARGET: 'localhost:5432'", "such as postgresql://localhost:5432/DATABASE", 2),
         (["run", "db:3306/shop"], "TARGET: 'db:3306/shop'", "such as mysql://db:3306/shop", 2),
-        (["run", "my.db"], "TARGET: 'my.db'", "a file of SQLite is sqlite:////", 2),
+        (["run", "my.db"], "TARGET: 'my.db'", "an SQLite file is sqlite:////", 2),
         (["check", "postgres"], "TARGET: 'postgres'", "private:postgres", 2),
         (["run", "--scales", "1", "10"], "TARGET: '10'", "several numbers are written with commas", 2),
         (["run", "--scales", "1", "10", "100"], "one argument too many: 100", "--scales 1,10,100", 2),
         (["run", "mock:", "--clients", "1", "2"], "one argument too many: 2", "--clients 1,2", 2),
         (["plot", "a.zip", "b.zip", "c.zip"], "too many arguments: b.zip c.zip", "see dsbench plot --help", 2),
-        (["run", "--duration", "10x"], "--duration: has to be a number of seconds, or such as 10s or 1m", "--duration: Length of a cycle", 2),
+        (["run", "--duration", "10x"], "--duration: must be a number of seconds, or such as 10s or 1m", "--duration: Length of a cycle", 2),
         (["run", "--workload", "tpc-c"], "--workload: no workload 'tpc-c'", "did you mean tpcc", 2),
         (["run", "--workload", "tpccc"], "--workload: no workload 'tpccc'", "did you mean tpcc", 2),
         (["run", "--set"], "--set: ", "see dsbench run --help", 2),
-        (["run", "private:postgresql", "--limit", "memory=1"], "--limit: memory is '1'", "write for instance memory=256MiB", 2),
+        (["run", "private:postgresql", "--limit", "memory=1"], "--limit: memory is '1'", "write, for example, memory=256MiB", 2),
         (["run", "sqlite:////absent.db", "--builtin", "select-only", "--existing"], "/absent.db is no file", "right file", 1),
         (["run", "postgresql://me@127.0.0.1:1/x"], "Connection refused", "start the server, or name its host and port", 1),
         (["run", "mysql://me@127.0.0.1:1/x"], "Connection refused", "start the server, or name its host and port", 1),
         (["run", "postgresql://me@nowhere.invalid/x"], "nowhere.invalid", "start the server, or name its host", 1),
-        (["run", "private:sqlite", "--scales", "200000"], "scale 200000 takes", "name another place", 1),
+        (["run", "private:sqlite", "--scales", "200000"], "scale 200000 takes", "specify another place", 1),
         (["servers", "install", "postgresql", "--version", "12", "--dry-run"], "postgresql 12", "14, 15, 16, 17, 18", 2),
     ],
 )
@@ -203,14 +203,14 @@ def test_a_dry_run_warns_of_what_the_system_does_not_allow(called: Program) -> N
     done = called("run", "private:sqlite", "--clients", "100000", "--dry-run")
     resource = pytest.importorskip("resource")
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    assert ("warning: 100,000 connections need some 300,064 open files" in done.stdout) == (allowed < 300_064)
+    assert ("warning: 100,000 connections need about 300,064 open files" in done.stdout) == (allowed < 300_064)
 
 
 @pytest.mark.parametrize(
     ("arguments", "names", "code"),
     [
         (["run", "oracle://x/y"], "oracle", 2),
-        (["run", "--cycles", "x"], "--cycles: has to be a whole number", 2),
+        (["run", "--cycles", "x"], "--cycles: must be a whole number", 2),
         (["run", "postgresql://nobody@127.0.0.1:1/x"], "127.0.0.1", 1),
     ],
 )

@@ -107,7 +107,7 @@ def test_ctrl_c_lets_the_command_end_and_says_how_to_go_on(tmp_path: Path) -> No
         making.send_signal(signal.SIGINT)
         _, said = making.communicate(timeout=600)
     assert making.returncode == 130, said
-    assert "go on with: dsbench study papers 000 procedure --small --out here" in said
+    assert "continue with: dsbench study papers 000 procedure --small --out here" in said
     (archive,) = tmp_path.glob("here/runs/*/")
     assert Archive.open(archive).run.status == "cut-short", "it was not killed: its archive is sealed"
     assert json.loads((tmp_path / "here/papers.json").read_text())["done"] == []

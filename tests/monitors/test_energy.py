@@ -100,7 +100,7 @@ def test_a_meter_is_read_as_long_as_the_run_and_ended_with_it(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("code", "why"),
     [
-        ("print('no sensor'); raise SystemExit(3)", "ended with status 3: 'no sensor'"),
+        ("print('no sensor'); raise SystemExit(3)", "exited with status 3: 'no sensor'"),
         ("import time\nprint('abc', flush=True)\nprint('-5', flush=True)\nprint('nan', flush=True)", "status 0: 'nan'"),
     ],
 )

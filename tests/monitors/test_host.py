@@ -121,6 +121,6 @@ def test_a_run_warns_of_what_its_machine_lost(tmp_path: Path, monkeypatch: pytes
     archive = dsbench.run("mock:", scales=(1, 2), cycles=2, duration=0.1, clients=1, out=tmp_path)
     found = [one for one in archive.evaluate().of(WarningsResult).doubts if one.code == "cpus-changed"]
     assert [(one.message, one.scale) for one in found] == [
-        ("during cycle 2 of scale 1 the number of CPUs went from 8 to 6", 1),
-        ("before cycle 2 of scale 2 the number of CPUs went from 6 to 5", 2),
+        ("during cycle 2 of scale 1 the number of CPUs changed from 8 to 6", 1),
+        ("before cycle 2 of scale 2 the number of CPUs changed from 6 to 5", 2),
     ]

@@ -36,14 +36,14 @@ def test_what_fits_is_believed() -> None:
 @pytest.mark.parametrize(
     ("times", "counters", "words"),
     [
-        (TIMES, {"residence_min_ns": 2**52}, "the least time is above the greatest"),
-        (TIMES, {"residence_ns": 30_000, "response_ns": 30_000}, "the sum of the times is not that of so many"),
+        (TIMES, {"residence_min_ns": 2**52}, "the minimum time is above the maximum"),
+        (TIMES, {"residence_ns": 30_000, "response_ns": 30_000}, "the sum of the times does not fit their number"),
         (TIMES, {"last_end_ns": 1}, "the last end is before the first start"),
         (TIMES, {"response_ns": 2999}, "response times are below residence times"),
         (TIMES, {"commits_after_window": 2}, "more commits than transactions in flight"),
-        (TIMES, {"in_flight_ns": 9000}, "more client time than there is"),
+        (TIMES, {"in_flight_ns": 9000}, "more client time than the cycle has"),
         ([[1, 1, 2]], {}, "the histogram has times beyond the extremes of the counters"),
-        ([*TIMES, [2000, 2000, 1]], {}, "the histogram has another number of transactions than the counters"),
+        ([*TIMES, [2000, 2000, 1]], {}, "histogram and counters have different numbers of transactions"),
     ],
 )
 def test_a_lie_is_named(times: list[list[int]], counters: dict[str, int], words: str) -> None:

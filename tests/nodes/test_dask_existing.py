@@ -116,16 +116,16 @@ def log(dask: Dask) -> str:
     ("words", "told"),
     mostly_thorough(
         [
-            (["--dask", "tcp://10.0.0.1:8786"], "--dask: 'tcp://10.0.0.1:8786' is no address of a scheduler"),
-            (["--dask", "somewhere"], "--dask: 'somewhere' is no address"),
+            (["--dask", "tcp://10.0.0.1:8786"], "--dask: 'tcp://10.0.0.1:8786' is not a usable address of a scheduler"),
+            (["--dask", "somewhere"], "--dask: 'somewhere' is not a usable address"),
             (["--dask", "tls://127.0.0.1:1"], "no certificate for it"),
-            (["--dask", "tls://127.0.0.1:1", "--dask-tls", "a,b,c"], "--dask-tls: 'a,b,c' does not name files"),
+            (["--dask", "tls://127.0.0.1:1", "--dask-tls", "a,b,c"], "--dask-tls: 'a,b,c' is not a list of files"),
             (["--dask", "tls://127.0.0.1:1", "--dask-tls", "started.py,started.py,started.py"], "--dask-tls: "),
-            (["--dask-tls", "a,b,c"], "--dask: '' is no address"),
+            (["--dask-tls", "a,b,c"], "--dask: '' is not a usable address"),
             (["--dask", "tcp://127.0.0.1:1"], "--dask tcp://127.0.0.1:1: "),
             (["--dask", "tcp://127.0.0.1:1", "--nodes", "0"], "--dask: nothing to do for it"),
         ],
-        (["--dask", "somewhere"], "--dask: 'somewhere' is no address"),
+        (["--dask", "somewhere"], "--dask: 'somewhere' is not a usable address"),
         (["--dask", "tcp://127.0.0.1:1"], "--dask tcp://127.0.0.1:1: "),
     ),
 )  # fmt: skip

@@ -89,11 +89,11 @@ def test_a_run_survives_dead_frozen_and_cut_off_nodes(
     assert [states[2, n] for n in ("n1", "n2", "n3", "n4")] == ["complete", "complete", "complete", "absent"]
     assert "node n4 is lost: its connection ended" in log
     assert not re.search("workers died|unregistered worker", log), "in dsbench's own words"
-    assert "node n2 is lost: no beat for" in log
-    assert "node n3 is lost: no beat for" in log
+    assert "node n2 is lost: no heartbeat for" in log
+    assert "node n3 is lost: no heartbeat for" in log
     # What n2 and n3 did until their leases ran out came late, and the database is exactly what is known and n4's.
     warned = [w.message for w in archive.run.warnings if w.code == "uncounted"]
-    assert warned == ["node n4 was lost in cycle 1: what it committed there is not known"]
+    assert warned == ["node n4 was lost in cycle 1: its commits there are unknown"]
     assert archive.run.broken == {}
     (rows, *others) = archive.run.unmade[1]
     assert (rows.name, {one.detail for one in (rows, *others)}) == (

@@ -43,7 +43,7 @@ def test_a_bundle_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
     assert made.coordinator.address == "tls://[::1]:9000"
     broken = tmp_path / "broken"
     broken.write_text(made.bundles[0].read_text()[:-20])
-    with pytest.raises(Exception, match="is no bundle"):
+    with pytest.raises(Exception, match="is not a valid bundle"):
         read(broken)
 
 
@@ -55,7 +55,7 @@ def test_what_is_no_bundle_of_a_node_is_refused(tmp_path: Path) -> None:
     assert told.value.usage
     program = tmp_path / "program"
     program.write_bytes(b"\x7fELF\xb0")
-    for path, words in ((program, "is no bundle"), (tmp_path, "Is a directory"), (tmp_path / "x", "No such file")):
+    for path, words in ((program, "is not a valid bundle"), (tmp_path, "Is a directory"), (tmp_path / "x", "No such file")):
         with pytest.raises(ClusterError, match=words) as told:
             read_of_node(path)
         assert told.value.usage
@@ -76,7 +76,7 @@ def test_a_bundle_with_a_wrong_part_names_it(invited: Path, tmp_path: Path, part
     values = json.loads((invited / "node-1.bundle").read_text())
     path = tmp_path / "changed.bundle"
     path.write_text(json.dumps({**values, part: value}))
-    with pytest.raises(ClusterError, match=f"is no bundle: its {part or 'one field'} is wrong") as told:
+    with pytest.raises(ClusterError, match=f"is not a valid bundle: invalid {part or 'field'}") as told:
         read_of_node(path)
     assert told.value.usage
 
@@ -85,7 +85,7 @@ def test_a_bundle_with_a_wrong_part_names_it(invited: Path, tmp_path: Path, part
 def test_what_is_no_bundle_is_told_in_two_lines(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "x.bundle"
     path.write_bytes(data)
-    with pytest.raises(ClusterError, match=r"is no bundle|another version") as told:
+    with pytest.raises(ClusterError, match=r"is not a valid bundle|another version") as told:
         read_of_node(path)
     assert told.value.usage
 
@@ -93,7 +93,7 @@ def test_what_is_no_bundle_is_told_in_two_lines(tmp_path: Path, data: bytes) -> 
 def test_a_bundle_from_standard_input_is_judged_alike(invited: Path) -> None:
     text = (invited / "node-1.bundle").read_bytes().replace(b'"port": 9000', b'"port": "x"')
     command = [sys.executable, "-m", "dsbench", "cluster", "node", "--join", "-"]
-    for data, words in ((text, "- is no bundle: its port is wrong"), (b"\xff\xfe", "- is no bundle: its form is wrong")):
+    for data, words in ((text, "- is not a valid bundle: invalid port"), (b"\xff\xfe", "- is not a valid bundle: invalid form")):
         done = subprocess.run(command, input=data, capture_output=True, check=False, timeout=60)
         assert (done.returncode, done.stderr.decode().splitlines()[0]) == (2, f"error: {words}")
         assert len(done.stderr.splitlines()) == 2

@@ -56,7 +56,7 @@ def test_an_unknown_host_is_not_trusted(server: tuple[Path, int], tmp_path: Path
 
 @pytest.mark.parametrize(
     ("hosts", "words"),
-    [("a@@b", "--ssh: 'a@@b' is no host"), (" ,", "--ssh names no host"), ("a,b", "invites 1 nodes, not 2")],
+    [("a@@b", "--ssh: 'a@@b' is not a host"), (" ,", "--ssh has no host"), ("a,b", "invites 1 nodes, not 2")],
 )
 def test_hosts_that_cannot_be_are_refused_before_anything_starts(tmp_path: Path, hosts: str, words: str) -> None:
     with Bed(tmp_path / "bed", 1) as bed:

@@ -163,7 +163,7 @@ def test_a_missed_start_is_tried_again(tmp_path: Path) -> None:
         for number in (1, 2):
             bed.node(number)
         said = ended(hurried(bed, 2_500_000))
-        assert "cycle 1: no node was ready for the common start; trying again with a longer lead" in said
+        assert "cycle 1: no node was ready for the common start; retrying with a later one" in said
         archive = bed.archive()
     assert archive.run.status == "complete"
     cycles = archive.table("cycles").to_pylist()
@@ -179,9 +179,9 @@ def test_a_start_that_is_always_missed_is_the_nodes_fault_not_the_servers(tmp_pa
         run = hurried(bed, 1)
         said, _ = run.communicate(timeout=120)
     assert run.returncode == 1
-    assert said.count("trying again with a longer lead") == 4
+    assert said.count("retrying with a later one") == 4
     assert f"error: scale 1, cycle 1: node n1: {MISSED}; node n2: {MISSED}" in said
-    assert "hint: finished cycles are kept; see whether the nodes are up and not too busy" in said
+    assert "hint: finished cycles are kept; check that the nodes are running and not too busy" in said
     assert "server works again" not in said
 
 

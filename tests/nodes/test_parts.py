@@ -192,7 +192,7 @@ def test_more_samples_than_a_cycle_has_are_refused() -> None:
         decode(encode(result(), Course("complete"), [SAMPLE] * (short.samples + 1)), "n1", short)
     many = encode(result(), Course("complete"), [SAMPLE] * (20 * short.samples))
     assert len(many) < 200_000
-    with pytest.raises(DamagedError, match="more text than a cycle leaves"):
+    with pytest.raises(DamagedError, match="more text than a cycle produces"):
         decode(many, "n1", short)
 
 
@@ -228,7 +228,7 @@ def test_an_array_that_says_it_is_huge_is_refused() -> None:
 
 @pytest.mark.parametrize("said", [b"[" * 100_000, b"5", b"{}", b'{"failure": 5}', b'{"failure": "", "calibration": 7}', b"\xff"])
 def test_a_wrong_description_of_a_node_is_told_in_a_line(said: bytes) -> None:
-    assert "no description of a node" in _said_of_itself(said)["failure"]
+    assert "not a description of a node" in _said_of_itself(said)["failure"]
     right = {"failure": "", "core": {"CPU": "x"}, "calibration": {"problem": "none"}, "network": "a\nb" + "x" * 999}
     found = _said_of_itself(json.dumps({**right, "name": "another", "stack": 1}).encode())
     assert found.pop("network") == "a b" + "x" * 297
@@ -309,11 +309,11 @@ def idle(why: str, committed: int | None = None, *, loaded: bool = False) -> Par
     ("parts", "again"),
     [
         ([idle(MISSED), idle(MISSED, 0, loaded=True)], True),
-        ([idle(MISSED), idle("it was gone when the cycle began")], True),
+        ([idle(MISSED), idle("it was lost when the cycle began")], True),
         ([idle(MISSED), idle("", 5, loaded=True)], False),
         ([idle(MISSED), idle(MISSED, 1, loaded=True)], False),
-        ([idle(MISSED), idle("no beat for 6 s", loaded=True)], False),
-        ([idle("it was gone when the cycle began")], False),
+        ([idle(MISSED), idle("no heartbeat for 6 s", loaded=True)], False),
+        ([idle("it was lost when the cycle began")], False),
     ],
 )
 def test_only_a_cycle_without_any_load_is_tried_again(parts: list[Part], again: bool) -> None:
@@ -335,5 +335,5 @@ def test_parts_that_come_when_their_cycle_is_over_are_given_once_and_a_damaged_o
         ((1, 1), "n1", 5), ((1, 1), "n3", 7),
     ]  # fmt: skip
     (line,) = run.news()
-    assert line.startswith(f"node n2: its late part of {key} is left out: ")
+    assert line.startswith(f"node n2: its late part of {key} is ignored: ")
     assert run.late() == []

@@ -25,7 +25,7 @@ from dsbench.measure.nodes.rules import PINGS, Lease, estimate
 from dsbench.spec import RunSpec
 
 KEY = "scale 1, cycle 1 #1"
-ENDED = "no word from the coordinator: the lease ran out"
+ENDED = "no message from the coordinator: the lease expired"
 
 
 class Clock:
@@ -247,7 +247,7 @@ def test_a_worker_is_of_one_run_at_a_time() -> None:
         node.lease = Lease(6.0, clock)
         clock.at_s += 6
         assert (await node.enrol("third", 6.0))["busy"] is False, "the run of old is silent"
-        with pytest.raises(Interrupted, match="another turn has begun"):
+        with pytest.raises(Interrupted, match="another task has begun"):
             await node.ready("of old")
 
     asyncio.run(lead())

@@ -146,7 +146,7 @@ def test_a_bundle_admits_one_node(door: Door) -> None:
     second = door.bed.node(1, "second")
     said, _ = second.communicate(timeout=60)
     assert second.returncode == 2
-    assert "refused this node: its bundle node-1 is in use by another process" in said
+    assert "refused this node: its bundle node-1 is used by another process" in said
     first.terminate()
     said, _ = first.communicate(timeout=60)
     assert "stopped by a signal" in said
@@ -158,7 +158,7 @@ def test_a_second_run_finds_the_port_taken_before_it_begins(door: Door) -> None:
     said, _ = found.communicate(timeout=60)
     assert found.returncode == 2
     assert f"cannot listen at 127.0.0.1:{door.port}: " in said
-    assert "hint: end what listens there, or name another port" in said
+    assert "hint: stop the program that listens there, or specify another port" in said
     assert not (door.bed.folder / "elsewhere").exists()
     assert door.bed.invitation.folder.joinpath("coordinator.bundle").exists(), "it is the other run's, not spent"
 

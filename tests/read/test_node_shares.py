@@ -117,13 +117,13 @@ def test_a_start_that_may_be_off_by_a_hundredth_is_doubted(tmp_path: Path, late_
 
 
 def test_nodes_that_were_never_there_are_missed(tmp_path: Path) -> None:
-    gone = course("c", state="absent", why="it was gone when the cycle began", start_late_ns=None)
+    gone = course("c", state="absent", why="it was lost when the cycle began", start_late_ns=None)
     found = evaluated(tmp_path, [course("a"), course("b"), gone])
     (doubt,) = [d for d in found.of(WarningsResult).doubts if d.code == "degraded"]
     assert "1 cycle without all nodes" in doubt.message
-    assert "node c, cycle 1: it was gone when the cycle began" in doubt.message
+    assert "node c, cycle 1: it was lost when the cycle began" in doubt.message
     assert math.isnan(found.of(NodesResult).nodes["c"][1].rate_median_tps)
-    assert "node c at scale 1, cycle 1: it was gone" in shown(found)
+    assert "node c at scale 1, cycle 1: it was lost" in shown(found)
 
 
 def test_the_table_and_the_page_show_all_nodes(found: Evaluation) -> None:

@@ -149,7 +149,7 @@ def test_a_named_stage_has_figures_of_its_own(tmp_path: Path, called: Program) -
     missing = called("trend", "runs", "--of", "power", "--stage", "throughput1")
     assert missing.returncode == 2
     assert "it has no power in stage throughput1" in missing.stderr
-    assert "name a stage that has it, or leave --stage out" in missing.stderr
+    assert "name a stage that has it, or omit --stage" in missing.stderr
 
 
 def test_a_folder_without_an_archive_is_an_error(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_a_number_of_transactions_that_took_less_than_the_time_is_told() -> None
 def test_a_rate_that_is_less_precise_than_wanted_is_told() -> None:
     asked = replace(RUN, precision=0.02)
     told = [d for d in doubts(asked, [replace(SCALE, half_width=0.031)]) if d.code == "imprecise"]
-    assert [d.message for d in told] == ["the median rate is known within ±3.1% after 10 cycles, wanted were ±2.0%"]
+    assert [d.message for d in told] == ["the median rate is known to within ±3.1% after 10 cycles, wanted were ±2.0%"]
     for half_width in (0.02, np.nan):
         assert [d for d in doubts(asked, [replace(SCALE, half_width=half_width)]) if d.code == "imprecise"] == []
     assert about("imprecise", half_width=0.5) == []

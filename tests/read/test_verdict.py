@@ -61,7 +61,7 @@ def test_valid_says_what_it_rests_on() -> None:
     )
     local = use(run=1)
     away = sample.replace(seen, machine={10: (replace(local, use=replace(local.use, server_ns=None)),)})
-    assert judge_run(away, held).document()["unknown"] == ["no process of the server was seen, so what else used its machine is not known"]
+    assert judge_run(away, held).document()["unknown"] == ["no server process was seen, so what else used its machine is not known"]
     assert not judge_run(away, sample.run(checks={}, engine="mock")).unknown
 
 

@@ -92,5 +92,5 @@ def test_what_does_not_fit_is_refused(more: dict[str, object]) -> None:
 
 
 def test_kinds_that_are_not_there_are_refused(tmp_path: Path) -> None:
-    with pytest.raises((CoreError, RunError), match="there are no transactions 'nosuch'"):
+    with pytest.raises((CoreError, RunError), match="no transactions of kind 'nosuch'"):
         dsbench.run(TARGET, out=tmp_path, **{**LITTLE, "objective": "nosuch.p90=50ms"})

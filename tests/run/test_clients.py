@@ -112,7 +112,7 @@ def test_a_version_of_a_driver_is_taken_from_its_own_folder(
 
 @pytest.mark.parametrize(
     ("said", "words"),
-    [("pg8000@1.30.5", "lacks what dsbench calls"), ("pgbench@16", "takes no version"), ("psycopg@../x", "is no version"), ("sqlite3@3", "takes no version"), ("odbc@1", "no client 'odbc@1'")],
+    [("pg8000@1.30.5", "lacks functions that dsbench calls"), ("pgbench@16", "has no versions"), ("psycopg@../x", "is not a version"), ("sqlite3@3", "has no versions"), ("odbc@1", "no client program 'odbc@1'")],
 )  # fmt: skip
 def test_a_version_that_cannot_be_is_refused(said: str, words: str) -> None:
     with pytest.raises(SpecError, match=re.escape(words)):
@@ -268,7 +268,7 @@ def test_a_program_leaves_what_it_says_in_the_database(
     late = sum(row["commits_after_window"] for row in cycles)
     rows = checks["history rows = committed transactions"].detail
     assert f"history {committed + late}," in rows
-    assert "remote" in archive.run.item("driver", "not told")
+    assert "remote" in archive.run.item("driver", "not reported")
     assert f"by {client}" in subject(archive.run)
 
 
@@ -293,13 +293,13 @@ def test_the_time_in_a_log_of_pgbench_is_that_of_its_report(urls: dict[str, str]
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        (["private:sqlite", "--driver", "psycopg"], "psycopg does not reach sqlite: use one of own, sqlite3"),
-        (["postgresql://localhost/x", "--driver", "psycopg2", "--prepare"], "psycopg2 prepares no statements"),
+        (["private:sqlite", "--driver", "psycopg"], "psycopg does not support sqlite\nhint: use one of own, sqlite3"),
+        (["postgresql://localhost/x", "--driver", "psycopg2", "--prepare"], "psycopg2 does not prepare statements"),
         (["postgresql://localhost/x", "--driver", "pgbench", "--ramp-up", "1"], "pgbench does not take --ramp-up"),
         (["postgresql://localhost/x", "--driver", "pgbench", "--duration", "1.5"], "whole seconds"),
-        (["mysql://me@localhost/", "--driver", "sysbench"], "procedure of MySQL answers: add --call statements"),
-        (["private:sqlite", "--driver", "odbc"], "no client 'odbc'"),
-        (["postgresql://h/x?channel_binding=require", "--driver", "pg8000"], "does not heed channel_binding"),
+        (["mysql://me@localhost/", "--driver", "sysbench"], "of MySQL procedures: add --call statements"),
+        (["private:sqlite", "--driver", "odbc"], "no client program 'odbc'"),
+        (["postgresql://h/x?channel_binding=require", "--driver", "pg8000"], "ignores channel_binding"),
     ],
 )
 def test_what_a_client_cannot_do_is_told_before_anything_begins(called: Program, said: list[str], words: str) -> None:
@@ -380,7 +380,7 @@ def test_a_program_that_cannot_be_started_is_named(monkeypatch: pytest.MonkeyPat
         patched.setattr(subprocess, "Popen", refuse)
         assert ended(Pgbench) == f"pgbench cannot be started: [Errno {errno.ENOMEM}] Cannot allocate memory"
     monkeypatch.setattr("dsbench.measure.loaders.peers.program", lambda _name: "")
-    assert ended(Sysbench) == "sysbench cannot be started: it is not installed any more"
+    assert ended(Sysbench) == "sysbench cannot be started: it is no longer installed"
     stopped = peer_of(Pgbench, 2)
     stopped.abandon()
     stopped.start(_core.now_ns())

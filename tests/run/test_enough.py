@@ -50,7 +50,7 @@ def test_the_precision_of_the_index_asks_less_of_scales_that_carry_less_of_it() 
     of_rates = spec.model_copy(update={"precision_of": "rates"})
     assert {wanted_precision(of_rates, x) for x in spec.scales} == {0.03}
     assert wanted_precision(of_rates.model_copy(update={"precision": None}), 1) is None
-    with pytest.raises(SpecError, match="goes with --precision"):
+    with pytest.raises(SpecError, match="needs --precision"):
         build({"precision_of": "index"})
 
 

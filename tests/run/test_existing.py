@@ -135,7 +135,7 @@ def test_a_run_on_tables_of_somebody_tries_nothing_and_tells_all_that_it_wrote(
             user.fetch("DROP TABLE public.of_user")
     described = archive.run.described()
     assert described["spec"]["placement"] == "free"
-    assert described["placement_tried"]["why"] == "the tables are somebody else's, and turns would write to them"
+    assert described["placement_tried"]["why"] == "the trial would write to existing tables"
     counted, early, late = (sum(archive.table("cycles")[name].to_pylist()) for name in IN_DATABASE)
     assert int(row["n"] or 0) == counted + early + late, "nothing else wrote to them"
     told = render_text(find_subject("rate").tell(archive.evaluate()))
@@ -198,11 +198,11 @@ def test_nothing_can_be_made_or_dropped_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ({"workload": "tpcb"}, "tpcb makes its own tables"),
-        ({"workload": "tpcb", "script": "own.sql"}, "tpcb makes its own tables"),
+        ({"workload": "tpcb"}, "tpcb creates its own tables"),
+        ({"workload": "tpcb", "script": "own.sql"}, "tpcb creates its own tables"),
         ({"builtin": "tpcb-like", "scales": (1, 2)}, "have one size"),
-        ({"builtin": "tpcb-like", "keep": True}, "no database is made here"),
-        ({"builtin": "tpcb-like", "target": "private:sqlite"}, "has no tables but dsbench's"),
+        ({"builtin": "tpcb-like", "keep": True}, "no database is created here"),
+        ({"builtin": "tpcb-like", "target": "private:sqlite"}, "has only dsbench's own tables"),
     ],
 )
 def test_what_needs_tables_of_its_own_is_refused(
@@ -218,6 +218,6 @@ def test_what_needs_tables_of_its_own_is_refused(
 
 
 def test_storage_tools_write_nothing_beside_data_of_somebody_else() -> None:
-    with pytest.raises(SpecError, match="beside data of others") as caught:
+    with pytest.raises(SpecError, match="with the data of others") as caught:
         merged({"builtin": "select-only", "existing": True, "probes": "dd"}, target="sqlite:///shop.db")
     assert caught.value.option == "--probes"

@@ -51,7 +51,7 @@ def test_it_has_the_size_of_a_fresh_one_and_keeps_its_conditions(product: str, w
 def test_what_does_not_come_to_the_same_is_made_anew(tmp_path: Path) -> None:
     archive = dsbench.run("mock:", scales=(1, 2), grow=True, out=tmp_path, **ASKED)
     assert {"create", "drop"} <= set(phases(archive, 1)) & set(phases(archive, 2))
-    assert "scale 2 is made anew and does not grow: mock keeps no data" in archive.read("results.log").decode()
+    assert "scale 2 is loaded from scratch and not grown: mock keeps no data" in archive.read("results.log").decode()
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_a_run_leaves_all_stages_and_tables_that_hold_what_was_written(product: 
 
 
 def test_its_database_cannot_be_kept_as_no_later_run_could_work_on_it(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="--keep: the stages of insert need a database that is made for them") as refused:
+    with pytest.raises(RunError, match="--keep: the stages of insert need a fresh database") as refused:
         execute(spec(f"sqlite:///{tmp_path}/file.db", keep=True), tmp_path, Silent())
     assert refused.value.usage
     assert not list(tmp_path.iterdir())

@@ -84,7 +84,7 @@ def test_a_killed_server_is_told_with_the_way_to_go_on(begin: Begin, tmp_path: P
     (error,) = [line for line in err.splitlines() if line.startswith("error: ")]
     assert error.startswith("error: scale 1, cycle ")
     assert "connection was lost" in error
-    assert f"hint: finished cycles are kept; once the server works again: dsbench run --resume out/{archive.name}" in err
+    assert f"hint: finished cycles are kept; when the server works again: dsbench run --resume out/{archive.name}" in err
     assert "Traceback" not in err
     shown = called("show", str(archive), "--json")
     assert json.loads(shown.stdout)["run"]["status"] == "failed"
@@ -142,7 +142,7 @@ def test_a_session_that_is_ended_while_it_cleans_is_followed_by_another(
         _, err = process.communicate(timeout=90)
     assert (process.returncode, "Traceback" in err) == (code, False), err
     archive = only_archive(tmp_path / "out")
-    told = (archive / "results.log").read_text().count("the session that cleans was ended")
+    told = (archive / "results.log").read_text().count("the VACUUM session was terminated")
     assert len(ended) == sessions
     if code == 0:
         assert (told, finished(archive)) == (1, [1, 2, 3])

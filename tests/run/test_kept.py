@@ -144,12 +144,12 @@ def test_a_kept_database_is_not_dropped_with_what_the_user_put_there(emptied: st
     refused = called("drop", emptied, "--yes")
     assert refused.returncode == 2
     told = refused.stderr.lower()
-    assert "without what it did not make: " in told
+    assert "without objects that are not its own: " in told
     assert f"table {place}mine, view {elsewhere}\n" in told
-    assert "move that or drop it yourself" in told
+    assert "move or drop those" in told
     with closing(Target(emptied)) as target:
         left = place_of_died(target)
-    with pytest.raises(RunError, match=r"(?i)without what it did not make: .*mine"):
+    with pytest.raises(RunError, match=r"(?i)without objects that are not its own: .*mine"):
         run(emptied, tmp_path)
     with closing(Target(emptied)) as target:
         assert (target.state(), len(target.strangers())) == (("marked", left), 2)
@@ -287,7 +287,7 @@ def test_drop_asks_and_touches_nothing_that_is_not_ours(called: Program, tmp_pat
     assert (removed.returncode, removed.stdout[:26]) == (0, "removed: sqlite:///file.db")
     assert not list(tmp_path.glob("file.db*"))
     again = called("drop", "sqlite:///file.db", "--yes")
-    assert (again.returncode, again.stdout) == (0, "sqlite:///file.db: nothing of dsbench's is there\n")
+    assert (again.returncode, again.stdout) == (0, "sqlite:///file.db: dsbench has nothing there\n")
     (tmp_path / "file.db").write_bytes(b"SQLite format 3\0" + bytes(100))
     foreign = called("drop", "sqlite:///file.db", "--yes")
     assert (foreign.returncode, (tmp_path / "file.db").stat().st_size) == (2, 116)

@@ -39,7 +39,7 @@ SERVERS = [
     pytest.param("private:firebird@3", {"ServerMode": "SuperClassic"}, "firebird", IN_CYCLE, id="superclassic"),
     pytest.param("private:firebird@3", {"ServerMode": "Classic"}, "firebird", EVERYWHERE, id="firebird-classic"),
 ]
-KEPT = "finished cycles are kept; once the server works again: dsbench run --resume ARCHIVE"
+KEPT = "finished cycles are kept; when the server works again: dsbench run --resume ARCHIVE"
 
 
 class Killer(Silent):

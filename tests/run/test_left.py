@@ -180,7 +180,7 @@ def test_a_second_program_is_kept_from_an_archive_that_is_written(tmp_path: Path
         refused = called("run", "--resume", str(archive))
         assert refused.returncode == 2
         assert [line for line in refused.stderr.splitlines() if line.startswith("error: ")] == [
-            f"error: the run of {archive} is still going on: another dsbench writes to this archive"
+            f"error: the run of {archive} is still in progress: another dsbench writes to this archive"
         ]
     assert json.loads((archive / "run.json").read_text()).get("resumed", []) == []
 
@@ -209,4 +209,4 @@ def test_a_run_holds_its_archive_until_that_is_sealed(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(Writer, "pack", pack)
     dsbench.run("private:sqlite", out=tmp_path / "out", **SMALL)
-    assert ["still going on" in words for words in tried] == [True]
+    assert ["still in progress" in words for words in tried] == [True]

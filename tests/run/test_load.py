@@ -39,14 +39,14 @@ def test_a_spent_invitation_is_refused_before_anything_is_begun(tmp_path: Path) 
     folder.mkdir()
     (folder / "node-1.bundle").write_text("{}")
     spec = build({"target": {"url": "mock:"}, "nodes": 1})
-    with pytest.raises(RunError, match="were used for a run that has ended") as told:
+    with pytest.raises(RunError, match="belong to a run that has ended") as told:
         execute(spec, tmp_path / "out", Silent(), Joining(folder))
     assert "dsbench cluster invite" in told.value.remedy
     assert not (tmp_path / "out").exists()
 
 
 def test_a_trace_is_kept_of_local_load_only() -> None:
-    with pytest.raises(SpecError, match="--trace: a trace is kept of load on this machine only"):
+    with pytest.raises(SpecError, match="--trace: --trace works for load from this machine only"):
         build({"nodes": 2, "trace": True})
     assert build({"nodes": 0, "trace": True}).trace
 

@@ -48,7 +48,7 @@ def test_the_log_of_a_server_is_kept_without_its_password(tmp_path: Path) -> Non
     ("target", "code", "words"),
     [
         ("postgresql://me@host/db", "28P01", "password"), ("postgresql://me@host/db", "3D000", "database in TARGET"),
-        ("postgresql://me@host/db", "", "whether its server is up"), ("sqlite:///a.db", "", "right file"),
+        ("postgresql://me@host/db", "", "that the server is running"), ("sqlite:///a.db", "", "right file"),
         ("private:firebird", "", "doctor"),
     ],
 )  # fmt: skip
@@ -82,7 +82,7 @@ def test_a_server_that_is_gone_has_the_run_resumed() -> None:
 def test_a_full_disk_is_nothing_that_a_server_says() -> None:
     failed = CoreError("other", "13", "commit: database or disk is full (13)")
     error = opening.explain_cycle("scale 1, cycle 1", f"load: the last one: {failed}", [failed])
-    assert error.remedy.startswith("free space where the database lies")
+    assert error.remedy.startswith("free up space on the disk of the database")
     with pytest.raises(RunError) as told, opening.during("scale 1, populate", cast("Target", SimpleNamespace(state=list))):
         raise failed
     assert told.value.remedy == error.remedy

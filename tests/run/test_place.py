@@ -185,10 +185,10 @@ def test_a_lost_session_that_may_not_be_ended_is_named(postgresql_listening: ser
         assert lost.value.code == HALF_OPEN
         with pytest.raises(RunError, match=where) as refused:
             place.lock(second)
-        assert "end its session at the server" in refused.value.remedy
+        assert "terminate its session on the server" in refused.value.remedy
         with pytest.raises(RunError, match=r"cycle 1: lock: .* still holds it") as ended, during("cycle 1", first):
             first.check_claim()
-        assert ended.value.remedy.startswith("end that session at the server")
+        assert ended.value.remedy.startswith("terminate that session on the server")
 
 
 def test_a_run_whose_target_was_taken_ends(postgresql: servers.Server, tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_a_private_firebird_is_described_before_its_load(tmp_path: Path) -> None
 
 def test_a_file_whose_folder_is_missing_is_refused_before_anything_begins(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/missing/a.db"
-    with pytest.raises(RunError, match="missing is no folder") as error:
+    with pytest.raises(RunError, match="missing is not a folder") as error:
         execute(_spec(url), tmp_path / "out", Silent())
     assert error.value.usage
     assert error.value.remedy.startswith("make it, and note")

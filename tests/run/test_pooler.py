@@ -114,9 +114,9 @@ def test_a_pooler_of_statements_is_refused(postgresql: servers.Server, tmp_path:
 @pytest.mark.parametrize(
     ("asked", "words", "remedy"),
     [
-        ({"prepare": True}, "--prepare: a pooler ", "leave --prepare out, set its pool_mode to session"),
-        ({"driver": "psycopg"}, "--driver psycopg: a pooler ", "leave --driver out"),
-        ({"driver": "pgbench", "duration": 1}, "--driver pgbench: a pooler ", "leave --driver out"),
+        ({"prepare": True}, "--prepare: a pooler ", "omit --prepare, set its pool_mode to session"),
+        ({"driver": "psycopg"}, "--driver psycopg: a pooler ", "omit --driver"),
+        ({"driver": "pgbench", "duration": 1}, "--driver pgbench: a pooler ", "omit --driver"),
     ],
 )
 def test_what_does_not_get_through_is_refused_before_anything_is_made(
@@ -139,7 +139,7 @@ def test_settings_of_a_session_do_not_reach_the_sessions_of_others(
 
 
 def test_options_of_the_target_are_refused(transactions: str, tmp_path: Path) -> None:
-    with pytest.raises(dsbench.RunError, match=r"options= of the target .*leave it out"):
+    with pytest.raises(dsbench.RunError, match=r"options= of the target .*omit it"):
         dsbench.run(f"{transactions}?options=-c%20work_mem%3D8MB", out=tmp_path, **SMALL)
 
 

@@ -57,7 +57,7 @@ def test_a_file_is_a_workload_and_works_on_the_tables_of_another(tmp_path: Path)
     ("asked", "why"),
     [
         ({"script": "no-such-file.sql"}, 'could not open file "no-such-file.sql"'),
-        ({"script": [3]}, "has to be text"),
+        ({"script": [3]}, "must be text"),
     ],
 )
 def test_what_cannot_be_read_is_refused(asked: dict[str, object], why: str) -> None:

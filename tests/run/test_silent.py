@@ -54,7 +54,7 @@ def running(target: str, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def silence(process: subprocess.Popen[str], folder: Path, program: str = "postgres") -> tuple[Path, list[psutil.Process]]:
-    """Stops every process of the server in the second cycle; gives the archive and those processes."""
+    """Stops every server process in the second cycle; gives the archive and those processes."""
     archive = wait_for_cycle(process, folder, 1)
     wait_until_under_way(process, folder, 2)
     silenced = servers_of(process.pid, program)

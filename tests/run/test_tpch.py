@@ -152,8 +152,8 @@ def test_what_cannot_be_is_refused_in_one_sentence(called: Program, tmp_path: Pa
     assert "use a number from 0 to 86400" in refused("--set", "size=0.01", "--set", "timeout=soon")
     words = called("run", f"sqlite:///{tmp_path / 'own.db'}", "--workload", "tpch", "--set", "size=0.01", "--set", "cold=1")
     assert words.returncode == 2
-    assert "--set cold: its queries find a server that was just started, and dsbench did not start" in words.stderr
-    assert "--keep: the stages of tpch need a database" in refused("--set", "size=0.01", "--keep")
+    assert "--set cold: its queries need a server that was just started, and dsbench did not start" in words.stderr
+    assert "--keep: the stages of tpch need a fresh database" in refused("--set", "size=0.01", "--keep")
 
 
 Change = Callable[[str], str] | str
@@ -264,11 +264,11 @@ def test_space_for_the_answers_is_known_before_the_load(
     asked = ("run", f"sqlite:///{tmp_path}/x.db", "--workload", "tpch", "--set", "tests=power")
     done = called(*asked, "--out", "out")
     assert done.returncode == 1
-    assert "scale 1: to compare its answers takes 1.21 GB" in done.stderr
+    assert "scale 1: comparing its answers needs 1.21 GB" in done.stderr
     assert "TMPDIR" in done.stderr
     assert not list(tmp_path.glob("x.db*"))
-    assert "to compare its answers" in called(*asked, "--dry-run").stdout
-    assert "to compare its answers" not in called(*asked, "--set", "answers=unchecked", "--dry-run").stdout
+    assert "comparing its answers" in called(*asked, "--dry-run").stdout
+    assert "comparing its answers" not in called(*asked, "--set", "answers=unchecked", "--dry-run").stdout
 
 
 def test_a_comparison_that_cannot_write_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:

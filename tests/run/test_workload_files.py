@@ -335,4 +335,4 @@ def test_what_ships_runs_and_can_fail_its_check(name: str, tmp_path: Path) -> No
     assert any(condition.state is State.BROKEN for condition in conditions), conditions
     with pytest.raises(dsbench.RunError) as caught:
         check_target(target, {})
-    assert caught.value.remedy == f"name that file: --workload {name}"
+    assert caught.value.remedy == f"specify that file: --workload {name}"

@@ -114,10 +114,10 @@ def test_a_port_can_be_chosen(target: Make) -> None:
         ({"ServerMode": "Turbo"}, "ServerMode is 'Turbo'"),
         ({"RemoteServicePort": "http"}, "RemoteServicePort is 'http'"),
         ({"SecurityDatabase": "/tmp/x.fdb"}, "set by dsbench"),
-        ({"DeadlockTimeout": "3\nServerMode = Classic"}, "give it in one line"),
+        ({"DeadlockTimeout": "3\nServerMode = Classic"}, "specify it in one line"),
         ({"a b": "1"}, "no setting 'a b'"),
         ({"embedded": "perhaps"}, "embedded is 'perhaps'"),
-        ({"basedir": "/usr/share"}, "holds no Firebird"),
+        ({"basedir": "/usr/share"}, "contains no Firebird"),
     ],
 )
 def test_a_wrong_setting_is_named_and_leaves_nothing(

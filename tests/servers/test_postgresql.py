@@ -48,7 +48,7 @@ def test_a_folder_without_space_asks_for_space(target: Make, base: Path, monkeyp
     try:
         with pytest.raises(servers.ServerError, match=r"initdb .* failed") as refused:
             servers.start(target(), 16)
-        assert refused.value.remedy == "free space there, or name another: directory = …"
+        assert refused.value.remedy == "free up space there, or specify another: directory = …"
         assert list(base.iterdir()) == []
     finally:
         subprocess.run(["umount", str(base)], check=True)
@@ -82,7 +82,7 @@ def test_room_is_made_for_the_connections_of_the_load(target: Make, psql: Ask) -
         ({"work_mem": "1MB\nfsync = off"}, "several lines"),
         ({"data_directory": "/tmp"}, "set by dsbench"),
         ({"port": "http"}, "port is 'http'"),
-        ({"max_connections": "8"}, "cannot hold the 16 connections"),
+        ({"max_connections": "8"}, "is too low for the 16 connections"),
     ],
 )
 def test_a_wrong_setting_is_named_and_leaves_nothing(
@@ -125,7 +125,7 @@ def test_a_build_of_ones_own_is_named_by_its_folder(base: Path, psql: Ask) -> No
 
 @pytest.mark.parametrize(
     ("more", "words"),
-    [("", "basedir = {} holds no PostgreSQL server"), ("&block_size=16", "blocks of one size, whatever block_size says")],
+    [("", "basedir = {} contains no PostgreSQL server"), ("&block_size=16", "have a fixed block size")],
 )
 def test_a_folder_without_a_build_is_refused_before_anything_starts(tmp_path: Path, more: str, words: str) -> None:
     with pytest.raises(spec.SpecError, match=re.escape(words.format(tmp_path))):

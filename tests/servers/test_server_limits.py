@@ -199,7 +199,7 @@ def test_a_controller_is_switched_on_only_where_none_has_it_and_off_again(versio
         (["private:postgresql", "--limit", "memory=1GB"], "256MiB"),
         (["private:postgresql", "--limit", "disk=5"], "memory, read, write, cpus"),
         (["private:postgresql", "--limit", "cpus"], "NAME=VALUE"),
-        (["private:postgresql", "--limit", "memory=64MiB"], "leave it out"),
+        (["private:postgresql", "--limit", "memory=64MiB"], "omit it"),
     ],
 )
 def test_what_cannot_be_limited_is_told_before_anything_is_made(

@@ -50,5 +50,5 @@ def test_a_product_that_is_not_known_names_those_that_are() -> None:
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(spec.SpecError, match="is no folder"):
+    with pytest.raises(spec.SpecError, match="is not a folder"):
         servers.start(spec.Target(directory=tmp_path / "missing"), 1)

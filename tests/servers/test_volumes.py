@@ -292,8 +292,8 @@ class _Unseen:
     [
         ("zfs", "use one of ext2"), (5, "no file system '5'"), (["ext4"], "no file system"), ("ext4?cow=off", "takes no 'cow'"), ("btrfs?block=1k", "use one of 4k"),
         ("ext4?size=1MiB", "64 MiB or more"), ("ext4?data=yes", "use one of ordered"), ("xfs?mount=a b", "options of mount"),
-        ("ext4?journal=off&data=journal", "leave data or journal out"), ("ext4?age=95%", "from 1% to 90%"),
-        ("ext4?device=/dev/x&size=1GiB", "leave size out"), ("ext4?age-seed=2", "add age"), ("ext4?device=../x", "block device"),
+        ("ext4?journal=off&data=journal", "omit data or journal"), ("ext4?age=95%", "from 1% to 90%"),
+        ("ext4?device=/dev/x&size=1GiB", "omit size"), ("ext4?age-seed=2", "add age"), ("ext4?device=../x", "block device"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_one_error(said: object, words: str) -> None:
@@ -356,5 +356,5 @@ def test_a_kernel_without_any_file_system_names_no_other(base: Path, monkeypatch
     monkeypatch.setattr(ageing, "_in_kernel", lambda _kind: False)
     with pytest.raises(ageing.StorageError) as caught:
         ageing.check(Storage.of(SMALL), base)
-    assert "this kernel has no ext4" in str(caught.value)
+    assert "this kernel does not support ext4" in str(caught.value)
     assert caught.value.remedy.startswith("mount one yourself")

@@ -70,7 +70,7 @@ def test_a_virtual_disk_does_not_pass_for_a_turning_one(tmp_path: Path, monkeypa
 
 
 def test_a_device_that_cannot_be_seen_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _items(monkeypatch, None) == {"device": "none that can be seen from here"}
+    assert _items(monkeypatch, None) == {"device": "not visible from here"}
 
 
 def test_a_rotating_disk_says_how_fast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,7 @@ def test_a_log_in_memory_is_told_with_its_name(tmp_path: Path) -> None:
     told = [(one["switch"], one["value"]) for one in storage.durability(tmp_path, apart)]
     assert ("file system of log_directory", "tmpfs") in told
     assert storage.describe_file_system(tmp_path, apart)["type of log_directory"] == "tmpfs"
-    assert storage.describe_backend(tmp_path, None, apart)["device of log_directory"] == "none that can be seen from here"
+    assert storage.describe_backend(tmp_path, None, apart)["device of log_directory"] == "not visible from here"
 
 
 def test_switched_off_barriers_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

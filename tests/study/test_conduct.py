@@ -100,7 +100,7 @@ def test_a_wish_to_stop_leaves_the_rest_for_later(tmp_path: Path) -> None:
 def test_two_programs_do_not_work_in_one_folder(tmp_path: Path) -> None:
     study = planned(tmp_path / "s")
     make_folder(study)
-    with claimed(study.folder), pytest.raises(ArchiveError, match="still going on"):
+    with claimed(study.folder), pytest.raises(ArchiveError, match="still in progress"):
         conduct(study, making(complete), Seen(), Stop())
 
 

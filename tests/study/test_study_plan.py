@@ -325,7 +325,7 @@ def test_a_setting_that_no_server_takes_ends_the_study_before_it_begins(tmp_path
         _tried(tmp_path, factor=[factor, THREADS])
     assert refused.value.option == "factor 'mode': levels"
     wrong = {"name": "mode", "path": "target.settings.synchronus", "levels": ["on", "off"]}
-    with pytest.raises(SpecError, match="SQLite has no 'synchronus'"):
+    with pytest.raises(SpecError, match="dsbench has no setting 'synchronus' for SQLite"):
         _tried(tmp_path / "path", factor=[wrong])
 
 

@@ -186,7 +186,7 @@ _TABLES: Final = (
                 "for others.", "%",
             ),
             Column(
-                "paused_ns", "uint64", "How long within the cycle the program that makes the load stood still, if "
+                "paused_ns", "uint64", "How long within the cycle the load generator was suspended, if "
                 "longer than 0.25 s; of several nodes the longest time.", "ns", "max",
             ),
             Column("ramp_up_ns", "uint64", "Load before the cycle's start, which is not recorded.", "ns"),
@@ -345,7 +345,7 @@ _TABLES: Final = (
                 "start_late_ns", "uint64", "First start of a transaction after the agreed start; empty in the open "
                 "loop.", "ns",
             ),
-            Column("paused_ns", "uint64", "How long within the cycle its process stood still.", "ns"),
+            Column("paused_ns", "uint64", "How long its process was suspended within the cycle.", "ns"),
         ),
     ),
     Table(

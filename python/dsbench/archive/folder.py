@@ -136,7 +136,7 @@ def claimed(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            problem = f"the run of {path} is still going on: another dsbench writes to this archive"
+            problem = f"the run of {path} is still in progress: another dsbench writes to this archive"
             raise ArchiveError(problem, "wait until it has ended", usage=True) from None
         except OSError:  # some network file systems have no locks
             pass

@@ -159,7 +159,7 @@ def _victim(
         if not dialect.keeps_data:
             raise SpecError("TARGET", "the engine keeps no data", "name a database")
         if not dialect.embedded and not restart and not sys.stdin.isatty():
-            problem = "the server has to be killed and started, and standard input is no terminal"
+            problem = "the server must be killed and restarted, and standard input is not a terminal"
             raise SpecError("--restart", problem, "name a command that does it")
         victim = InProcess(target.url) if dialect.embedded else Foreign(target.url, restart, said, look)
         yield victim, Plain(Path())

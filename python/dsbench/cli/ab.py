@@ -84,7 +84,7 @@ def command(
     share = options.share("--difference", difference)
     choice = make_choice(of, stage, group)
     if max_blocks < blocks:
-        raise spec.SpecError("--max-blocks", f"has to be {blocks} or more, as --blocks is the least", "raise it")
+        raise spec.SpecError("--max-blocks", f"must be {blocks} or more, as --blocks is the minimum", "raise it")
     plan = _plan(asked, blocks, max_blocks)
     if dry_run:
         for name, one in zip("AB", asked, strict=True):

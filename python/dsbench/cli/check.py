@@ -95,7 +95,7 @@ def command(
     if promised or durable:
         populated = {"--scale": scale, "--workload": workload, "--set": given}
         for option in (option for option, value in populated.items() if value):
-            raise spec.SpecError(option, "promises are tried out on tables of their own", "leave it out")
+            raise spec.SpecError(option, "promises are tried out on tables of their own", "omit it")
         kind = storage or "plain"
         if kind not in (known := _storages("")):
             raise spec.SpecError("--storage", f"no storage called {kind[:60]!r}", f"use {', '.join(known)}")
@@ -104,7 +104,7 @@ def command(
         return
     tried = {"--rounds": rounds, "--clients": clients, "--storage": storage, "--restart": restart, "--out": out}
     for option in (option for option, value in tried.items() if value):
-        raise spec.SpecError(option, "it belongs to --promises and --durability", "add one of them, or leave it out")
+        raise spec.SpecError(option, "it belongs to --promises and --durability", "add one of them, or omit it")
     _consistent(where, scale, workload, given, as_json)
 
 

@@ -41,7 +41,7 @@ def invite(
         raise ClusterError(problem, how_to_install(), usage=True) from None
     host, port = _address(address)
     if math.isnan(hours):
-        raise SpecError("--hours", "has to be a number", "write how many hours, such as 72")
+        raise SpecError("--hours", "must be a number", "write how many hours, such as 72")
     made = bundle.invite(out, nodes, host, port or bundle.PORT, timedelta(hours=hours))
     if as_json:
         said = {"address": made.coordinator.address, "expires": made.coordinator.expires,

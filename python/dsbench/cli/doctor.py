@@ -44,7 +44,7 @@ def command(
         _calibrate(clients, duration, workload, prepare, as_json)
         return
     if given := usage.given(context, *_CALIBRATED):
-        raise spec.SpecError(given[0], "is an option of the calibration", "add --calibrate, or leave it out")
+        raise spec.SpecError(given[0], "is an option of the calibration", "add --calibrate, or omit it")
     from dsbench.check import doctor  # Late: whoever asks for help needs none of it.
 
     findings = doctor.findings()

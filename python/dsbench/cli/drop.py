@@ -40,4 +40,4 @@ def command(
     if refused:
         errors.tell("nothing was removed")
         sys.exit(errors.FAILED)
-    print(f"removed: {removed}" if removed else f"{asked.redacted}: nothing of dsbench's is there")
+    print(f"removed: {removed}" if removed else f"{asked.redacted}: dsbench has nothing there")

@@ -222,7 +222,7 @@ def _refuse_changes(context: typer.Context) -> None:
     """``SpecError`` with the names of all options that were given beside ``--resume`` and would have no effect."""
     changes = [param.name for param in context.command.params if param.name and param.name not in _WITH_RESUME]
     if given := usage.given(context, *changes):
-        remedy = "leave it out, or start a new run"
+        remedy = "omit it, or start a new run"
         raise spec.SpecError(", ".join(given), "a resumed run keeps its specification and its place", remedy)
 
 

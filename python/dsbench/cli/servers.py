@@ -123,7 +123,7 @@ def _try_page(page: Path) -> None:
         if page.is_dir():
             problem = f"{page} is a folder"
         elif not page.parent.is_dir():
-            problem = f"{page.parent} is no folder"
+            problem = f"{page.parent} is not a folder"
         elif not os.access(page if page.exists() else page.parent, os.W_OK):
             problem = f"{page} cannot be written"
     except OSError as error:
@@ -154,4 +154,4 @@ def _conform_apart(url: str) -> SuiteResult:
         return SuiteResult.of(json.loads(done.stdout)[0])
     except ValueError:
         words, usage = f"{spec.redact(url)}: the suite did not come to its end", done.returncode == errors.USAGE
-        raise RunError(words, "see what it says above", usage=usage) from None
+        raise RunError(words, "see its messages above", usage=usage) from None

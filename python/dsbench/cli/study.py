@@ -82,7 +82,7 @@ def run(
     if stop.signal is not None:
         left = len(study.counted("planned"))
         trusted = " --trust" if trust else ""
-        errors.tell(f"stopped, {left} trials are left", f"go on with: dsbench study run {study.folder}{trusted}")
+        errors.tell(f"stopped, {left} trials are left", f"continue with: dsbench study run {study.folder}{trusted}")
         sys.exit(128 + stop.signal)
     _shown(study, study.folder, as_json)
     if not study.counted("done"):
@@ -107,7 +107,7 @@ def _begun(
         return room.begin(spec, folder, again=again)
     if out is not None or changes:
         option = "--out" if out is not None else "--set"
-        raise SpecError(option, f"{file} is the folder of a study already", f"leave {option} out")
+        raise SpecError(option, f"{file} is the folder of a study already", f"omit {option}")
     spec = room.again(file)
     if not trust:
         refuse(room.risks_of(spec, file), str(file), "FILE")
@@ -161,7 +161,7 @@ def add(
     for text in level or ():
         name, mark, value = text.partition("=")
         if not mark:
-            raise SpecError("--level", f"{text!r} is no FACTOR=VALUE", "write for instance --level clients=32")
+            raise SpecError("--level", f"{text!r} is no FACTOR=VALUE", "write, for example, --level clients=32")
         levels.setdefault(name, []).append(room.value_of(value))
     extended = room.extend(study, levels, max(repeat, 0))
     with claimed(folder):
@@ -212,7 +212,7 @@ def best(
 def _two(text: str) -> tuple[str, str]:
     first, comma, second = (part.strip() for part in text.partition(","))
     if not (first and comma and second) or "," in second:
-        raise SpecError("--pair", f"{text[:60]!r} are no two factors", "write for instance --pair clients,isolation")
+        raise SpecError("--pair", f"{text[:60]!r} are no two factors", "write, for example, --pair clients,isolation")
     return first, second
 
 

@@ -68,5 +68,5 @@ def check_price(text: str) -> str:
     try:
         read_price(text)
     except ValueError as error:
-        raise spec.SpecError("--price", str(error), "write for instance 1.2 EUR/h") from None
+        raise spec.SpecError("--price", str(error), "write, for example, 1.2 EUR/h") from None
     return text

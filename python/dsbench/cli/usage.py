@@ -64,8 +64,8 @@ def _say_text(words: list[str]) -> None:
             named = word.partition("=")[0] if word.startswith("--") else before
             option = named if named.startswith("-") and named.isprintable() else "TARGET or another argument"
             shown = spec.redact(word.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"))
-            remedy = "write it in UTF-8; a file or folder of another name has to be renamed"
-            raise spec.SpecError(option, f"{shown} is no text in UTF-8", remedy)
+            remedy = "write it in UTF-8; a file or folder with another name must be renamed"
+            raise spec.SpecError(option, f"{shown} is not text in UTF-8", remedy)
 
 
 def _words(error: Any) -> str:

@@ -104,7 +104,7 @@ def describe_owner(
     try:
         if price.strip():
             if currency and not re.fullmatch("[A-Z]{3}", currency):
-                raise EntryError("--currency: has to be three capital letters", "write for instance EUR", usage=True)
+                raise EntryError("--currency: must be three capital letters", "write, for example, EUR", usage=True)
             values["price"] = read_price(price, currency)
     except ValueError as error:
         raise EntryError(f"--price: {error}", HOW, usage=True) from None

@@ -34,7 +34,7 @@ def prepare(path: Path, about: About, hide: Collection[str] = HIDDEN) -> Package
     source = Archive.open(path)
     if wrong := audit(source):
         words = f"{path}: {wrong[0].sentence}"
-        raise RefusedError(words, "it was not written: leave it out, or measure again", usage=True)
+        raise RefusedError(words, "it was not written: omit it, or measure again", usage=True)
     run = source.run
     names = {run.host: "host"} | {node.name: f"node-{number}" for number, node in enumerate(run.nodes, 1) if node.name}
     hider = Hider(hide, {name: now for name, now in names.items() if name and name != "local"})
@@ -49,7 +49,7 @@ def prepare(path: Path, about: About, hide: Collection[str] = HIDDEN) -> Package
         about = about.model_copy(update={"price": run.price})
     entry = Entry(id=entry_id, sha256=digest, about=about, hidden=tuple(sorted(hide)), **describe_packed(content))
     if void := entry.void:
-        raise RefusedError(f"{path}: {void}", "it was not written: leave it out, or measure again", usage=True)
+        raise RefusedError(f"{path}: {void}", "it was not written: omit it, or measure again", usage=True)
     return Package(entry, content, hider.found)
 
 

@@ -61,7 +61,7 @@ def versus(
                           ("--reuse", a.reuse or b.reuse)):  # fmt: skip
         if wrong:
             raise SpecError(option, "each side of a comparison has one number of clients and its own database",
-                            "leave it out, or make several comparisons")  # fmt: skip
+                            "omit it, or make several comparisons")  # fmt: skip
     if a.scales != b.scales:
         raise SpecError("--scales", "both have to have the same scales", "name them once, for both")
     if one_database:
@@ -209,13 +209,13 @@ def _apart(before: Any, asked: Any) -> list[str]:
 
 def _refuse_apart(a: RunSpec, b: RunSpec) -> None:
     """``SpecError`` where A and B cannot work on one database."""
-    option, remedy = "--one-database", "leave it out: then each run has a database of its own"
+    option, remedy = "--one-database", "omit it: then each run has a database of its own"
     if a.target.private is None or a.target.private != b.target.private or a.target.version != b.target.version:
-        raise SpecError(option, "A and B have to be private servers of one product and version", remedy)
+        raise SpecError(option, "A and B must be private servers of one product and version", remedy)
     if len(a.scales) > 1:
-        raise SpecError(option, "a database is kept of one scale", "name one scale, or leave --one-database out")
+        raise SpecError(option, "a database is kept of one scale", "name one scale, or omit --one-database")
     if a.storage or b.storage:
-        raise SpecError(option, "a file system that is made for a run goes with it", "leave --storage out")
+        raise SpecError(option, "a file system that is made for a run goes with it", "omit --storage")
 
 
 @contextmanager

@@ -183,7 +183,7 @@ def look_ahead(asked: Merged) -> Ahead:
         volumes.refuse(folder, spec.storage)
         free = Storage(spec.storage).size_bytes
     size = scales[-1].size_bytes
-    warnings = [f"the space of the database, {size[1] / 1e9:.3g} GB, may be more than there is"] \
+    warnings = [f"the space of the database, {size[1] / 1e9:.3g} GB, may exceed the free space"] \
         if size is not None and free is not None and size[1] > free else []  # fmt: skip
     try:
         _refuse_unchecked(scales, None if spec.storage else folder)
@@ -206,7 +206,7 @@ def refuse_full(spec: RunSpec) -> None:
         if free is not None and one.size_bytes is not None and one.size_bytes[0] > free:
             needs = f"scale {one.scale} takes {_gb(one.size_bytes[0])} or more, and {folder} has {_gb(free)} free"
             named = "private:…?directory=FOLDER" if spec.target.private is not None else "sqlite:///FILE"
-            raise RunError(needs, f"free space, name another place ({named}), or smaller --scales")
+            raise RunError(needs, f"free up space, specify another place ({named}), or use smaller --scales")
 
 
 def _refuse_unchecked(scales: Sequence[ScaleAhead], folder: Path | None) -> None:
@@ -219,8 +219,8 @@ def _refuse_unchecked(scales: Sequence[ScaleAhead], folder: Path | None) -> None
         free = shutil.disk_usage(temporary).free
         if one.check_bytes + beside > free:
             both = f"{_gb(one.check_bytes)}{f' beside a database of {_gb(beside)}' * bool(beside)}"
-            needs = f"scale {one.scale}: to compare its answers takes {both} or more in {temporary}"
-            remedy = "set TMPDIR to a folder with more space, or leave them unchecked: --set answers=unchecked"
+            needs = f"scale {one.scale}: comparing its answers needs {both} or more in {temporary}"
+            remedy = "set TMPDIR to a folder with more space, or skip the comparison: --set answers=unchecked"
             raise RunError(f"{needs}, which has {_gb(free)} free", remedy)
 
 
@@ -243,7 +243,7 @@ def _too_many_files(spec: RunSpec) -> list[str]:
     if allowed == resource.RLIM_INFINITY or needed <= allowed:
         return []
     more = "" if hard == resource.RLIM_INFINITY or needed <= hard else ", as the superuser,"
-    need = f"{spec.clients * spec.connections:,} connections need some {needed:,} open files"
+    need = f"{spec.clients * spec.connections:,} connections need about {needed:,} open files"
     return [f"{need}, and {allowed:,} are allowed: ulimit -n {needed}{more} before the run"]
 
 
@@ -300,7 +300,7 @@ def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead
     )
     bench.refuse(spec)
     if spec.reuse and not can_go_on(bench.stages):
-        raise RunError(f"the stages of {spec.workload} need a database that is made for them", "leave --reuse out")
+        raise RunError(f"the stages of {spec.workload} need a fresh database", "omit --reuse")
     cycles = planned(bench.stages, spec)
     stages, load_s = [], 0.0
     for stage in bench.stages:
@@ -392,7 +392,7 @@ def text_of(ahead: Ahead, *, verbose: bool = False) -> str:
     lines = ["settings"]
     lines += [f"  {name:{wide}}  {shown:{value}}  ({origin})" for name, shown, origin in rows]
     if rest := len(ahead.settings) - len(chosen):
-        lines.append(f"  and {rest} as they come: --verbose shows them")
+        lines.append(f"  and {rest} unchanged ones: --verbose shows them")
     lines.append("plan")
     lines += [f"  {_describe_scale(one)}" for one in ahead.scales]
     counted = any(stage.cycles and stage.cycle_s is None for one in ahead.scales for stage in one.stages)
@@ -409,7 +409,7 @@ def text_of(ahead: Ahead, *, verbose: bool = False) -> str:
         besides = ", and what ends by count" if counted else ""
         lines.append(f"in all: {_range(format_time, ahead.time_s)}, by what fast and slow machines do{besides}")
     size = "not known" if ahead.size_bytes is None else _range(_gigabytes, ahead.size_bytes)
-    free = "the server knows how much is free"
+    free = "free space is known to the server only"
     if ahead.free_bytes is not None:
         free = f"{_gigabytes(ahead.free_bytes)} free in {ahead.where}"
     when = "with the rows of its load" if ahead.scales[-1].loaded else "before its load"

@@ -41,7 +41,7 @@ _MOST_CLIENTS: Final = 64
 """More clients than that reach no other rate on the way to a server that answers at once."""
 _REPEATS: Final = 100_000
 _PAUSE_NS: Final = 1_000_000
-_STARVED: Final = "nothing but CPU time is waited for here: end what else uses the CPUs, or take fewer --clients"
+_STARVED: Final = "only CPU time limits this measurement: stop other programs, or use fewer --clients"
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, client
         raise CoreError(failure.kind, failure.code, f"{against}, {clients} clients: {failure}", remedy)
     if result.total("failed"):
         # An engine that only plays a database may not know the answers that a workload insists on.
-        raise CoreError("setup", "", f"{against}: it cannot play the workload {spec.workload}")
+        raise CoreError("setup", "", f"{against}: it does not support the workload {spec.workload}")
     committed = max(result.total("committed"), 1)
     user_ns, system_ns = (ns / committed for ns in result.cpu_ns)
     # A load that ends by count has no demanded duration.
@@ -167,7 +167,7 @@ def _transport(url: str) -> str:
 
 def lines(found: Calibration) -> Iterator[str]:
     """The calibration as a short table in plain words."""
-    how = "prepared once" if found.prepare else "parsed at every execution"
+    how = "prepared once" if found.prepare else "parsed for each execution"
     yield f"The client's own ceiling: workload {found.workload}, {found.call}, {how}; {found.cpus} CPUs"
     yield ""
     yield f"{'against':<30}{'clients':>8}{'tps':>12}{'tps/client':>12}{'CPU µs/transaction (user + system)':>38}"
@@ -182,7 +182,7 @@ def lines(found: Calibration) -> Iterator[str]:
     yield f"reading the clock           {cost['read_ns']:.0f} ns, resolution {cost['resolution_ns']:.0f} ns"
     yield f"recording a transaction     {cost['recording_ns']:.0f} ns"
     late = [f"{cost[f'late_{name}_ns'] / 1e3:.0f}" for name in ("p50", "p99", "max")]
-    yield f"timed wake-ups are late by  {late[0]} µs (median), {late[1]} µs (99%), {late[2]} µs (longest)"
+    yield f"timer wake-ups are late by  {late[0]} µs (median), {late[1]} µs (99%), {late[2]} µs (longest)"
 
 
 UNIX, TCP = "unix socket", "TCP"

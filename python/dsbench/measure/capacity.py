@@ -55,7 +55,7 @@ def search_capacity(
         _say_spoilt(setting, scale, load)
     if load is None or load.capacity is None:
         words = f"scale {scale}: {load.words if load else 'no cycle was finished'}"
-        remedy = "name a longer time, a longer --duration or more --clients" if load else "see the log"
+        remedy = "allow a longer time, or use a longer --duration or more --clients" if load else "see the log"
         journal.warn("capacity", words, remedy, scale)
         return
     journal.say(f"scale {scale}: {load.words}")
@@ -84,7 +84,7 @@ def _repeat(setting: Setting, scale: int, planned: Iterator[Planned], rate: floa
 def _say_spoilt(setting: Setting, scale: int, load: Load | None) -> None:
     last = load.tried[-1] if load else None
     if last and last.still_s:
-        words = f"dsbench stood still for {last.still_s:.2g} s of it: it is left out of the search"
+        words = f"dsbench was suspended for {last.still_s:.2g} s of it: the search ignores this cycle"
         setting.journal.say(f"scale {scale}, cycle {last.cycle}: {words}")
 
 

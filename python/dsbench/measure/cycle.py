@@ -248,7 +248,7 @@ def _cleaned(setting: Setting, scale: int, number: int) -> PhaseResult:
             if not is_session_lost(error, setting.target):
                 raise
             where = f"scale {scale}, cycle {number}"
-            setting.journal.say(f"{where}: the session that cleans was ended ({error}): once more")
+            setting.journal.say(f"{where}: the VACUUM session was terminated ({error}): once more")
     return setting.bench.phase("clean", setting.watch("clean", number))
 
 
@@ -258,7 +258,7 @@ def _measure(setting: Setting, wanted: Wanted) -> _Measured:
     for _ in range(_STARTS - 1):
         if not missed(measured.parts):
             break
-        words = "no node was ready for the common start; trying again with a longer lead"
+        words = "no node was ready for the common start; retrying with a later one"
         setting.journal.say(f"scale {wanted.scale}, cycle {wanted.number}: {words}")
         measured = _measure_once(setting, wanted)
     return measured
@@ -295,9 +295,9 @@ def _measure_once(setting: Setting, wanted: Wanted) -> _Measured:
     statements = _take_statements(setting)
     parts = cycle.collect()
     for note in sampler.notes:
-        setting.journal.warn("monitor", note, "the figures of this monitor are missing; the rates are not touched")
+        setting.journal.warn("monitor", note, "the samples of this monitor are missing; the rates are not affected")
     if sessions.failure:
-        setting.journal.warn("samples", sessions.failure, "the rates are not touched; --samples 0 looks at no session")
+        setting.journal.warn("samples", sessions.failure, "the rates are not affected; --samples 0 turns sampling off")
     machine = with_sessions(between(before, after, known), samples) if before and after else None
     changes = [("before", change) for change in setting.lasting.begin(host)]
     changes += (("during", change) for change in describe_changes(host, host_after, max(now_ns() - start, 1)))
@@ -336,8 +336,8 @@ def _log_rate(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
     """The line of a cycle in the log."""
     whole = measured.whole
     if lost := whole.dropped_trace_rows:
-        words = f"cycle {wanted.number}: {lost} transactions are missing in the trace, which was written too slowly"
-        remedy = "name a folder on a faster disk with --out; the rates are not touched"
+        words = f"cycle {wanted.number}: {lost} transactions are missing in the trace, as it was written too slowly"
+        remedy = "specify a folder on a faster disk with --out; the rates are not affected"
         setting.journal.warn("trace", words, remedy, wanted.scale)
     rate = whole.total("committed") / max(longest_ns(measured.load, whole), 1) * 1e9
     moment = setting.moment
@@ -374,8 +374,8 @@ def _warn_of_late_start(setting: Setting, wanted: Wanted, load: CycleLoad, parts
         late_ns = late_start_ns(load, part.found.result) if part.found else 0
         if late_ns:
             which = f"cycle {wanted.number} of scale {wanted.scale}"
-            words = f"{which} began {late_ns / 1e6:.1f} ms late, which lowers its rate"
-            remedy = "leave the client more CPU, and repeat the scale"
+            words = f"{which} began {late_ns / 1e6:.1f} ms late, which reduces its rate"
+            remedy = "give the client more CPU time, and repeat the scale"
             setting.journal.warn("late-start", words, remedy, wanted.scale)
 
 
@@ -385,9 +385,10 @@ def _warn_of_standstill(setting: Setting, wanted: Wanted, load: CycleLoad, parts
         paused_ns = part.found.course.paused_ns if part.found and not part.why else 0
         if paused_ns > _LATE_SHARE * (load.duration_ns or 0):
             who = "dsbench" if part.node == LOCAL else f"node {part.node}"
-            words = f"{who} stood still for {paused_ns / 1e9:.2g} s of cycle {wanted.number} of scale {wanted.scale}: "
-            remedy = "keep the program and its machine from being stopped or put to sleep, and repeat the scale"
-            told = "its rate is too low and its longest times are not the database's"
+            words = (f"{who} was suspended for {paused_ns / 1e9:.2g} s of cycle {wanted.number} of scale "
+                     f"{wanted.scale}: ")
+            remedy = "make sure that neither dsbench nor its machine is suspended, and repeat the scale"
+            told = "its rate is too low, and its maximum latencies are not those of the database"
             setting.journal.warn("stood-still", words + told, remedy, wanted.scale)
 
 
@@ -398,7 +399,7 @@ def _warn_of_aborted_clients(setting: Setting, wanted: Wanted, measured: _Measur
         which = f"cycle {wanted.number} of scale {wanted.scale}"
         of = f"{clients} of {wanted.spec.all_clients} clients " + ("was" if clients == 1 else "were")
         words = f"{which}: {of} aborted, so that its results are incomplete: {wrong[0][1]}"
-        setting.journal.warn(ABORTED, words, "mend the script; --exit-on-abort ends the run at the first", wanted.scale)
+        setting.journal.warn(ABORTED, words, "correct the script; --exit-on-abort ends the run at once", wanted.scale)
 
 
 def _refuse_unfinished(setting: Setting, scale: int, cycle: int, parts: list[Part]) -> None:

@@ -41,7 +41,7 @@ def record(scene: Scene) -> list[list[str]]:
     """Each request of the disks as it goes to the device and as it is back; ``OSError`` where there is no disk."""
     disks = find_disks(scene.devices)
     if not disks:
-        raise OSError("the data lie on no block device that is seen from here")
+        raise OSError("the block device of the data is not visible from here")
     numbers = (number.split(",") for number in disks)
     chosen = " || ".join(f"dev == {(int(major) << 20) + int(minor)}" for major, minor in numbers)
     events = [word for event in ("issue", "complete") for word in ("-e", f"block:block_rq_{event}", "--filter", chosen)]

@@ -274,9 +274,9 @@ class TimeLeft:
 def _say_branches(spec: RunSpec) -> str:
     """Whether clients of TPC-B wait for each other's branch, of which a scale has one."""
     if min(spec.scales) >= spec.all_clients:
-        return "There is a branch for each client at least: with fewer they wait for each other."
-    fewer = f"Scale {min(spec.scales)} has fewer branches than there are clients, which wait for each other"
-    return f"{fewer}: --scales {spec.all_clients} and more has one for each."
+        return "There is at least one branch for each client; with fewer, clients wait for each other's row locks."
+    fewer = f"Scale {min(spec.scales)} has fewer branches than clients, so clients wait for each other's row locks"
+    return f"{fewer}: --scales {spec.all_clients} and more has one branch for each client."
 
 
 def in_brief(asked: Merged) -> list[str]:
@@ -290,7 +290,7 @@ def in_brief(asked: Merged) -> list[str]:
     if spec.graduated:
         cycles = f"{cycles} at each of {len(GRADES)} levels from 100% to idle"
     if spec.objective:
-        cycles = f"a search of the rate with {' and '.join(one.words for one in spec.objectives)}, then {cycles}"
+        cycles = f"a search for the rate with {' and '.join(one.words for one in spec.objectives)}, then {cycles}"
     done = course or f"{cycles} of {spec.duration:g} s; {clients}"
     isolation = "serializable" if is_sqlite(spec.target) else spec.isolation
     lines = [f"plan{of}: {scales}{', '.join(map(str, spec.scales))}; {done}; {isolation.replace('-', ' ')}"]
@@ -299,7 +299,8 @@ def in_brief(asked: Merged) -> list[str]:
         branches = spec.workload == RunSpec.model_fields["workload"].default
         if branches and spec.all_clients > 1 and not is_sqlite(spec.target):
             lines.append(_say_branches(spec))
-        lines.append(f"A quick run. For figures to compare with others: --profile dsi ({hours} and the time to load)")
+        lines.append(f"A quick run. For figures that can be compared with others: --profile dsi ({hours} and the "
+                     "time to load)")
     elif asked.origins["isolation"] == f"profile {spec.profile}" and not spec.retry:
-        lines.append(f"{spec.isolation}, as the paper has it: what the server ends for a collision counts as failed")
+        lines.append(f"{spec.isolation}, as in the paper: transactions that fail to serialize count as failed")
     return lines

@@ -43,7 +43,7 @@ def choose_loader(spec: RunSpec, joining: Joining) -> Loader:
         from dsbench.measure.nodes.dask_setup import nodes_at
         from dsbench.measure.nodes.nodes import Nodes
     except ImportError as error:
-        problem = f"nodes need a package that is not here: {error}"
+        problem = f"nodes need a package that is not installed: {error}"
         raise ClusterError(problem, how_to_install(), usage=True) from None
     where = nodes_at(spec, joining.folder, joining.invitation, joining.dask, joining.dask_tls)
     return Nodes(where, spec, joining.patience_s)

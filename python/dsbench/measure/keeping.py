@@ -28,7 +28,7 @@ def choose_base(spec: RunSpec, target: Target, server: servers.Server | None, na
     ``name``: of a run that goes on, which may have kept its database before it was killed.
     """
     if (spec.keep or spec.reuse) and not target.dialect.keeps_data:
-        raise RunError("this target keeps no data", "leave --keep and --reuse out, or name a database", usage=True)
+        raise RunError("this target keeps no data", "omit --keep and --reuse, or specify a database", usage=True)
     if spec.existing:
         return Existing(spec, target, server, None)
     if spec.reuse:
@@ -54,7 +54,7 @@ def claim_target(spec: RunSpec, target: Target) -> RunSpec:
 
 
 def _branches(target: Target) -> int:
-    remedy = "make them: pgbench -i -s 10 DATABASE; or name files by --script"
+    remedy = "create them: pgbench -i -s 10 DATABASE; or specify your scripts with --script"
     try:
         (row,) = target.fetch("SELECT count(*) AS branches FROM pgbench_branches")
     except CoreError as error:
@@ -126,8 +126,8 @@ class Base:
         self.target.remark(self.mark)
         self._shared = bool(self.target.strangers())
         journal.note(reused=_age(self._found))
-        words = f"the database was kept by {self._found.run} and is aged by {self._found.age}"
-        journal.warn("aged", words, "for a fresh one leave --reuse out, after: dsbench drop TARGET")
+        words = f"the database was kept by {self._found.run} and has already had {self._found.age}"
+        journal.warn("aged", words, "for a fresh one: dsbench drop TARGET, then run without --reuse")
 
     def make(self) -> None:
         """Makes the place of a scale."""
@@ -155,9 +155,9 @@ class Base:
             return False
         bench = Bench(self.target, spec.workload, after, spec.call, spec.workload_settings, spec.all_clients)
         engine = place.describe_wanted(spec, self.target, after).layout.get("storage_engine", "InnoDB")
-        other = "" if engine.lower() == "innodb" else f"tables of {engine} are left with another layout"
+        other = "" if engine.lower() == "innodb" else f"tables of {engine} keep another layout"
         if why := bench.lacks(scale) or other:
-            journal.say(f"scale {after} is made anew and does not grow: {why}")
+            journal.say(f"scale {after} is loaded from scratch and not grown: {why}")
             return False
         self._standing = scale
         return True
@@ -208,7 +208,7 @@ class Existing(Base):
 
     def begin(self, journal: Journal) -> None:
         """There is nothing to mark."""
-        journal.say("the tables that are there: nothing is made, cleared, vacuumed or dropped but by the load itself")
+        journal.say("existing tables: dsbench creates, clears, vacuums and drops nothing")
 
 
 def _age(found: Kept) -> Age:
@@ -228,7 +228,7 @@ def check_target(target: TargetSpec, asked: Mapping[str, Any]) -> Standing:
     """The workload's conditions against the database at ``target``.
 
     ``asked`` are ``workload``, ``workload_settings`` and ``scales`` by name, which a kept database tells itself. What
-    runs counted on such a one is compared, too. ``RunError`` where nothing of dsbench's is there or ``asked`` is
+    runs counted on such a one is compared, too. ``RunError`` where dsbench has nothing there or ``asked`` is
     something else, ``SpecError`` where ``asked`` says too little.
     """
     private = {"reuse": True} if target.private is not None else {}
@@ -236,8 +236,8 @@ def check_target(target: TargetSpec, asked: Mapping[str, Any]) -> Standing:
     with listening() as stop, open_target(spec) as (found, _server), explain_errors("check"):
         state, text = found.state()
         if state != "marked":
-            problem = text or "nothing of dsbench's is there"
-            raise RunError(problem, "check a target in which a run has left its database", usage=True)
+            problem = text or "dsbench has nothing there"
+            raise RunError(problem, "check a target in which a run kept its database", usage=True)
         there = place.read_mark(text)
         if there is not None:
             _refuse_unnamed(there, asked.get("workload_settings") or {})
@@ -246,7 +246,7 @@ def check_target(target: TargetSpec, asked: Mapping[str, Any]) -> Standing:
             spec = build({**named, "target": target, **private})
             there.check_fits(spec, place.describe_wanted(spec, found, spec.scales[-1]))
         elif "scales" not in asked:
-            raise SpecError("--scale", "it is missing", "only a database that was kept tells its scale itself")
+            raise SpecError("--scale", "it is missing", "only a kept database has a recorded scale")
         bench = _bench(spec, found)
         result = bench.check(there.counted if there else None, lambda _done, _total: stop.check())
         return Standing(_words(there) if there else "", result.conditions)
@@ -257,7 +257,7 @@ def _refuse_unnamed(there: Kept, given: Mapping[str, str]) -> None:
     for name, text in there.settings.items():
         if re.search(r" #[0-9a-f]{12}$", text) and name not in given:
             file = text.partition(" #")[0]
-            remedy = f"name that file: --workload {named_as(text)}"
+            remedy = f"specify that file: --workload {named_as(text)}"
             raise RunError(f"the database was made by {file}", remedy, usage=True)
 
 
@@ -297,6 +297,6 @@ def _described(text: str) -> str:
     if there is not None:
         return _words(there)
     try:
-        return f"what the run {json.loads(text)['run']} left when it died"
+        return f"remains of the run {json.loads(text)['run']}, which was killed"
     except (ValueError, TypeError, KeyError):
         return "a database of dsbench's"

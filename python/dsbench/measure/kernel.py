@@ -205,7 +205,7 @@ def refusal(kind: str, of: Sequence[devices.Device] = ()) -> str:
                     # What writes a summary into a file says there, too, why there is none.
                     with suppress(OSError):
                         said = said or find_reason((Path(folder) / SERVER).read_text(errors="replace"))
-                    return said or f"perf ended with {started.code} and did not say why"
+                    return said or f"perf ended with {started.code} without a message"
         except OSError as error:
             return str(error)
     return ""
@@ -246,6 +246,6 @@ def watch_kernel(setting: Setting, scale: int, last: Planned, count: Callable[[S
         part = f"scale-{scale:05d}_{len(setting.journal.record.segments):03d}_{last.stage.name}_{name}"
         setting.journal.writer.rows(kind.table, part, rows)
         if not rows:
-            words = f"{kind.lacks}: {problem or watch.problem or 'perf had nothing to tell in time'}"
-            setting.journal.warn("perf", words, "make the cycles longer, or leave perf more CPU", scale)
-        setting.journal.say(f"scale {scale}: one cycle more with perf beside it ({name}), which no rate counts")
+            words = f"{kind.lacks}: {problem or watch.problem or 'perf gave no result in time'}"
+            setting.journal.warn("perf", words, "use longer cycles, or give perf more CPU time", scale)
+        setting.journal.say(f"scale {scale}: one more cycle under perf ({name}), not counted in any rate")

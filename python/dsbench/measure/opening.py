@@ -25,34 +25,39 @@ WRONG = "configuration"
 
 _REMEDIES = {
     WRONG: "see dsbench run --help",
-    "setup": "dsbench doctor tells what is missing",
-    "disconnected": "see whether the server is up",
-    "unknown": "see whether the server is up",
+    "setup": "dsbench doctor shows what is missing",
+    "disconnected": "check that the server is running",
+    "unknown": "check that the server is running",
 }
 """By kind of error, before anything was begun."""
 
-_REFUSED = "see the user, the password and the database in TARGET, and the user's rights"
+_REFUSED = "check the user, the password and the database in TARGET, and the user's privileges"
 """When the server or the file is there and said no."""
 
-_ABSENT = "see whether its server is up, and whether TARGET names the right host, port and database"
-_NO_FILE = "see whether TARGET names the right file, sqlite:////absolute/path.db, and whether its folder may be written"
+_ABSENT = "check that the server is running, and that TARGET has the right host, port and database"
+_NO_FILE = "check that TARGET has the right file, sqlite:////absolute/path.db, and that its folder is writable"
 """When nothing of dsbench's is missing, but the server or the file of the user."""
 
-_FULL = "free space where the database lies, or name another folder; then: dsbench run --resume ARCHIVE"
+_FULL = "free up space on the disk of the database, or specify another folder; then: dsbench run --resume ARCHIVE"
 _REMEDIES_MEANWHILE = {kind: _REMEDIES[kind] for kind in (WRONG, "setup")}
 _GO_ON = "see the server's log; then: dsbench run --resume ARCHIVE"
 
-KEPT = "finished cycles are kept; once the server works again: dsbench run --resume ARCHIVE"
+KEPT = "finished cycles are kept; when the server works again: dsbench run --resume ARCHIVE"
 """What to do when a server went away in the middle of a run."""
 
-NODES = "finished cycles are kept; see whether the nodes are up and not too busy; then: dsbench run --resume ARCHIVE"
+NODES = ("finished cycles are kept; check that the nodes are running and not too busy; then: dsbench run --resume "
+         "ARCHIVE")
 """What to do when no node could take part in a cycle, whose database was well."""
 
-_MEND = "mend the SQL, and start the run anew"
+_PLACE = re.compile(r"--[\w-]+|[^\s:][^:]*:\d+(?=: )")
+"""Where an error is, when its words begin with that: an option, or a line of a file."""
+
+_MEND = "correct the SQL, and start a new run"
 
 _CLAIM_LOST = {
     TAKEN: "another run may have dropped this one's database; when it has ended: dsbench run --resume ARCHIVE",
-    HALF_OPEN: "end that session at the server, or wait until the server does; then: dsbench run --resume ARCHIVE",
+    HALF_OPEN: "terminate that session on the server, or wait until the server does; then: dsbench run --resume "
+               "ARCHIVE",
 }
 """By code: how a run goes on that has lost its target."""
 
@@ -129,6 +134,8 @@ def explain_errors(doing: str) -> Iterator[None]:
         if is_of_script(error):
             raise RunError(str(error).removeprefix("script: "), _MEND, usage=True) from None
         words, remedy = str(error).removeprefix("configuration: "), error.remedy
+        if error.kind == WRONG and (place := _PLACE.match(words)):
+            raise RunError(words, remedy or _how_to_correct(place[0]), usage=True) from None
         if not remedy and error.kind == "setup" and "://" in doing:
             # A code is what the server itself said.
             remedy = _REFUSED if error.code else _NO_FILE if doing.startswith("sqlite:") else _ABSENT
@@ -141,7 +148,14 @@ def explain_errors(doing: str) -> Iterator[None]:
     except OutError as error:
         raise RunError(str(error), error.remedy, usage=True) from None
     except ArchiveError as error:
-        raise RunError(str(error), "free space, or name another folder with --out") from None
+        raise RunError(str(error), "free up space, or specify another folder with --out") from None
+
+
+def _how_to_correct(place: str) -> str:
+    """What to do about an error in an option or in a line of a script, which is its ``place``."""
+    if not place.startswith("--"):
+        return "correct the script: see docs/scripts.md"
+    return "dsbench run --list describes the settings" if place == "--set" else _REMEDIES[WRONG]
 
 
 @contextmanager

@@ -117,7 +117,7 @@ def read_lines(command: Sequence[str], patience_s: float = _READING_S) -> Iterat
             timer.cancel()
             read.kill()
     if late.is_set():
-        raise OSError(f"{command[0]} took more than {patience_s:.0f} s to tell what it saw")
+        raise OSError(f"{command[0]} took more than {patience_s:.0f} s to report its samples")
 
 
 @dataclass(frozen=True)

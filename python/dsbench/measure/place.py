@@ -97,18 +97,18 @@ class Kept:
         """``RunError`` that says all that differs where the run of ``spec``, which ``wanted`` describes, needs another
         database."""
         pairs = [
-            ("product", self.product, wanted.product, "name the target that has it"),
+            ("product", self.product, wanted.product, "specify the target that has it"),
             ("workload", self.workload, wanted.workload, f"--workload {self.workload}"),
             ("scale", f"{self.scale}", ",".join(map(str, spec.scales)), f"--scales {self.scale}"),
             *((f"setting {name}", *values) for name, *values in _compare_settings(self, wanted)),
             *((name, *values) for name, *values in _compare_layout(self, wanted)),
         ]
-        differs = [f"its {what} is {has}, asked for is {needs}" for what, has, needs, _ in pairs if has != needs]
+        differs = [f"its {what} is {has}, requested is {needs}" for what, has, needs, _ in pairs if has != needs]
         ways = " ".join(remedy for _what, has, needs, remedy in pairs if has != needs)
         if differs:
             raise RunError(
-                f"the kept database does not fit: {'; '.join(differs)}",
-                f"to run on it: {ways}; or {DROP}, and leave --reuse out",
+                f"the kept database differs from the request: {'; '.join(differs)}",
+                f"to run on it: {ways}; or {DROP}, and omit --reuse",
                 usage=True,
             )
 
@@ -179,7 +179,7 @@ def make_mark(name: str) -> str:
 
 
 _IN_USE = "another run of dsbench is using this target"
-_WAIT = "wait until it has ended, or name another database in TARGET"
+_WAIT = "wait until it has ended, or specify another database in TARGET"
 
 _NAMED = 3
 """Sessions that an error names."""
@@ -205,7 +205,8 @@ def lock(target: Target) -> None:
         if time.monotonic() < give_up:
             time.sleep(0.1)
             continue
-        raise RunError(f"{_IN_USE}: {holder}", f"{_WAIT}; where that run is gone, end its session at the server")
+        raise RunError(f"{_IN_USE}: {holder}", f"{_WAIT}; if that run no longer exists, terminate its session on the "
+                                               "server")
 
 
 def check_free(target: Target) -> bool:
@@ -227,8 +228,9 @@ def check_alone(target: Target) -> None:
     if names := target.strangers():
         more = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
         raise RunError(
-            f"what dsbench left here cannot be dropped without what it did not make: {', '.join(names[:_TOLD])}{more}",
-            "move that or drop it yourself, and repeat; or name another database in TARGET",
+            "objects of dsbench cannot be dropped without objects that are not its own: "
+            f"{', '.join(names[:_TOLD])}{more}",
+            "move or drop those, and repeat; or specify another database in TARGET",
             usage=True,
         )
 
@@ -238,8 +240,8 @@ def take_unused(target: Target) -> str | None:
     state, text = target.state()
     if state == "foreign":
         raise RunError(
-            f"{text}: it was not made by dsbench and is not touched",
-            "name another database in TARGET, or rename what is there",
+            f"{text}: it was not created by dsbench, which leaves it alone",
+            "specify another database in TARGET, or rename the existing one",
             usage=True,
         )
     if state == "marked":
@@ -255,8 +257,8 @@ def find_reusable(target: Target, spec: RunSpec) -> Kept:
     text = take_unused(target)
     found = None if text is None else read_mark(text)
     if found is None:
-        there = "nothing of dsbench's is there" if text is None else "what is there was left by a run that died"
-        remedy = "leave --reuse out; a run with --keep leaves its database for later ones"
+        there = "dsbench has nothing there" if text is None else "the one there belongs to a run that was killed"
+        remedy = "omit --reuse; a run with --keep keeps its database for later ones"
         raise RunError(f"no database is kept on this target: {there}", remedy, usage=True)
     wanted = describe_wanted(spec, target, spec.scales[-1])
     found = found.as_left_to(wanted)
@@ -280,7 +282,7 @@ def _check_not_in_use(text: str) -> None:
     if owner_alive(owner):
         raise RunError(
             f"the run {owner.get('run')} (process {owner.get('pid')}) is using this target",
-            "wait until it has ended, or name another database in TARGET",
+            "wait until it has ended, or specify another database in TARGET",
         )
 
 
@@ -292,9 +294,9 @@ def _check_no_sessions(target: Target) -> None:
     if others:
         named = ", ".join(map(str, others[:_NAMED])) + ", …" * (len(others) > _NAMED)
         raise RunError(
-            f"another run of dsbench, or somebody else, is using this target: its database has {len(others)} open"
+            f"another run of dsbench, or another program, is using this target: its database has {len(others)} open"
             f" sessions: {named}",
-            "wait until they have ended, or name another database in TARGET",
+            "wait until they have ended, or specify another database in TARGET",
         )
 
 
@@ -346,9 +348,9 @@ def set_back(target: Target) -> str:
             target.fetch(f"SET GLOBAL {name} = {value!r}")
     except CoreError as error:
         remedy = f"set {words} yourself, then DROP TABLE dsbench.dsbench_limits"
-        raise RunError(f"settings that a run has changed could not be set back: {error}", remedy) from None
+        raise RunError(f"settings that a run changed could not be restored: {error}", remedy) from None
     target.fetch("DROP TABLE dsbench.dsbench_limits")
-    return f"{words} as before a run that was cut short" if values else ""
+    return f"{words} restored after a run that was cut short" if values else ""
 
 
 @contextmanager

@@ -60,14 +60,14 @@ def _find_obstacle(setting: Setting, cycle: Planned) -> str:
     spec = setting.spec
     reasons = {
         "the clients are on other machines": spec.nodes > 0,
-        "the tables are somebody else's, and turns would write to them": spec.existing,
+        "the trial would write to existing tables": spec.existing,
         "another program makes the load": spec.driver != OWN,
-        "starts at set times are left alone": bool(spec.rate or spec.objective or spec.load) or spec.pace != "none",
-        "each transaction has a connection of its own": spec.reconnect,
+        "transactions start at set times": bool(spec.rate or spec.objective or spec.load) or spec.pace != "none",
+        "each transaction opens its own connection": spec.reconnect,
         "clients have several connections": spec.connections > 1,
-        "the load does not end by time": not cycle.stage.repeated or not cycle.stage.timed,
+        "the load ends by count": not cycle.stage.repeated or not cycle.stage.timed,
         f"cycles of less than {_SHORTEST_S:g} s are too short for a trial": spec.duration < _SHORTEST_S,
-        "an embedded database works on its clients' threads": setting.target.dialect.embedded,
+        "an embedded database runs in its clients' threads": setting.target.dialect.embedded,
     }
     return next((why for why, holds in reasons.items() if holds), "")
 
@@ -85,7 +85,7 @@ def _try(setting: Setting, scale: int, cycle: Planned, count: Callable[[Sequence
         count(parts)
         whole = merge_whole(parts)
         if placement == FOLLOW and not any(words.startswith(FOLLOW) for _group, words, _n in whole.placements):
-            return PlacementTried(why=next((words for _group, words, _n in whole.placements), "nobody could follow"))
+            return PlacementTried(why=next((words for _group, words, _n in whole.placements), "no client could follow"))
         rates[placement].append(whole.total("committed") / short["duration"])
         if weigh(rates[FOLLOW], rates[FREE]):
             break

@@ -19,7 +19,7 @@ Row = Mapping[str, str | None]
 
 _LONGEST: Final = 8000
 """Characters of a plan that are kept."""
-_NO_PLAN: Final = "the server tells no plan of it"
+_NO_PLAN: Final = "the server shows no plan for it"
 CHEAP: Final = 100.0
 """Cost in PostgreSQL's units (a page read in order is 1, one read at random 4) below which a changed plan is told and
 no warning: on a table of a few pages, such as the branches of TPC-B, a scan and an index are as good, and the choice
@@ -189,5 +189,5 @@ def describe_change(before: Plan, after: Plan) -> str:
     at = next(
         (at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new))
     )
-    was, now = (lines[at].strip(" ->") if at < len(lines) else "nothing more" for lines in (old, new))
+    was, now = (lines[at].strip(" ->") if at < len(lines) else "no further line" for lines in (old, new))
     return f"{now} instead of {was}"

@@ -73,7 +73,7 @@ def run_tools(folder: Path, named: tuple[str, ...]) -> Iterator[Figure]:
             for test, (value, unit) in found.items():
                 yield Figure(tool, test, value, unit)
         except (OSError, ValueError, KeyError, IndexError) as error:
-            raise StorageError(f"{name} gave nothing that can be read: {error}", "try it by hand") from None
+            raise StorageError(f"{name} gave no readable result: {error}", "run it by hand") from None
 
 
 _Found = dict[str, tuple[float, str]]
@@ -186,7 +186,7 @@ def postmark_figures(said: Iterable[tuple[int, bytes]]) -> _Found:
         raise ValueError(text[-200:].decode(errors="replace"))
     began, ended = (at_ns[step] for step in _POSTMARK_STEPS)
     if began == ended:
-        raise ValueError("it says when its transactions began after they have ended")
+        raise ValueError("it reports that its transactions began after their end")
     return {"transactions on small files": (_POSTMARK_COUNT * 1e9 / (ended - began), "1/s")}
 
 
@@ -209,7 +209,7 @@ def _said(command: list[str], folder: Path) -> str:
                           errors="replace", check=False)  # fmt: skip
     if done.returncode != 0:
         said = "; ".join((done.stderr or done.stdout).strip().splitlines()[-2:])
-        raise StorageError(f"{command[0]} failed: {said}", "try it by hand")
+        raise StorageError(f"{command[0]} failed: {said}", "run it by hand")
     return done.stdout
 
 

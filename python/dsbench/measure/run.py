@@ -123,8 +123,8 @@ def resume(
     if target is not None:
         spec = spec.model_copy(update={"target": target})
     elif any(HIDDEN in text for text in (spec.target.url, *spec.target.settings.values())):
-        remedy = "name TARGET again: dsbench run TARGET --resume ARCHIVE"
-        raise RunError("an archive keeps no password", remedy, usage=True)
+        remedy = "specify TARGET again: dsbench run TARGET --resume ARCHIVE"
+        raise RunError("an archive contains no password", remedy, usage=True)
     with listening(stop) as stop, open_target(spec, observer.message) as (database, server):
         keeping.claim_target(spec, database)  # Its scale stays that of the beginning.
         base = keeping.choose_base(spec, database, server, begun.name)
@@ -185,7 +185,7 @@ class _Run:
                 refuse_barren(self.journal, self.history)
             status = "complete"
         except Stopped as stopped:
-            status, error = "cut-short", RunError(str(stopped), "go on with: dsbench run --resume ARCHIVE")
+            status, error = "cut-short", RunError(str(stopped), "continue with: dsbench run --resume ARCHIVE")
         except RunError as failed:
             error = self._explain(failed)
         finally:
@@ -258,8 +258,8 @@ class _Run:
         whole = whole and not (tried and tried.free_tps and scale == self.spec.scales[0])
         if whole and segment.first_cycle <= last.number and place.is_own(self.target, self.base.mark):
             return last, Counts.of(self.journal.writer.path, bench.kinds, segment)
-        words = f"scale {scale}: the run was killed before the check, and the database of its cycles is gone"
-        remedy = f"the check was made on another database after the load of cycle {last.number}, which is not counted"
+        words = f"scale {scale}: the run was killed before the check, and the database of its cycles is lost"
+        remedy = f"the check used another database after the load of cycle {last.number}, which is not counted"
         self.journal.warn("resumed", words, remedy, scale)
         self.journal.segment(scale, last.number + 1)
         return last, None
@@ -322,7 +322,7 @@ class _Run:
         if pids := self.server.pids():
             known = surroundings.known_processes(self.target, pids, None, folders)
         left = f"{gone.left / 2**20:,.1f} MiB of {gone.held / 2**20:,.1f} MiB of the server's files"
-        stayed = f"{left} did not leave the page cache: the times told as cold are not" if gone.stays else ""
+        stayed = f"{left} stayed in the page cache: the cold times are not cold" if gone.stays else ""
         held = int(gone.held) if isfinite(gone.held) else None
         return Restarted(known, self._watch(known, folders), took, held, stayed)
 
@@ -343,7 +343,7 @@ class _Run:
             found = calibration.of_run(self.spec, name, self._url(), call, lambda _done, _total: self.stop.check())
         except (CoreError, OSError) as error:
             words = f"the client's ceiling could not be measured: {error}"
-            self.journal.warn("calibration", words, "see dsbench doctor --calibrate; the rates are not touched")
+            self.journal.warn("calibration", words, "see dsbench doctor --calibrate; the rates are not affected")
             return
         self.journal.note(calibration=found.described())
 
@@ -354,9 +354,9 @@ class _Run:
             with suppress(ArchiveError):
                 self.journal.forget("left-behind")
         except (CoreError, RunError) as error:
-            words = f"the database of this run could not be {'handed back' if self.spec.reuse else 'dropped'}: {error}"
+            words = f"the database of this run could not be {'released' if self.spec.reuse else 'dropped'}: {error}"
             with suppress(ArchiveError):
-                self.journal.warn("left-behind", words, "the next run against this target sees to it")
+                self.journal.warn("left-behind", words, "the next run against this target cleans up")
         finally:
             self.target.close()
 
@@ -370,28 +370,29 @@ class _Run:
 def _refuse_meter(spec: RunSpec) -> None:
     """``SpecError`` for a meter that is not installed here."""
     if spec.power and not is_installed(spec.power):
-        remedy = "name a program that prints watts, a line for each reading, and its words; there is no shell"
-        raise SpecError("--power", f"no program {spec.power.split()[0][:60]!r} is here", remedy)
+        remedy = "specify a program and its arguments; it prints watts, one line per reading, and runs without a shell"
+        raise SpecError("--power", f"no program {spec.power.split()[0][:60]!r} was found", remedy)
 
 
 def _refuse_cold(bench: Bench, server: servers.Server | None) -> None:
     """``RunError`` where a stage wants a server that is started again, and the run has none."""
     wanted = next((stage.name for stage in bench.stages if stage.cold_each), "")
     if wanted and (server is None or not server.restarts):
-        whose = "dsbench did not start this one" if server is None else f"{server.version} is in the process of dsbench"
-        words = f"--set {wanted}: its queries find a server that was just started, and {whose}"
-        raise RunError(words, f"use a private server, such as private:postgresql, or leave {wanted} out", usage=True)
+        whose = "dsbench did not start this one" if server is None else f"{server.version} runs in dsbench's process"
+        words = f"--set {wanted}: its queries need a server that was just started, and {whose}"
+        raise RunError(words, f"use a private server, such as private:postgresql, or omit {wanted}", usage=True)
 
 
 def _refuse_pooled(spec: RunSpec, pooled: str) -> None:
     """``RunError`` for what does not get through the pooler before the server."""
-    server = "name the server itself as TARGET"
+    server = "specify the server itself as TARGET"
     if pooled and spec.driver != OWN:
-        words = "a pooler stands before the server, which may not pass on what it asks for with its login"
-        raise RunError(f"--driver {spec.driver}: {words}", f"leave --driver out, or {server}", usage=True)
+        words = "the pooler in front of the server may not pass on the startup parameters"
+        raise RunError(f"--driver {spec.driver}: {words}", f"omit --driver, or {server}", usage=True)
     if pooled == "transactions" and spec.prepare:
-        words = "--prepare: a pooler before the server gives each transaction another session, which has no statements"
-        raise RunError(words, f"leave --prepare out, set its pool_mode to session, or {server}", usage=True)
+        words = ("--prepare: the pooler in front of the server gives each transaction another session, without the "
+                 "prepared statements")
+        raise RunError(words, f"omit --prepare, set its pool_mode to session, or {server}", usage=True)
 
 
 def _open_bench(spec: RunSpec, target: Target, scale: int) -> Bench:
@@ -402,8 +403,8 @@ def _open_bench(spec: RunSpec, target: Target, scale: int) -> Bench:
     _refuse_pooled(spec, target.pooled)
     if (spec.keep or spec.reuse) and not can_go_on(bench.stages):
         option = "--reuse" if spec.reuse else "--keep"
-        problem = f"{option}: the stages of {spec.workload} need a database that is made for them"
-        raise RunError(problem, f"leave {option} out", usage=True)
+        problem = f"{option}: the stages of {spec.workload} need a fresh database"
+        raise RunError(problem, f"omit {option}", usage=True)
     return bench
 
 
@@ -426,13 +427,13 @@ def _name_product(spec: RunSpec, target: Target) -> str:
 def _read_specification(path: Path) -> RunSpec:
     """The specification of the archive at ``path``; ``RunError`` when there is nothing to resume."""
     if not path.is_dir():
-        raise RunError(f"{path} is no folder", "name the archive's folder; unpack a .zip first", usage=True)
+        raise RunError(f"{path} is not a folder", "specify the archive's folder; unpack a .zip first", usage=True)
     archive = Archive.open(path)
     data = archive.run
     if data.status == "complete" and archive.sealed:
         raise RunError(f"{path} is complete", "there is nothing to resume", usage=True)
     if data.status == "running" and owner_alive(data.process):
-        raise RunError(f"the run of {path} is still going on", "wait until it has ended", usage=True)
+        raise RunError(f"the run of {path} is still in progress", "wait until it has ended", usage=True)
     # Where the password stood in the authority it may come from the environment; in the query it cannot.
     return data.asked(url=data.spec.target.url.replace(":***@", "@"))
 

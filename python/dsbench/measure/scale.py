@@ -117,8 +117,8 @@ class Scale:
             size = setting.target.size_bytes()
         for condition in (c for c in checked.conditions if c.state is State.BROKEN):
             raise RunError(
-                f"the kept database is not as it was left: {condition.name}: {condition.detail}",
-                f"{DROP}, and leave --reuse out",
+                f"the kept database has changed since its run: {condition.name}: {condition.detail}",
+                f"{DROP}, and omit --reuse",
             )
         self._phase(stage, "reuse", checked, size_bytes=size)
         held = say_conditions(checked.conditions)
@@ -171,7 +171,8 @@ class Scale:
             row = {**key, "duration_ns": began.duration_ns, "size_bytes": began.held}
             setting.journal.writer.rows("phases", f"scale-{self._scale:05d}_cycle-{cycle.number:05d}_restart", [row])
             if began.stayed:
-                remedy = "a folder in memory cannot be let go: name one on a disk, ?directory=FOLDER"
+                remedy = ("a folder in memory cannot be cleared from the page cache: specify one on a disk, "
+                          "?directory=FOLDER")
                 setting.journal.warn("cold", began.stayed, remedy, self._scale)
         again = self._restarted
         return replace(setting, known=again.known, monitors=again.monitors) if again else setting
@@ -198,7 +199,7 @@ class Scale:
         for cycle, part in setting.load.late():
             counts.settle(cycle, part)
         for words in counts.unknown():
-            remedy = "the check leaves out what the run and the history have to have in common; repeat the scale"
+            remedy = "the check cannot compare the history with the run's commits; repeat the scale"
             setting.journal.warn("uncounted", words, remedy, self._scale)
         with setting.during("check"):
             checked = setting.bench.check(counts.counted(), setting.watch("check"))
@@ -290,7 +291,7 @@ class Counts:
         self._lost |= {(cycle, part.node) for part in parts if part.state == "lost"}
 
     def settle(self, cycle: Cycle, found: NodeResult) -> None:
-        """A part that came late: the rates leave it out, the database does not."""
+        """A part that came late: the rates omit it, the database does not."""
         if (cycle, found.node) in self._lost:
             self._lost.remove((cycle, found.node))
             self._take(found.result)
@@ -303,7 +304,7 @@ class Counts:
     def unknown(self) -> Iterator[str]:
         """In words, the nodes of which nobody knows what they committed."""
         for (_scale, cycle), node in sorted(self._lost):
-            yield f"node {node} was lost in cycle {cycle}: what it committed there is not known"
+            yield f"node {node} was lost in cycle {cycle}: its commits there are unknown"
 
     def counted(self) -> Counted:
         """As the check wants it."""

@@ -65,7 +65,7 @@ class Enough:
     def describe(self, cycle: Planned) -> str:
         """The state of the series of ``cycle`` in words, for the log."""
         rates = self._rates(cycle)
-        known = f"the median rate is known within ±{half_width(rates):.1%} (95%) after {rates.size} cycles"
+        known = f"the median rate is known to within ±{half_width(rates):.1%} (95%) after {rates.size} cycles"
         of_index = self._wanted is not None and self._spec.precision_of == "index"
         return known + (f"; its share of the index is ±{self._wanted:.1%}" if of_index else "")
 
@@ -142,10 +142,10 @@ class Trials:
         journal = self._setting.journal
         found, settled = ramp_up(counts) if counts.size >= LEAST_S else (0, False)
         if settled:
-            journal.say(f"{self._at}: ramp-up of {found} s, by the course of a cycle on trial (MSER-5)")
+            journal.say(f"{self._at}: ramp-up of {found} s, from a trial cycle (MSER-5)")
         else:
-            words = f"a cycle of {self._setting.spec.duration:g} s is too short to show when the rate has settled"
-            remedy = "use longer cycles, or say --ramp-up"
+            words = f"a cycle of {self._setting.spec.duration:g} s is too short to show when the rate becomes stable"
+            remedy = "use longer cycles, or specify --ramp-up"
             journal.warn("ramp-up", f"{self._at}: {words}: each cycle has a ramp-up of {found} s", remedy, self._scale)
         return found, settled
 
@@ -153,7 +153,7 @@ class Trials:
         """Seconds of the cycles; a checkpoint in the trial keeps them as long as they were asked for."""
         asked = self._setting.spec.duration
         found = asked if checkpoint or counts.size < LEAST_S else min(float(shortest(counts, least)), asked)
-        why = "the cycle on trial had a checkpoint" if checkpoint else "by the course of a cycle on trial"
+        why = "the trial cycle had a checkpoint" if checkpoint else "from a trial cycle"
         self._setting.journal.say(f"{self._at}: cycles of {found:g} s, {why}")
         return found
 

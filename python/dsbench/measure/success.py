@@ -37,7 +37,7 @@ def _say(journal: Journal, scale: int, cycles: Sequence[CycleFigures]) -> str:
     kinds = [kind for one in cycles for kind in one.kinds.values()]
     failed, unknown = sum(kind.failed for kind in kinds), sum(kind.unknown for kind in kinds)
     if not failed + unknown:
-        return "no transaction succeeded: none had ended when its cycle did; --duration is too short for them"
+        return "no transaction succeeded: none ended before its cycle did; --duration is too short for them"
     words = f"no transaction succeeded: {failed:,} attempt{'s' * (failed != 1)} failed"
     import pyarrow.compute as pc  # Late: few runs come to this.
 
@@ -49,4 +49,4 @@ def _say(journal: Journal, scale: int, cycles: Sequence[CycleFigures]) -> str:
         name = " ".join(part for part in (worst["error"], worst["code"]) if part)
         example = redact_words(" ".join(str(worst["example_min"]).split()))[:_LETTERS]
         words += f", {worst['count_sum']:,} of them by {name}" + (f": {example}" if example else "")
-    return words + (f"; {unknown:,} commit{'s are' if unknown != 1 else ' is'} of unknown end" if unknown else "")
+    return words + (f"; {unknown:,} commit{'s are' if unknown != 1 else ' is'} of unknown outcome" if unknown else "")

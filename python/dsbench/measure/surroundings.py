@@ -89,13 +89,13 @@ def note_system(
         checked = read_checked(spec.checked)
         journal.note(promised=compare_checked(checked, version, described.durability, host))
     if target.pooled:
-        words = f"a pooler of {target.pooled} stands before the server: its time is part of the figures"
-        journal.warn("pooler", words, "name the server itself as TARGET to measure it alone")
+        words = f"a pooler of {target.pooled} is in front of the server: the figures include its time"
+        journal.warn("pooler", words, "specify the server itself as TARGET to measure it alone")
     for note in server.notes if server else []:
         journal.warn("server", note, "see dsbench doctor")
     pids = server.pids() if server else []
     for words in stack.fall_short(Limits.of(spec.limits), pids[0] if pids else None):
-        journal.warn("limits", words, "see the limits around dsbench, such as those of its container")
+        journal.warn("limits", words, "check the limits of dsbench's container or control group")
 
 
 def sample_sessions(spec: RunSpec, target: Target) -> SessionSampler:
@@ -118,8 +118,8 @@ class Probes:
         self._place = place
         self._journal = journal
         if self._tools and place is None:
-            words = "the disk benchmarks were left out: only a private server has a place beside its data"
-            journal.warn("probes", words, "leave --probes out, or use private:PRODUCT")
+            words = "the disk benchmarks were omitted: they need the data directory of a private server"
+            journal.warn("probes", words, "omit --probes, or use private:PRODUCT")
 
     def measure(self, scale: int, stage: str, cycle: int, moment: str) -> None:
         """Runs the tools, "before" or "after" the cycles of a stage, of which ``cycle`` was the last made."""
@@ -132,7 +132,7 @@ class Probes:
                     rows.append({"scale": scale, "stage": stage, "cycle": cycle, "moment": moment, "tool": one.tool,
                                  "test": one.test, "unit": one.unit, "value": one.value})  # fmt: skip
         except (StorageError, OSError) as error:
-            remedy = error.remedy if isinstance(error, StorageError) else "see the space and rights there"
+            remedy = error.remedy if isinstance(error, StorageError) else "check the free space and permissions there"
             self._journal.warn("probes", f"{moment} the cycles: {error}", remedy, scale)
         part = f"scale-{scale:05d}_{len(self._journal.record.segments):03d}_{stage}_{moment}"
         self._journal.writer.rows("probes", part, rows)
@@ -171,7 +171,7 @@ class Snapshots:
             old = before.get(one.statement, one)
             if old.text and one.text and old.fingerprint != one.fingerprint and not is_cheap(old, one):
                 words = f"the plan of {one.statement!r} changed during the cycles: {describe_change(old, one)}"
-                remedy = "the cycles before and after are not alike: gather statistics before the load, and repeat"
+                remedy = "cycles before and after it cannot be compared: gather statistics before the load, and repeat"
                 self._journal.warn("plan", words, remedy, self._scale)
 
     def _take_plans(self, moment: str, stage: str) -> list[Plan]:
@@ -179,7 +179,7 @@ class Snapshots:
             found = self._ask_plans()
         except Exception as error:  # no session more, no right: the run does not fail for it
             words = f"the plans of the statements cannot be read: {error}"
-            self._journal.warn("plans", words, "see whether the login may have one session more")
+            self._journal.warn("plans", words, "check that the login may open one more session")
             self._ask_plans = list
             return []
         key = {"scale": self._scale, "stage": stage, "segment": self._segment, "moment": moment}
@@ -196,7 +196,7 @@ class Snapshots:
             found = self._statistics.take()
         except Exception as error:  # no right, a version without the view: the run does not fail for it
             words = f"the database's statistics cannot be read: {error}"
-            self._journal.warn("statistics", words, "see whether the login may read them; the rates are not touched")
+            self._journal.warn("statistics", words, "check that the login may read them; the rates are not affected")
             self._statistics = None
             return
         rows = [{**key, "object": of, "metric": name, "unit": unit, "value": value} for of, name, unit, value in found]
@@ -212,10 +212,10 @@ def read_checked(file: str) -> dict[str, Any]:
     """The content of ``file``; empty without one. ``SpecError`` where it is none that a check wrote."""
     if not file:
         return {}
-    remedy = "name a file that dsbench check TARGET --durability --out FILE wrote"
+    remedy = "specify a file that dsbench check TARGET --durability --out FILE wrote"
     try:
         if Path(file).exists() and not Path(file).is_file():
-            raise ValueError("it is no regular file")
+            raise ValueError("it is not a regular file")
         with Path(file).open("rb") as opened:
             text = opened.read(_LARGEST + 1)
         if len(text) > _LARGEST:
@@ -224,7 +224,7 @@ def read_checked(file: str) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise SpecError("--checked", f"{file} cannot be read: {error}", remedy) from None
     if not isinstance(found, dict) or not {*_KEPT, "durability"} <= found.keys() or not _is_whole(found):
-        raise SpecError("--checked", f"{file} is no result of a check", remedy)
+        raise SpecError("--checked", f"{file} is not the result of a check", remedy)
     return found
 
 
@@ -253,7 +253,7 @@ def compare_checked(
     for one in switches:
         name, value = one["switch"], one["value"]
         if name in checked and checked[name] != value:
-            differs.append(f"{name} was {checked[name]}, is {value}")
+            differs.append(f"{name} was {checked[name]}, is now {value}")
     figures = {name: durability[name] for name in _FIGURES if durability}
     rounds = {"kills": len(durability["rounds"])} if durability else {}
     suspicion = (found.get("flushes") or {}).get("suspicion", "")

@@ -30,7 +30,7 @@ class Twice:
         after = describe(*self._from)
         if found := list(find_changes(self._before, after)):
             words = f"the server changed during the cycles of scale {scale}: {'; '.join(found)}"
-            remedy = "the cycles were not measured on one server in one state: repeat the scale"
+            remedy = "not all cycles were measured on the same state of one server: repeat the scale"
             self._journal.warn("server-changed", words, remedy, scale)
             given_up = {one["switch"]: one for one in after.durability if not one["safe"]}
             kept = self._journal.record.durability

@@ -98,7 +98,7 @@ def refuse_missing(known: Mapping[str, Iterable[str]], stage: str, group: str) -
     groups = dict.fromkeys(name for at in ([stage] if stage else known) for name in known.get(at, ()))
     if group and known and group not in groups:
         where = f" in stage {stage}" if stage else ""
-        remedy = f"use one of {', '.join(groups)}" if groups else "leave --group out: no clients work there"
+        remedy = f"use one of {', '.join(groups)}" if groups else "omit --group: no clients work there"
         raise SpecError("--group", f"no run has a group of clients {group[:60]!r}{where}", remedy)
 
 
@@ -130,7 +130,7 @@ class Choice:
     def remedy(self) -> str:
         """What makes a run that has it; empty where that is not known."""
         if self.stage and self.how.in_stage is not None:
-            return f"name a stage that has it, or leave --stage out; else {self.how.needs}"
+            return f"name a stage that has it, or omit --stage; else {self.how.needs}"
         return self.how.needs
 
     def read(self, evaluation: Evaluation) -> Figure:

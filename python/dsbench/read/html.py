@@ -132,7 +132,7 @@ class Html(str):
 
 
 def tag(name: str, *children: object, **attributes: object) -> Html:
-    """An element; ``None`` and ``False`` leave an attribute out, ``cls`` is class, ``_`` in a name is ``-``."""
+    """An element; ``None`` and ``False`` omit an attribute, ``cls`` is class, ``_`` in a name is ``-``."""
     shown = "".join(
         f' {"class" if key == "cls" else key.replace("_", "-")}'
         + ("" if value is True else f'="{html.escape(str(value))}"')

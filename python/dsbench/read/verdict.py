@@ -144,7 +144,7 @@ def _find_unknown(parts: Sequence[Evaluation], run: RunRecord) -> Iterable[str]:
     if not uses:
         yield "what other programs used was not recorded"
     elif not run.embedded and all(use.server_ns is None for use in uses):
-        yield "no process of the server was seen, so what else used its machine is not known"
+        yield "no server process was seen, so what else used its machine is not known"
 
 
 def judge_cycles(evaluation: Evaluation, run: RunRecord) -> Tally:

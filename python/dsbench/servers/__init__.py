@@ -99,14 +99,14 @@ def _home(target: spec.Target, base: Path, *, keep: bool, reuse: bool) -> Path |
     """The kept folder of the product in ``base``, where it is reused."""
     home, option = folder.kept_in(base, target.private or ""), "--reuse" if reuse else "--keep"
     if listening := {"listen_addresses", "bind_address"} & {name.lower().replace("-", "_") for name in target.settings}:
-        problem = f"with {', '.join(listening)} a private server has a password for one run: it is not kept"
-        raise spec.SpecError(option, problem, "leave the setting out, or keep it on a server of your own")
+        problem = f"with {', '.join(listening)} a private server has a password for one run only: it cannot be kept"
+        raise spec.SpecError(option, problem, "omit the setting, or keep it on a server of your own")
     if apart := list(elsewhere(target.settings)):
-        problem = f"with {', '.join(apart)} the data lie in several folders: they are not kept"
-        raise spec.SpecError(option, problem, "leave the setting out, or keep them on a server of your own")
+        problem = f"with {', '.join(apart)} the data is in several folders: it cannot be kept"
+        raise spec.SpecError(option, problem, "omit the setting, or keep them on a server of your own")
     if reuse and home is None:
         problem = f"no database of {target.url} is kept in {base}"
-        raise spec.SpecError(option, problem, "make one with --keep, or name the folder that has it")
+        raise spec.SpecError(option, problem, "create one with --keep, or specify its folder")
     if keep and not reuse and home is not None:
         problem = f"a database of {target.url} is kept in {base} already"
         raise spec.SpecError(option, problem, f"run on it: --reuse; or drop it: dsbench drop '{target.in_one}'")
@@ -119,8 +119,8 @@ def drop(target: spec.Target, agreed: Callable[[str], bool]) -> str:
     Gives what was removed, empty where that is nothing. ``ServerError`` while a run works on it.
     """
     if target.directory is None:
-        remedy = f"name the folder in which it was kept: {target.url}?directory=FOLDER"
-        raise spec.SpecError("TARGET", "a private server is gone with its run: there is nothing to drop", remedy)
+        remedy = f"specify the folder in which it was kept: {target.url}?directory=FOLDER"
+        raise spec.SpecError("TARGET", "a private server ends with its run: there is nothing to drop", remedy)
     base = base_directory(target)
     folder.clean(base)
     home = folder.kept_in(base, target.private or "")
@@ -128,7 +128,7 @@ def drop(target: spec.Target, agreed: Callable[[str], bool]) -> str:
     if home is None or not agreed(words):
         return ""
     if not folder.drop(home):
-        raise ServerError(f"{home} could not be removed", "see who may write there, and remove it by hand")
+        raise ServerError(f"{home} could not be removed", "check who may write there, and remove it by hand")
     return words
 
 
@@ -137,7 +137,7 @@ def base_directory(target: spec.Target) -> Path:
     if target.directory is None:
         return Path(tempfile.gettempdir()).resolve()
     if not target.directory.is_dir():
-        raise spec.SpecError("TARGET.directory", f"{target.directory} is no folder", "create it, or name another")
+        raise spec.SpecError("TARGET.directory", f"{target.directory} is not a folder", "create it, or name another")
     return target.directory.resolve()
 
 

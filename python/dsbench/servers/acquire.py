@@ -80,13 +80,13 @@ class Plan:
         """The commands as they would be typed, and what happens beside them."""
         lines = [shlex.join(part.replace(_DOWNLOADS, "FOLDER") for part in command) for command in self.commands]
         if self.unpack:
-            lines.append(f"# then what is in FOLDER is unpacked into {cache.folder()}")
+            lines.append(f"# then the contents of FOLDER are unpacked into {cache.folder()}")
         if self.build is not None:
             listed = [f"#   {line}" for line in self.build.sources.splitlines() if line]
-            lines = ["# FOLDER/sources.list has:", *listed, *lines]
-            lines.append(f"# then what was built is put into {self.build.prefix}")
+            lines = ["# FOLDER/sources.list contains:", *listed, *lines]
+            lines.append(f"# then the result is copied to {self.build.prefix}")
         if self.driver is not None:
-            lines.append(f"# then FOLDER/driver is put into {self.driver}")
+            lines.append(f"# then FOLDER/driver is moved to {self.driver}")
         return [*lines, *(f"# {note}" for note in self.notes)]
 
 
@@ -94,7 +94,7 @@ def plan(product: str, version: str | None, block: int | None = None) -> Plan:
     """How to get ``product``, in ``version`` or in the one that the system has; PostgreSQL also with blocks of
     ``block`` KiB.
 
-    Raises ``spec.SpecError`` for what is not to be had in this way, and ``ServerError`` when a tool is missing.
+    Raises ``spec.SpecError`` for what cannot be installed in this way, and ``ServerError`` when a tool is missing.
     """
     if product in DRIVERS:
         return _driver(product, version)
@@ -113,8 +113,8 @@ def plan(product: str, version: str | None, block: int | None = None) -> Plan:
         return _by_pip(product, version)
     if product == "mysql":
         return _by_maven(version or "8.0")
-    remedy = "leave --version out, or unpack one yourself and name it: ?basedir=FOLDER"
-    raise spec.SpecError("--version", f"{product} {version or ''} is not to be had in this way", remedy)
+    remedy = "omit --version, or unpack one yourself and specify it: ?basedir=FOLDER"
+    raise spec.SpecError("--version", f"{product} {version or ''} cannot be installed in this way", remedy)
 
 
 def _firebird_of_apt(version: str | None) -> tuple[str, ...]:
@@ -132,31 +132,31 @@ def _by_manager(product: str, manager: str, packages: Sequence[str]) -> Plan:
     root: Command = () if not hasattr(os, "geteuid") or os.geteuid() == 0 else ("sudo",)
     update: tuple[Command, ...] = ((*root, manager, "update"),) if manager == "apt-get" else ()
     install = (*root, manager, "install", "-y", *packages)
-    note = "the system may start its own server then; dsbench does not use it: it starts others"
+    note = "the package may start a server of its own; dsbench does not use that one"
     return Plan(product, (*update, install), notes=(note,))
 
 
 def _by_source(product: str, version: str | None, block: int) -> Plan:
     if product != "postgresql":
-        remedy = "leave it out: the others take it as a setting, innodb_page_size or page_size"
-        raise spec.SpecError("--block-size", f"the programs of {product} take blocks of any size", remedy)
+        remedy = "omit it: other products have a setting, innodb_page_size or page_size"
+        raise spec.SpecError("--block-size", f"{product} has its block size as a setting", remedy)
     build = sources.plan(version, block, os.cpu_count() or 1)
     if missing := [name for name in build.needs if shutil.which(name) is None]:
-        problem = f"{', '.join(missing)} is not installed, without which nothing can be built"
+        problem = f"{', '.join(missing)} is not installed, and the build needs it"
         raise ServerError(problem, f"as root: apt-get install {build.packages}")
-    note = "it takes minutes, and some 500 MB while it is built; compare it with builds that were made alike"
+    note = "the build takes minutes and about 500 MB; compare only with servers that were built in the same way"
     return Plan(product, build.commands, notes=(note,), build=build)
 
 
 def _by_pip(product: str, version: str | None) -> Plan:
     known = _VERSIONS[product]
     if version is not None and version.partition(".")[0] not in known:
-        problem = f"{product} {version} is not to be had in this way"
+        problem = f"{product} {version} cannot be installed in this way"
         raise spec.SpecError("--version", problem, f"use one of {', '.join(known)}")
     wanted = f"{_PIP[product]}=={version}.*" if version else _PIP[product]
     # The package asks for a newer Python than it needs: nothing of it is imported.
     options = ("--no-deps", "--python-version", "3.12", "--only-binary=:all:", "--dest", _DOWNLOADS)
-    engine = "no package of the system has its server: this is Firebird's engine for one process, private:firebird@{0}"
+    engine = "no package has its server: this is the embedded engine of Firebird, private:firebird@{0}"
     notes = (engine.format(version or _VERSIONS["firebird"][-1]),) if product == "firebird" else ()
     return Plan(product, ((sys.executable, "-m", "pip", "download", *options, wanted),), unpack=True, notes=notes)
 
@@ -165,22 +165,22 @@ def _driver(name: str, version: str | None) -> Plan:
     try:
         found = find_driver(f"{name}@{version}" if version else name)
     except ValueError as error:
-        raise spec.SpecError("--version", str(error), "see the versions of its package: pip index versions") from None
+        raise spec.SpecError("--version", str(error), "list the versions of its package: pip index versions") from None
     assert isinstance(found, Driver)
     if not found.version:
         remedy = "name one: --version 3.1.18; for the newest: pip install 'dsbench-db[drivers]'"
-        raise spec.SpecError("--version", f"{name} is installed beside others by its version", remedy)
+        raise spec.SpecError("--version", f"{name} is installed per version", remedy)
     home = cache.driver(name, found.version)
     into = ("--no-warn-conflicts", "--target", f"{_DOWNLOADS}/driver")
     get = (sys.executable, "-m", "pip", "install", *into, f"{found.package}=={found.version}")
-    return Plan(name, (get,), notes=(f"use it by --driver {name}@{found.version}",), driver=home)
+    return Plan(name, (get,), notes=(f"use it with --driver {name}@{found.version}",), driver=home)
 
 
 def _by_maven(version: str) -> Plan:
     artifact = _MAVEN.get(version)
     if artifact is None:
         have = ", ".join(_MAVEN)
-        raise spec.SpecError("--version", f"MySQL {version} is not to be had in this way", f"use one of {have}")
+        raise spec.SpecError("--version", f"MySQL {version} cannot be installed in this way", f"use one of {have}")
     get = ("mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={_DOWNLOADS}")
     return Plan("mysql", (get,), unpack=True)
 
@@ -190,7 +190,7 @@ def how_to_get(product: str, version: str) -> str:
     major = version.partition(".")[0]
     if major in _VERSIONS.get(product, ()) or (product == "mysql" and version in _MAVEN):
         return f"install it: dsbench servers install {product} --version {version}"
-    return f"name the folder of one that you unpacked or built: private:{product}?basedir=FOLDER"
+    return f"specify the folder of one that you unpacked or built: private:{product}?basedir=FOLDER"
 
 
 def carry_out(wanted: Plan, tell: Callable[[Command], None]) -> None:
@@ -231,7 +231,7 @@ def _run(command: Command) -> None:
         missing_pip = "pip" in command and subprocess.run(
             [sys.executable, "-m", "pip", "--version"], capture_output=True, check=False
         ).returncode
-        remedy = _NEEDS["pip"] if missing_pip else "see what it says above"
+        remedy = _NEEDS["pip"] if missing_pip else "see its messages above"
         raise ServerError(f"{shlex.join(command)} failed with exit code {done.returncode}", remedy)
 
 
@@ -261,11 +261,12 @@ def unpack(product: str, archive: Path, into: Path) -> Path:
                 tar.unlink()
             home = _home(product, root)
             if home is None:
-                raise ServerError(f"{archive.name} holds no {product} server", "name another version")
+                raise ServerError(f"{archive.name} contains no {product} server", "use another version")
             return put(home, into / f"{product}-{_version(product, archive, home)}")
     except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
         problem = f"{archive.name} cannot be unpacked into {into}: {error}"
-        raise ServerError(problem, "see its space and rights, or name another place: DSBENCH_SERVERS") from None
+        raise ServerError(problem, "check its free space and permissions, or specify another folder: "
+                                   "DSBENCH_SERVERS") from None
 
 
 def _fits_this_system(name: str) -> bool:

@@ -40,10 +40,10 @@ def storage_notes(directory: Path) -> list[str]:
     if mount is None:
         return []
     if mount.type in devices.VOLATILE:
-        return [f"the data lie in memory ({mount.type} on {mount.point}): the figures do not measure storage"]
+        return [f"the data is in memory ({mount.type} on {mount.point}): the figures do not measure storage"]
     if mount.type in devices.STACKED:
         return [
-            f"the data lie on a stacked file system ({mount.type} on {mount.point}):"
-            " the figures include its copying; name a folder on a volume with directory = …"
+            f"the data is on a stacked file system ({mount.type} on {mount.point}):"
+            " the figures include its overhead; specify a folder on a volume with directory = …"
         ]
     return []

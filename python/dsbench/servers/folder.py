@@ -69,7 +69,7 @@ class Folder:
         try:
             if _series(before := kept_as(path)) != _series(version):
                 problem = f"{path} was kept by {before}, and this is {version}"
-                raise ServerError(problem, "name its version in TARGET, such as private:postgresql@15")
+                raise ServerError(problem, "specify its version in TARGET, such as private:postgresql@15")
             _stop_left_server(path)
             for item in path.iterdir():
                 if item.name not in (MARK, KEPT) and not any(item.match(data) for data in _DATA):
@@ -138,7 +138,7 @@ def _locked(path: Path) -> IO[str]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         lock.close()
-        raise ServerError(f"a run works in {path}", "wait until it has ended") from None
+        raise ServerError(f"a run is using {path}", "wait until it has ended") from None
     return lock
 
 

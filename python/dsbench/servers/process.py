@@ -60,7 +60,7 @@ def unprivileged(directory: Path, *preferred: str) -> User | None:
             entry = pwd.getpwnam(name)
             return User(entry.pw_name, entry.pw_uid, entry.pw_gid)
     raise ServerError(
-        "a database server does not run as root, and there is no user to step down to",
+        "a database server cannot run as root, and there is no unprivileged user to run it as",
         "run dsbench as an ordinary user, or create one: useradd --system " + (*preferred, "nobody")[0],
     )
 
@@ -202,10 +202,10 @@ class Process:
 
 def _not_startable(program: str | Path, user: User | None, error: OSError | None) -> ServerError:
     who = called(user)
-    also = f", and that dsbench may become {who}" if user else ""
+    also = f", and that dsbench can switch to {who}" if user else ""
     return ServerError(
         f"{program} cannot be started: {error.strerror if error else 'unknown error'}",
-        f"see that {who} may read and run it and every folder above it{also}",
+        f"check that {who} can execute it and enter every folder above it{also}",
     )
 
 

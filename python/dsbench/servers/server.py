@@ -62,7 +62,7 @@ class Server(ABC):
                 self.directory = self._furnish(self._folder(base))
             except OSError as error:
                 problem = f"cannot write to {error.filename or base}: {error.strerror}"
-                raise ServerError(problem, "name another folder: directory = …") from error
+                raise ServerError(problem, "specify another folder: directory = …") from error
             self._start()
         except BaseException:
             self.stop()
@@ -114,8 +114,8 @@ class Server(ABC):
         places."""
         if self.apart:
             places = ", ".join(str(path) for path in self.apart.values())
-            remedy = "leave log_directory, second_log and tablespaces out"
-            raise ServerError(f"data that lie in {places} as well are not kept", remedy)
+            remedy = "omit log_directory, second_log and tablespaces"
+            raise ServerError(f"data that is also in {places} cannot be kept", remedy)
         self._folders[0].keep(self.version)
 
     def stop(self) -> None:
@@ -188,7 +188,7 @@ class OwnProcess(Server):
             if self._serves(host, port):
                 self._launched = (host, port)
                 return port
-        raise ServerError(f"{host}:{port} is taken by another program", f"leave {self.PORT} out: any is free")
+        raise ServerError(f"{host}:{port} is in use by another program", f"omit {self.PORT}: a free port is used")
 
     def _serves(self, host: str | None, port: int) -> bool:
         """Starts the server and waits until it is ready; false when its port is taken."""
@@ -214,7 +214,8 @@ class OwnProcess(Server):
             if not alive or time.monotonic() > deadline:
                 why = f"was not ready after {self.START_TIMEOUT_S:.0f} s" if alive else "did not start"
                 tail = "\n".join([*self.log_tail(20), *([killed] if (killed := self.killed()) else [])])
-                raise ServerError(f"{self.version} {why}:\n{tail}", "see its settings, and the memory and space here")
+                raise ServerError(f"{self.version} {why}:\n{tail}", "check its settings, and the free memory and "
+                                                                    "disk space here")
             time.sleep(0.02)
 
     def restart(self) -> LetGo:
@@ -225,7 +226,7 @@ class OwnProcess(Server):
         gone = self._let_go()
         host, port = self._launched
         if not self._serves(host, port):
-            raise ServerError(f"{host}:{port} was taken by another program meanwhile", "repeat the run")
+            raise ServerError(f"{host}:{port} was meanwhile taken by another program", "repeat the run")
         return gone
 
     def _rest(self) -> None:
@@ -241,7 +242,8 @@ class OwnProcess(Server):
         try:
             self._group.make()
         except OSError as error:
-            raise ServerError(f"its limits cannot be set: {error}", "see --limit, and who else uses them") from None
+            raise ServerError(f"its limits cannot be set: {error}", "check --limit, and other users of these control "
+                                                                    "groups") from None
 
     def _given_away(self, path: Path) -> Path:
         """A folder that only the server's user (and the superuser) can enter."""
@@ -283,19 +285,19 @@ class OwnProcess(Server):
         done = run(tool, self._user, self._env)
         if done.returncode != 0:
             said = "\n".join(done.stdout.strip().splitlines()[-20:])
-            remedy = f"see that {called(self._user)} may enter every folder above it"
+            remedy = f"check that {called(self._user)} can enter every folder above it"
             if IS_FULL.search(said):
-                remedy = "free space there"
+                remedy = "free up space there"
             raise ServerError(
                 f"{Path(tool[0]).name} of {self.version} failed in {self.directory}:\n"
                 + (said.replace(hidden, "***") if hidden else said),
-                f"{remedy}, or name another: directory = …",
+                f"{remedy}, or specify another: directory = …",
             )
 
     def killed(self) -> str:
         """That the kernel ended processes that took more than their memory, in words; empty where it has not."""
         count = self._group.killed() if self._group is not None else 0
-        return f"the kernel ended {count} of the server's processes at the limit of their memory" if count else ""
+        return f"the kernel killed {count} of the server's processes at their memory limit" if count else ""
 
     def pids(self) -> list[int]:
         """The server's process and those it started, for sessions among them."""

@@ -26,7 +26,7 @@ def wrong(problem: str, remedy: str) -> spec.SpecError:
 def check_port(name: str, value: str) -> None:
     """Raises ``SpecError`` for what is no port."""
     if not (value.isdecimal() and 1 <= int(value) <= 65535):
-        raise wrong(f"{name} is {value!r}", "give a number between 1 and 65535, or leave it out")
+        raise wrong(f"{name} is {value!r}", "give a number between 1 and 65535, or omit it")
 
 
 def raise_max_connections(settings: dict[str, str], connections: int, default: int) -> int:
@@ -41,22 +41,23 @@ def raise_max_connections(settings: dict[str, str], connections: int, default: i
             settings["max_connections"] = str(needed)
     elif wanted.isdecimal() and int(wanted) < connections:
         raise wrong(
-            f"max_connections = {wanted} cannot hold the {connections} connections of the load",
-            f"raise it to {needed}, or leave it out: dsbench then sets it",
+            f"max_connections = {wanted} is too low for the {connections} connections of the load",
+            f"raise it to {needed}, or omit it: dsbench then sets it",
         )
     return needed
 
 
 def elsewhere(settings: Mapping[str, str]) -> dict[str, Path]:
     """The folders of the user's that a private server uses beside its own, by the setting that names each.
-    ``SpecError`` where one is no folder, or has a name that no tablespace can have."""
+    ``SpecError`` where one is not a folder, or has a name that no tablespace can have."""
     found = {}
     for name, value in settings.items():
         setting = name.lower()
         if setting in (LOG, SECOND) or setting.startswith(SPACE):
             if setting.startswith(SPACE) and not re.fullmatch(r"(?!pg_)[a-z_][a-z0-9_]*", setting.removeprefix(SPACE)):
-                raise wrong(f"{name}: no name of a tablespace", "use small letters, digits and _, no pg_ before it")
+                raise wrong(f"{name}: not a valid name of a tablespace", "use lower-case letters, digits and _, "
+                                                                         "without the prefix pg_")
             if not Path(value).is_dir():
-                raise wrong(f"{name}: {value} is no folder", "create it, or name another")
+                raise wrong(f"{name}: {value} is not a folder", "create it, or name another")
             found[setting] = Path(value).resolve()
     return found

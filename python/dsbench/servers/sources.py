@@ -80,12 +80,12 @@ def plan(version: str | None, block: int, cpus: int) -> Build:
     """
     major = version or _of_the_system()
     if not re.fullmatch(r"\d{1,3}", major):
-        raise spec.SpecError("--version", f"{major[:60]!r} is no number of a release", "use one such as 15")
+        raise spec.SpecError("--version", f"{major[:60]!r} is not a release number", "use one such as 15")
     package, home = f"postgresql-{major}", prefix(major, block)
     known = "\n".join(_listed(package))
     if not known:
-        remedy = f"leave --version out, or build one yourself and name its folder of programs on the path: {home}/bin"
-        raise ServerError(f"the system's package manager (apt) knows no source of {package}", remedy)
+        remedy = f"omit --version, or build one yourself and add its folder of programs to PATH: {home}/bin"
+        raise ServerError(f"the system's package manager (apt) has no source of {package}", remedy)
     options = " ".join((f"--prefix={home}", f"--with-blocksize={block}", *_WITHOUT))
     parts, own, make = " ".join(_PARTS), " ".join(_APT), f"nice make -s -j{cpus}"
     folders = ("mkdir", "-p", f"{FOLDER}/lists/partial", f"{FOLDER}/cache/archives/partial")
@@ -107,8 +107,8 @@ def _of_the_system() -> str:
     """Number of the release that the distribution has."""
     found = re.search(r"^Version: (\d+)", said("apt-cache", "show", "postgresql"), re.MULTILINE)
     if found is None:
-        remedy = "name it: --version 15; sources are had on Debian, Ubuntu and their like only"
-        raise ServerError("the system's package manager (apt) does not tell its PostgreSQL", remedy)
+        remedy = "specify it: --version 15; sources are available on Debian, Ubuntu and their derivatives only"
+        raise ServerError("the system's package manager (apt) has no version of PostgreSQL", remedy)
     return found[1]
 
 

@@ -53,7 +53,7 @@ def start(
 def find(target: spec.Target) -> None:
     """It is always here, in one version; ``spec.SpecError`` where ``target`` asks for another."""
     if target.version is not None:
-        raise spec.SpecError("TARGET.version", "SQLite is part of dsbench and comes in one version", "leave it out")
+        raise spec.SpecError("TARGET.version", "SQLite is part of dsbench and comes in one version", "omit it")
 
 
 def installations() -> list[Installation]:
@@ -63,7 +63,7 @@ def installations() -> list[Installation]:
 
 def _checked(name: str, value: str) -> str:
     if name not in SETTINGS:
-        raise wrong(f"SQLite has no {name!r} here", f"use some of {', '.join(SETTINGS)}")
+        raise wrong(f"dsbench has no setting {name!r} for SQLite", f"use some of {', '.join(SETTINGS)}")
     words = SETTINGS[name]
     if words is None:
         if not value.removeprefix("-").isdecimal():

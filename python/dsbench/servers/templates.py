@@ -35,7 +35,7 @@ def fill(directory: Path, key: Sequence[object], user: User | None, make: Callab
         make()
         _keep(directory, template)
     elif said := _copy(template, directory):
-        remedy = f"see the space and rights in both, or unset {VARIABLE}"
+        remedy = f"check the free space and permissions of both, or unset {VARIABLE}"
         raise ServerError(f"the template {template} cannot be copied to {directory}: {said}", remedy)
 
 

@@ -188,7 +188,7 @@ def _is_known(value: float, choice: Choice) -> bool:
 def archives(folder: Path) -> list[Path]:
     """Every archive below ``folder``, one that is there as a folder and as a zip once."""
     if not folder.is_dir():
-        raise ArchiveError(f"{folder} is no folder", "name the folder in which the archives lie", usage=True)
+        raise ArchiveError(f"{folder} is not a folder", "name the folder in which the archives lie", usage=True)
     found = {path.parent for path in folder.rglob("run.json")}
     return sorted([*found, *(path for path in folder.rglob("*.zip") if path.with_suffix("") not in found)])
 

@@ -79,8 +79,8 @@ def merged(
     glimpse = not wanted.get("profile") and any(name not in wanted for name in PROFILES["quick"])
     spec = build(wanted, profile="quick" if glimpse else None)
     if lost := [name for name, value in spec.target.settings.items() if HIDDEN in value]:
-        problem = f"{lost[0]} had a password, and an archive keeps none"
-        raise SpecError("--set", problem, f"give it again: --set {lost[0]}=VALUE")
+        problem = f"{lost[0]} contained a password, and archives contain none"
+        raise SpecError("--set", problem, f"specify it again: --set {lost[0]}=VALUE")
     if not trust:  # What no run can have was refused before, by its name.
         refuse(risks(_left(filed, values, target)), str(config), "--config")
     said |= {"target"} if settings else set()
@@ -115,8 +115,8 @@ def _refuse_duration(wanted: Mapping[str, Any], named: Collection[str]) -> None:
     with suppress(ValueError, TypeError):  # Of what cannot be read the setting itself tells.
         found, duration = legs(load), float(str(seconds(wanted["duration"])))
     if found and duration and found[-1].end_s != duration:
-        words = f"the legs of --load last {found[-1].end_s:g} s, and a cycle as long"
-        raise SpecError("--duration", words, "leave it out, or move the end of the last leg")
+        words = f"a cycle is as long as the legs of --load, {found[-1].end_s:g} s"
+        raise SpecError("--duration", words, "omit it, or move the end of the last leg")
 
 
 def _target(named: object, target: str | Target | None, settings: Mapping[str, str]) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def known_workload(name: str, option: str = "--workload") -> None:
         every = [*known, *examples()]
         near = difflib.get_close_matches(re.sub(r"[\W_]", "", name.lower()), every, cutoff=0.7)
         meant = f"did you mean {' or '.join(near)}? " if near else ""
-        remedy = f"{meant}dsbench run --list has all; a workload of yours is FILE.toml or FILE.sql"
+        remedy = f"{meant}dsbench run --list shows all; a workload of your own is FILE.toml or FILE.sql"
         raise SpecError(option, f"no workload {name[:60]!r}", remedy)
 
 
@@ -149,7 +149,7 @@ def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
     profile = profile or values.get("profile") or None
     _say_text(values)
     if profile is not None and not isinstance(profile, str):
-        raise SpecError("--profile", "has to be text", f"use one of {', '.join(PROFILE_NAMES)}")
+        raise SpecError("--profile", "must be text", f"use one of {', '.join(PROFILE_NAMES)}")
     if profile is not None and profile not in PROFILE_NAMES:
         raise SpecError("--profile", f"no profile {profile[:60]!r}", f"use one of {', '.join(PROFILE_NAMES)}")
     lists = {name: option for name, option in OPTIONS.items() if option.kind == "array"}
@@ -174,8 +174,8 @@ def build(values: dict[str, Any], *, profile: str | None = None) -> RunSpec:
     _refuse_limits(asked)
     _refuse_storage(asked)
     if (asked.keep or asked.reuse) and asked.target.private is not None and asked.target.directory is None:
-        problem = f"{asked.target.url} is gone with its run, and its database with it"
-        remedy = f"name a folder that stays: {asked.target.url}?directory=FOLDER"
+        problem = f"{asked.target.url} ends with its run, and its database is removed"
+        remedy = f"specify a folder to keep it in: {asked.target.url}?directory=FOLDER"
         raise SpecError("--keep" if asked.keep else "--reuse", problem, remedy)
     return asked
 
@@ -192,7 +192,7 @@ def _say_text(values: Any, option: str = "") -> None:
     """``SpecError`` for text that no UTF-8 can say or no system can take, wherever it stands in ``values``."""
     if isinstance(values, str) and (not values.isascii() or "\0" in values):
         if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in values):
-            raise SpecError(option, f"{values[:60]!r} is no text in UTF-8", "write it in UTF-8, without a zero byte")
+            raise SpecError(option, f"{values[:60]!r} is not text in UTF-8", "write it in UTF-8, without a zero byte")
     elif isinstance(values, Mapping):
         for name, value in values.items():
             at = option or (OPTIONS[name].flag if name in OPTIONS else str(name))
@@ -205,27 +205,27 @@ def _say_text(values: Any, option: str = "") -> None:
 
 _PORTS: Final = {"5432": "postgresql", "6432": "postgresql", "3306": "mysql", "3050": "firebird"}
 _PRODUCTS: Final = ("postgresql", "postgres", "pg", "mariadb", "mysql", "firebird", "sqlite", "sqlite3")
-_YOURS: Final = "one of yours is postgresql://USER@HOST:PORT/DATABASE, mysql://…, firebird://… or sqlite:///FILE"
+_YOURS: Final = "your own is postgresql://USER@HOST:PORT/DATABASE, mysql://…, firebird://… or sqlite:///FILE"
 
 
 def refuse_no_target(url: str) -> None:
     """``SpecError`` where ``url`` is no URL but a part of one, with what was probably meant."""
     if re.match(r"(private|mock|sqlite):|[A-Za-z][\w+.-]*://", url):
         return
-    remedy = f"a server of dsbench's own is private:postgresql, for instance; {_YOURS}"
+    remedy = f"a private server is, for example, private:postgresql; {_YOURS}"
     _, colon, rest = url.partition(":")
     if not colon and re.split("[@?]", url.lower())[0] in _PRODUCTS:
-        remedy = f"private:{url} is a server of dsbench's own; {_YOURS}"
+        remedy = f"private:{url} is a private server; {_YOURS}"
     elif colon and re.split("[@?]", rest.lower())[0] in _PRODUCTS:
         remedy = f"did you mean private:{rest}? {_YOURS}"
     elif found := re.fullmatch(r"([\w.-]+|\[[0-9a-fA-F:]+\]):(\d+)(/\w*)?", url):
         scheme = _PORTS.get(found[2], "postgresql")
-        remedy = f"write what it is, such as {scheme}://{found[1]}:{found[2]}{found[3] or '/DATABASE'}"
+        remedy = f"write its scheme, such as {scheme}://{found[1]}:{found[2]}{found[3] or '/DATABASE'}"
     elif re.fullmatch(r"\d+(,\d+)*", url):
-        remedy = f"several numbers are written with commas, such as --scales 1,{url}; {_YOURS}"
+        remedy = f"separate several numbers by commas, such as --scales 1,{url}; {_YOURS}"
     elif url.endswith((".db", ".sqlite", ".sqlite3")):
-        remedy = f"a file of SQLite is sqlite:///{Path(url).absolute().as_posix()}"
-    raise SpecError("TARGET", f"{redact(url)[:60]!r} is no URL of a database", remedy)
+        remedy = f"an SQLite file is sqlite:///{Path(url).absolute().as_posix()}"
+    raise SpecError("TARGET", f"{redact(url)[:60]!r} is not the URL of a database", remedy)
 
 
 def refuse_unused(target: Target, workload: str) -> None:
@@ -237,14 +237,14 @@ def refuse_unused(target: Target, workload: str) -> None:
         return
     if target.settings:
         names = ", ".join(repr(name) for name in target.settings)
-        are = "are no settings" if len(target.settings) > 1 else "is no setting"
-        problem = f"{names} {are} of {workload}, and TARGET is no private server"
-        remedy = "settings of a database that is there stand in its URL, ?NAME=VALUE, or in its server's configuration"
+        are = "are not settings" if len(target.settings) > 1 else "is not a setting"
+        problem = f"{names} {are} of {workload}, and TARGET is not a private server"
+        remedy = "specify settings of an existing database in its URL, ?NAME=VALUE, or in its configuration"
         raise SpecError("--set", problem, remedy)
     for name, value in (("version", target.version), ("directory", target.directory)):
         if value is not None:
-            problem = f"{str(value)!r} means something to a private server only, and TARGET is none"
-            raise SpecError(f"TARGET.{name}", problem, "leave it out, or name a target such as private:sqlite")
+            problem = f"{str(value)!r} applies to private servers only, and TARGET is not one"
+            raise SpecError(f"TARGET.{name}", problem, "omit it, or use a target such as private:sqlite")
 
 
 def _refuse_limits(asked: RunSpec) -> None:
@@ -252,23 +252,23 @@ def _refuse_limits(asked: RunSpec) -> None:
     if not asked.limits or asked.target.private not in (None, "sqlite"):
         return
     if asked.target.private is None and not asked.target.url.startswith("sqlite:"):
-        problem = "dsbench limits the servers that it starts, and TARGET is none of them"
-        remedy = "name one, such as private:postgresql; or limit yours: systemctl set-property SERVICE MemoryMax=1G"
+        problem = "dsbench can limit private servers only, and TARGET is not one"
+        remedy = "use one, such as private:postgresql; or limit your own: systemctl set-property SERVICE MemoryMax=1G"
         raise SpecError("--limit", problem, remedy)
-    problem = "SQLite works in dsbench's process: a limit would hold back clients, records and monitors as well"
-    raise SpecError("--limit", problem, "if that is wanted: systemd-run --scope -p MemoryMax=1G dsbench run …")
+    problem = "SQLite runs in dsbench's process: a limit would also apply to clients, recorder and monitors"
+    raise SpecError("--limit", problem, "if you want that: systemd-run --scope -p MemoryMax=1G dsbench run …")
 
 
 def _refuse_storage(asked: RunSpec) -> None:
     """``SpecError`` where nothing of dsbench's would lie on the file system, or would have to outlive it."""
     if asked.erase and "device" not in asked.storage:
-        raise SpecError("--erase", f"no device {asked.erase} is used", "leave it out, or add --storage TYPE?device=…")
+        raise SpecError("--erase", f"no device {asked.erase} is used", "omit it, or add --storage TYPE?device=…")
     if asked.storage and asked.target.private is None:
-        problem = "dsbench makes a file system for the data of a server that it starts, and TARGET is none"
-        raise SpecError("--storage", problem, "name one, such as private:postgresql or private:sqlite")
+        problem = "dsbench creates file systems for private servers only, and TARGET is not one"
+        raise SpecError("--storage", problem, "use one, such as private:postgresql or private:sqlite")
     if asked.storage and (asked.keep or asked.reuse):
-        problem = "the file system is gone with its run, and its database with it"
-        remedy = "mount one yourself and name a folder on it: private:PRODUCT?directory=FOLDER"
+        problem = "the file system ends with its run, and its database is removed"
+        remedy = "mount one yourself and specify a folder on it: private:PRODUCT?directory=FOLDER"
         raise SpecError("--keep" if asked.keep else "--reuse", problem, remedy)
 
 
@@ -281,14 +281,15 @@ def _spec_error(error: ValidationError) -> SpecError:
     if first["type"] == "extra_forbidden":
         near = difflib.get_close_matches(where[-1].lower(), OPTIONS, n=1)
         meant = f"did you mean {near[0]}? " if near else ""
-        return SpecError(where[-1], "no setting has this name", f"{meant}dsbench run --example-config shows all")
+        return SpecError(where[-1], "there is no setting of this name", f"{meant}dsbench run --example-config lists "
+                                                                        "all")
     if where[0] == "target":
         option = ".".join(["TARGET", *where[1:2]])
     else:
         # Several numbers of clients are kept apart from the one number that ``clients`` holds.
         option = OPTIONS["clients" if where[0] == "several_clients" else where[0]].flag
     known = next((one for one in OPTIONS.values() if one.flag == option), None)
-    if known is not None and known.about.unit == "s" and message in ("has to be a number", "has to be a whole number"):
+    if known is not None and known.about.unit == "s" and message in ("must be a number", "must be a whole number"):
         message += " of seconds, or such as 10s or 1m"
     unfit = first.get("ctx", {}).get("error")
     if isinstance(unfit, Unfit):
@@ -310,13 +311,13 @@ def load_toml(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             text = file.read(_LONGEST + 1)
         if len(text) > _LONGEST:
-            raise ValueError(f"it has more than {_LONGEST:,} bytes, which is no file of settings")
+            raise ValueError(f"it has more than {_LONGEST:,} bytes, too many for a file of settings")
         values = {name.replace("-", "_"): value for name, value in parsed_toml(text.decode()).items()}
     except OSError as error:
-        raise SpecError("--config", f"{path}: {error.strerror}", "name a readable TOML file") from None
+        raise SpecError("--config", f"{path}: {error.strerror}", "specify a readable TOML file") from None
     except ValueError as error:
-        remedy = "name a TOML file, such as that of dsbench run --example-config, or the folder or zip of an archive"
+        remedy = "specify a TOML file, such as that of dsbench run --example-config, or the folder or zip of an archive"
         raise SpecError("--config", f"{path}: {error}", remedy) from None
     if values.keys() & {"transactions", "base"}:
-        raise SpecError("--config", f"{path} is a workload file", f"name it by --workload {path}")
+        raise SpecError("--config", f"{path} is a workload file", f"specify it with --workload {path}")
     return values

@@ -49,11 +49,11 @@ def misfit(option: str, problem: str, remedy: str) -> PydanticCustomError:
 def scales_rise(value: tuple[int, ...]) -> tuple[int, ...]:
     """Scales are 1 to 200000, each once."""
     if not value:
-        raise Unfit("needs at least one scale", "write for instance 1,2,5")
+        raise Unfit("needs at least one scale", "write, for example, 1,2,5")
     if any(x < 1 or x > 200_000 for x in value):
-        raise Unfit("each scale lies between 1 and 200000", "write for instance 1,2,5")
+        raise Unfit("each scale must be between 1 and 200000", "write, for example, 1,2,5")
     if list(value) != sorted(set(value)):
-        raise Unfit("scales must rise, each only once", "write for instance 1,2,5")
+        raise Unfit("scales must be in ascending order, each only once", "write, for example, 1,2,5")
     return value
 
 
@@ -70,7 +70,7 @@ def clients_as_a_list(values: object) -> object:
         return values
     numbers = tuple(values["clients"])
     if not numbers or any(not isinstance(clients, int) for clients in numbers):
-        raise misfit("--clients", "needs whole numbers", "write for instance 10,20,40")
+        raise misfit("--clients", "needs whole numbers", "write, for example, 10,20,40")
     return {**values, "clients": max(numbers), "several_clients": numbers if len(numbers) > 1 else ()}
 
 
@@ -106,7 +106,8 @@ def defaults_of_the_target(values: object) -> object:
 def several_clients_rise(value: tuple[int, ...]) -> tuple[int, ...]:
     """Each number of clients is there once."""
     if list(value) != sorted(set(value)):
-        raise Unfit("several numbers of clients must rise, each only once", "write for instance 10,20,40")
+        raise Unfit("several numbers of clients must be in ascending order, each only once", "write, for example, "
+                                                                                             "10,20,40")
     return value
 
 
@@ -138,10 +139,10 @@ def probes_named(value: str) -> tuple[str, ...]:
     for word in named:
         name, mark, files = word.partition(":")
         if name not in PROBES:
-            raise Unfit(f"no tool {name[:60]!r}", f"use none, all, or some of {','.join(PROBES)}")
+            raise Unfit(f"no disk benchmark {name[:60]!r}", f"use none, all, or some of {','.join(PROBES)}")
         if mark and (name not in COUNTING or not files.isdecimal() or not 0 < int(files[:9]) <= MOST_FILES):
-            words = f"{word[:60]!r}: {' and '.join(COUNTING)} take a number of files, 1 to {MOST_FILES}"
-            raise Unfit(words, "write for instance postmark:2000")
+            words = f"{word[:60]!r}: {' and '.join(COUNTING)} accept a number of files, 1 to {MOST_FILES}"
+            raise Unfit(words, "write, for example, postmark:2000")
     return named
 
 
@@ -184,8 +185,8 @@ def _load_fits(spec: RunSpec) -> None:
         "--driver": find_driver(spec.driver) is not None,
     }  # fmt: skip
     for option in (option for option, said in wrong.items() if said):
-        problem = "says itself when transactions start, and for how long"
-        raise misfit("--load", problem, f"leave out {option}, or --load")
+        problem = "already specifies when transactions start, and for how long"
+        raise misfit("--load", problem, f"omit {option}, or --load")
 
 
 def _objective_fits(spec: RunSpec) -> None:
@@ -201,13 +202,13 @@ def _objective_fits(spec: RunSpec) -> None:
     }  # fmt: skip
     for option in (option for option, said in wrong.items() if said):
         several = " several numbers of" if option == "--clients" else ""
-        raise misfit(own, "searches the rate itself", f"leave out{several} {option}, or {own}")
+        raise misfit(own, "searches for the rate itself", f"leave out{several} {option}, or {own}")
     if not spec.objective:
         return
     least_s = 10 * max(one.limit_ns for one in spec.objectives) / 1e9
     if spec.duration < least_s:
-        words = f"a cycle has to last {least_s:g} s or more, 10 times the longest time of --objective"
-        raise misfit("--duration", words, f"name --duration {least_s:g} or more, or shorter times")
+        words = f"a cycle must last {least_s:g} s or more, 10 times the longest time of --objective"
+        raise misfit("--duration", words, f"specify --duration {least_s:g} or more, or shorter times")
 
 
 def driver_is_known(value: str) -> str:
@@ -220,10 +221,10 @@ def power_is_a_command(value: str) -> str:
     """Its quotes end, and it is one line."""
     try:
         if value and not (shlex.split(value) and value.isprintable()):
-            raise ValueError("no program is named")
+            raise ValueError("no program is specified")
     except ValueError as error:
         problem = f"cannot read the command {value[:60]!r}: {error}"
-        raise Unfit(problem, "name a program with its words, as a shell would split them") from None
+        raise Unfit(problem, "specify a program and its arguments, as in a shell") from None
     return value
 
 
@@ -236,53 +237,54 @@ def price_is_known(value: str) -> str:
 def label_is_a_line(value: str) -> str:
     """A label stands in tables and in names of files."""
     if not value.isprintable() or value != value.strip():
-        raise Unfit("needs one line of text, without spaces around it", "shorten it")
+        raise Unfit("must be one line of text, without spaces around it", "shorten it")
     return value
 
 
 def levels_rise(value: tuple[float, ...]) -> tuple[float, ...]:
     """Levels are quantiles, each once."""
     if not 0 < len(value) <= MOST_LEVELS or any(not 0 < q < 1 for q in value) or list(value) != sorted(set(value)):
-        raise Unfit(f"needs 1 to {MOST_LEVELS} rising quantiles between 0 and 1", "write for instance 0.5,0.9,0.99")
+        raise Unfit(f"needs 1 to {MOST_LEVELS} quantiles between 0 and 1 in ascending order", "write, for example, "
+                                                                                              "0.5,0.9,0.99")
     return value
 
 
 def trace_is_local(value: bool, info: ValidationInfo) -> bool:
     """Nodes send no trace."""
     if value and info.data.get("nodes"):
-        raise Unfit("a trace is kept of load on this machine only", "leave --trace or --nodes out")
+        raise Unfit("--trace works for load from this machine only", "omit --trace or --nodes")
     return value
 
 
 def sizes_fit_together(spec: RunSpec) -> RunSpec:
     """The least number of cycles is not above the largest, nor the shortest duration above the demanded one."""
     if spec.precision is not None and spec.max_cycles < spec.cycles:
-        least = f"has to be {spec.cycles} or more, as --cycles is the least"
+        least = f"must be {spec.cycles} or more, as --cycles is the minimum"
         raise misfit("--max-cycles", least, "raise it, or lower --cycles")
     if spec.precision_of == "index" and spec.precision is None:
-        raise misfit("--precision-of", "index goes with --precision", "name both, or none of them")
+        raise misfit("--precision-of", "index needs --precision", "specify both, or neither")
     if spec.min_duration is not None and (spec.precision is None or spec.min_duration > spec.duration):
-        problem = "goes with --precision and is not above --duration"
-        raise misfit("--min-duration", problem, "name both, or none of them")
+        problem = "needs --precision and must not exceed --duration"
+        raise misfit("--min-duration", problem, "specify both, or neither")
     return spec
 
 
 def fits_together(spec: RunSpec) -> RunSpec:
     """No setting makes another one mean nothing."""
     if spec.reconnect and spec.connections > 1:
-        raise misfit("--reconnect", "each transaction has one connection of its own", "leave --connections or it out")
+        raise misfit("--reconnect", "each transaction opens one connection", "omit --connections or --reconnect")
     if spec.pace == "terminals" and spec.rate is not None:
-        raise misfit("--pace", "people at terminals set the rate", "leave out --rate, or --pace terminals")
+        raise misfit("--pace", "people at terminals set the rate", "omit --rate, or --pace terminals")
     if spec.peak and spec.rate is not None:
-        raise misfit("--peak", "searches the highest rate, and --rate sets it", "leave out --rate, or --peak")
+        raise misfit("--peak", "searches for the highest rate, and --rate sets it", "omit --rate, or --peak")
     if spec.terminals is not None and spec.pace == "none":
-        raise misfit("--terminals", "there are none without --pace terminals", "add that, or leave --terminals out")
+        raise misfit("--terminals", "there are none without --pace terminals", "add that, or omit --terminals")
     if spec.refine != "none" and (spec.keep or spec.reuse):
-        raise misfit("--refine", "further scales need databases of their own", "leave out --keep and --reuse")
+        raise misfit("--refine", "further scales need databases of their own", "omit --keep and --reuse")
     if spec.max_tries > 1 and not spec.retry:
-        raise misfit("--max-tries", "without --retry there is one attempt", "add it, or leave --max-tries out")
+        raise misfit("--max-tries", "without --retry there is one attempt", "add it, or omit --max-tries")
     if spec.find_ramp_up and spec.ramp_up:
-        raise misfit("--find-ramp-up", "--ramp-up says how long it is", "leave one of them out")
+        raise misfit("--find-ramp-up", "--ramp-up sets its length", "omit one of them")
     _objective_fits(spec)
     _load_fits(spec)
     for rule in workloads.find(spec.workload).rules:
@@ -301,13 +303,13 @@ def changes_nothing(spec: RunSpec) -> RunSpec:
     on = spec.workload_settings.get("tables", tables)
     if not entry.data.existing or on != tables:
         own = on if entry.data.existing else spec.workload
-        raise misfit("--existing", f"the workload {own} makes its own tables", "name --script or --builtin alone")
+        raise misfit("--existing", f"the workload {own} creates its own tables", "use --script or --builtin alone")
     if spec.target.private is not None:
-        raise misfit("--existing", f"{spec.target.url} has no tables but dsbench's", "name a database that has some")
+        raise misfit("--existing", f"{spec.target.url} has only dsbench's own tables", "specify a database with tables")
     if len(spec.scales) > 1:
-        raise misfit("--existing", "the tables that are there have one size", "leave --scales out, or name one")
+        raise misfit("--existing", "existing tables have one size", "omit --scales, or specify one")
     if spec.keep or spec.reuse or spec.refine != "none":
-        raise misfit("--existing", "no database is made here", "leave out --keep, --reuse and --refine")
+        raise misfit("--existing", "no database is created here", "omit --keep, --reuse and --refine")
     if spec.probes != "none":
-        raise misfit("--probes", "disk benchmarks would write beside data of others", "leave it out")
+        raise misfit("--probes", "disk benchmarks would write to a disk with the data of others", "omit it")
     return spec

@@ -100,12 +100,12 @@ PEERS: Final = {
     for peer in (
         Peer(
             "pgbench", "postgresql", {"postgres": "pgsql"}, ("remote", "failed_ns", *_LEDGER),
-            "times in whole microseconds; waits for BEGIN as for any statement",
+            "times in whole microseconds; waits for BEGIN as for other statements",
         ),
         Peer(
             "sysbench", "sysbench", {"postgres": "pgsql", "mysql": "mysql"},
             ("remote", "failed_ns", "retries", *_LEDGER),
-            "times in 1.8% wide steps; does not tell what each client did",
+            "times in steps of 1.8%; no figures per client",
         ),
     )
 }  # fmt: skip
@@ -118,17 +118,17 @@ def find_driver(name: str) -> Driver | Peer | None:
     unknown name."""
     plain, at, version = name.partition("@")
     if plain not in NAMES:
-        raise Unfit(f"no client {name[:40]!r}", f"use one of {', '.join(NAMES)}")
+        raise Unfit(f"no client program {name[:40]!r}", f"use one of {', '.join(NAMES)}")
     if not at:
         return DRIVERS.get(name) or PEERS.get(name)
     if plain not in DRIVERS or not DRIVERS[plain].package:
         versioned = ", ".join(driver.name for driver in DRIVERS.values() if driver.package)
-        raise Unfit(f"{plain} takes no version", f"leave it out, or use one of {versioned}")
+        raise Unfit(f"{plain} has no versions", f"omit it, or use one of {versioned}")
     if not VERSION.fullmatch(version):
-        raise Unfit(f"{version[:40]!r} is no version of {plain}", "write for instance psycopg@3.1.18")
+        raise Unfit(f"{version[:40]!r} is not a version of {plain}", "write, for example, psycopg@3.1.18")
     driver = DRIVERS[plain]
     if _numbers(version) < _numbers(driver.least):
-        raise Unfit(f"{plain} {version} lacks what dsbench calls", f"use {driver.least} or later")
+        raise Unfit(f"{plain} {version} lacks functions that dsbench calls", f"use {driver.least} or later")
     return replace(driver, version=version)
 
 

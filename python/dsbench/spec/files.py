@@ -85,14 +85,14 @@ def _bundle(path: Path) -> Iterator[str]:
         for other in _named(_parsed(file, text)):
             beside = file.parent / other
             if not _lies_in(folder, beside):
-                problem = f"{_place(file, text, other)}{other} lies outside of the folder of {path}"
-                raise SpecError("--workload", problem, "put it into that folder, and name it from there")
+                problem = f"{_place(file, text, other)}{other} is outside the folder of {path}"
+                raise SpecError("--workload", problem, "move it into that folder, and use a relative path")
             if other not in found:
                 found[other] = beside
                 waiting.append((other, beside, _place(file, text, other)))
             elif found[other] != beside:
-                problem = f"{file} names {other}, which is another file elsewhere"
-                raise SpecError("--workload", problem, "give one of them another name")
+                problem = f"{file} refers to {other}, but there is another file of this name elsewhere"
+                raise SpecError("--workload", problem, "rename one of them")
 
 
 def _lies_in(folder: Path, path: Path) -> bool:
@@ -133,7 +133,7 @@ def _parsed(path: Path, text: str) -> Mapping[str, Any]:
 
 def _read(path: Path, place: str) -> str:
     """The text of a file, which is named at ``place``; of a table in Parquet the same as CSV."""
-    remedy = "name a readable file in UTF-8: TOML, SQL, CSV, or Parquet"
+    remedy = "specify a readable file in UTF-8: TOML, SQL, CSV, or Parquet"
     try:
         if path.suffix == ".parquet":
             raw = _as_csv(path)
@@ -142,11 +142,11 @@ def _read(path: Path, place: str) -> str:
                 raw = opened.read(_LONGEST + 1)
         text = raw.decode().removeprefix("\ufeff")
     except (OSError, ValueError) as error:
-        words = error.strerror or error if isinstance(error, OSError) else "it cannot be read as what it is"
+        words = error.strerror or error if isinstance(error, OSError) else "it cannot be read in its format"
         raise SpecError("--workload", f"{place}{path}: {words}", remedy) from None
     if len(raw) > _LONGEST:
-        problem = f"{place}{path} has more than {_LONGEST} bytes, and the archive keeps all of it"
-        raise SpecError("--workload", problem, "let rows be made by rule: rows = … and columns")
+        problem = f"{place}{path} has more than {_LONGEST} bytes, the maximum for a file that the archive contains"
+        raise SpecError("--workload", problem, "generate rows by a rule: rows = … and columns")
     return text
 
 
@@ -184,7 +184,7 @@ def with_scripts(values: Mapping[str, Any]) -> dict[str, Any]:
     inner = rest.get("workload_settings") or {}
     if workload == taking("file"):
         if files or builtin:
-            remedy = "put it into the file: [transactions.NAME] with sql = { file = \"my.sql\" }"
+            remedy = "add it to the file: [transactions.NAME] with sql = { file = \"my.sql\" }"
             raise SpecError("--script" if files else "--builtin", "a workload file has its own transactions", remedy)
         return {**rest, "workload_settings": {**inner, "define": settings["define"]}}
     if workload not in (None, scripted):
@@ -210,7 +210,7 @@ def _listed(name: str, value: Any) -> list[str]:
         return [f"{key}={text}" for key, text in value.items()]
     found = [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
     if not all(isinstance(text, str) for text in found):
-        raise SpecError(f"--{name}", "has to be text", "write a text, or a list of them")
+        raise SpecError(f"--{name}", "must be text", "write a text, or a list of them")
     return found
 
 
@@ -218,7 +218,7 @@ def _read_script(named: str) -> str:
     """A script as the workload takes it: the length of its text, its name with its weight, its text."""
     path, mark, weight = named.rpartition("@")
     file = Path(path if mark else named)
-    remedy = "name a readable file of SQL, in UTF-8, such as my.sql or my.sql@3"
+    remedy = "specify a readable SQL file in UTF-8, such as my.sql or my.sql@3"
     try:
         with file.open("rb") as opened:
             raw = opened.read(_LONGEST_SCRIPT + 1)
@@ -226,7 +226,7 @@ def _read_script(named: str) -> str:
     except OSError as error:
         raise SpecError("--script", f"could not open file \"{file}\": {error.strerror}", remedy) from None
     except UnicodeDecodeError:
-        raise SpecError("--script", f"{file} is no text in UTF-8", remedy) from None
+        raise SpecError("--script", f"{file} is not text in UTF-8", remedy) from None
     if len(raw) > _LONGEST_SCRIPT:
         raise SpecError("--script", f"{file} has more than {_LONGEST_SCRIPT} bytes", remedy)
     name = _printable(file.name) + mark + (weight if mark else "")

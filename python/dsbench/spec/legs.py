@@ -96,7 +96,7 @@ def legs(text: str) -> tuple[Leg, ...]:
     if not words:
         return ()
     if len(words) > _MOST:
-        raise Unfit(f"has {len(words)} legs", f"use {_MOST} or less")
+        raise Unfit(f"has {len(words)} legs", f"use {_MOST} or fewer")
     found, end_s = [], math.nan
     for at, word in enumerate(words):
         leg = _leg(word)
@@ -110,7 +110,7 @@ def legs(text: str) -> tuple[Leg, ...]:
         raise Unfit("begins at 0s", "write 0s:100, …")
     if math.isnan(end_s):
         if len(found) == 1 or any(not word[: word.find(":")].strip()[-1:].isalpha() for word in words[1:]):
-            raise Unfit("says not how long it lasts", f"add its end, such as {words[0]}, 60s:end")
+            raise Unfit("has no end", f"add its end, such as {words[0]}, 60s:end")
         end_s = 2 * found[-1].begin_s - found[-2].begin_s
     return _joined(found, end_s)
 
@@ -119,11 +119,11 @@ def _joined(found: list[Leg], end_s: float) -> tuple[Leg, ...]:
     ends = [*(leg.begin_s for leg in found[1:]), end_s]
     for leg, end in zip(found, ends, strict=True):
         if end - leg.begin_s < 1e-3:
-            raise Unfit(f"nothing fits between {leg.begin_s:g} s and {end:g} s", "write legs in the order of time")
+            raise Unfit(f"there is no time between {leg.begin_s:g} s and {end:g} s", "write legs in order of time")
     if end_s > _LONGEST_S:
         raise Unfit(f"lasts {end_s:g} s", "use a week or less")
     if not any(leg.first or leg.last for leg in found):
-        raise Unfit("asks for nothing", "write a rate above 0")
+        raise Unfit("has no transactions", "write a rate above 0")
     return tuple(replace(leg, duration_s=end - leg.begin_s) for leg, end in zip(found, ends, strict=True))
 
 
@@ -137,12 +137,12 @@ def _leg(word: str) -> Leg | None:
     first, last = float(found["first"]), float(found["last"] or found["first"])
     period_s = _span(found["period"], word) if found["period"] else 0.0
     if bool(found["sine"]) != bool(period_s) or (found["sine"] and not (found["last"] and first <= last)):
-        how = "write a sine from its lowest rate to its greatest with a period, such as sine 100..900/10s"
+        how = "write a sine from its lowest to its highest rate with a period, such as sine 100..900/10s"
         raise Unfit(f"cannot read {word[:60]!r}", how)
     if max(first, last) > _HIGHEST:
         raise Unfit(f"cannot read {word[:60]!r}", f"use a rate of {_HIGHEST:,.0f} per second or less")
     if found["sessions"] and not int(found["sessions"]):
-        raise Unfit(f"cannot read {word[:60]!r}", "write the rate 0 in place of no session")
+        raise Unfit(f"cannot read {word[:60]!r}", "write the rate 0 instead of 0 sessions")
     return Leg(_span(found["at"], word), 0.0, first, last, period_s, int(found["sessions"] or 0))
 
 

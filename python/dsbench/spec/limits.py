@@ -56,16 +56,16 @@ def _bytes(name: str, text: str) -> int:
     count = int(float(found[1]) * 2 ** _UNITS[(found[2] or "").upper()]) if found and len(found[1]) < 20 else 0
     if not 1 <= count <= _MOST_BYTES:
         # MB is a million bytes to some and 2^20 to others.
-        raise Unfit(f"{name} is {text[:60]!r}", f"write for instance {name}=256MiB{unit}, KiB, GiB or bytes")
+        raise Unfit(f"{name} is {text[:60]!r}", f"write, for example, {name}=256MiB{unit}, KiB, GiB or bytes")
     if name == "memory" and count < _LEAST_MEMORY:
-        raise Unfit(f"memory is {text[:60]!r}, in which no server starts", "write for instance memory=256MiB")
+        raise Unfit(f"memory is {text[:60]!r}, too little for a server", "write, for example, memory=256MiB")
     return count
 
 
 def _cpus(text: str) -> float:
     count = float(text) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text.strip()) else 0.0
     if not _LEAST_CPUS <= count <= _MOST_CPUS:
-        raise Unfit(f"cpus is {text[:60]!r}", f"write for instance cpus=1.5, {_LEAST_CPUS:g} or more")
+        raise Unfit(f"cpus is {text[:60]!r}", f"write, for example, cpus=1.5, {_LEAST_CPUS:g} or more")
     return count
 
 

@@ -12,7 +12,7 @@ from dsbench.spec.words import Unfit, seconds
 _ONE: Final = re.compile(
     r"(?:(?P<kind>[\w-]+)\.)?(?:p(?P<percent>\d{1,2}(?:\.\d{1,3})?)|(?P<failed>failed))=(?P<limit>\S+)"
 )
-_HOW: Final = "write p99=20ms, p99.9=1s, KIND.p90=5s or failed=0.1%; several with commas between them"
+_HOW: Final = "write p99=20ms, p99.9=1s, KIND.p90=5s or failed=0.1%; separate several by commas"
 _LONGEST_S: Final = 3600.0
 SEARCH_DURATIONS: Final = 30
 """Durations of a cycle that all cycles of a search take at most, at each scale."""
@@ -57,7 +57,7 @@ def objectives(text: str) -> tuple[Objective, ...]:
     """Those that ``text`` names, each once; none of an empty one. ``ValueError`` for what is none."""
     found = [_objective(word.strip()) for word in text.split(",")] if text.strip() else []
     if len({(one.kind, one.allowed if not one.of_failures else -1.0) for one in found}) < len(found):
-        raise Unfit("names the same quantile of the same transactions twice", "name it once")
+        raise Unfit("has the same percentile of the same transactions twice", "specify it once")
     return tuple(found)
 
 

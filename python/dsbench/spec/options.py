@@ -89,8 +89,8 @@ class Option:
             return tuple((float if self.item == "number" else int)(part) for part in text.split(","))
         except ValueError:
             example = "0.5,0.9" if self.item == "number" else "1,2,5"
-            remedy = f"write for instance {example}, in a file [{example.replace(',', ', ')}]"
-            raise SpecError(self.flag, f"{text[:60]!r} is no list of numbers", remedy) from None
+            remedy = f"write, for example, {example}, in a file [{example.replace(',', ', ')}]"
+            raise SpecError(self.flag, f"{text[:60]!r} is not a list of numbers", remedy) from None
 
 
 def printed(value: Any) -> str:

@@ -57,7 +57,7 @@ def read_price(text: str, currency: str = "") -> Price | None:
     hours = _number(count or "1") * _HOURS[unit or "h"]
     per_hour = _number(amount) / hours if hours > 0 else math.nan
     if not _LEAST <= per_hour <= _MOST:
-        raise Unfit(f"{text[:60]!r} has to be 0.000001 to 1,000,000 per hour", HOW)
+        raise Unfit(f"{text[:60]!r} must be 0.000001 to 1,000,000 per hour", HOW)
     return Price(per_hour=per_hour, currency=(named or currency or CURRENCY).upper())
 
 

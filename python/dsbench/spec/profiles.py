@@ -96,19 +96,19 @@ def sized(profile: str, values: Mapping[str, Any]) -> dict[str, Any]:
     texts = {str(name): str(value) for name, value in settings.items()} if isinstance(settings, Mapping) else {}
     entry = workloads.find(str(workload), texts)
     if not entry.data.loaded_rows:
-        problem = f"{profile} has no size for the workload {workload}"
-        raise SpecError("--profile", problem, f"add --workload {default_workload()}, or take another profile")
+        problem = f"{profile} has no scales for the workload {workload}"
+        raise SpecError("--profile", problem, f"add --workload {default_workload()}, or use another profile")
     url = str(target.get("url", "") if isinstance(target, Mapping) else getattr(target, "url", target))
     found = dict(SIZED[profile])
     if not Target.model_construct(url=url).is_here and "scales" not in values:
-        problem = f"{profile} follows from the server's memory, which cannot be seen from here"
-        raise SpecError("--profile", problem, "name --scales: a scale of 1 is some 18 MB of each client")
+        problem = f"{profile} depends on the server's memory, which is not visible from here"
+        raise SpecError("--profile", problem, "specify --scales: scale 1 is about 18 MB per client")
     if "scales" not in values:
         clients = _largest(values.get("clients", found["clients"])) * _largest(values.get("nodes", 0))
         unit = entry.data.loaded_rows * clients * sum(entry.data.row_bytes) / 2
         memory = _memory(values.get("limits"))
         if not memory:
-            raise SpecError("--profile", "this system does not tell how much memory it has", "name --scales")
+            raise SpecError("--profile", "this system does not report its memory size", "specify --scales")
         found["scales"] = (min(max(round(_TIMES_MEMORY[profile] * memory / unit), 1), 200_000),)
     return found
 

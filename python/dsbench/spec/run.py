@@ -146,7 +146,7 @@ class RunSpec(Frozen):
     precision_of: Annotated[
         PrecisionOf,
         About(
-            "What has to be that precise: rates, or the index",
+            "What to measure with --precision: rates, or the index",
             SIZE, "told",
             more="rates: that of each scale. index: their mean over the logarithm of the scale, from which the DSI"
             " is made",
@@ -211,7 +211,7 @@ class RunSpec(Frozen):
     os_threads: Annotated[
         int,
         Field(ge=0, le=100_000),
-        About("Threads that carry the clients; 0: one per CPU if possible", CLIENTS, "load", brief=True),
+        About("Threads that run the clients; 0: one per CPU if possible", CLIENTS, "load", brief=True),
     ] = 0
     """One per CPU is possible where engine and load allow it."""
     placement: Annotated[
@@ -273,7 +273,7 @@ class RunSpec(Frozen):
     retry: Annotated[
         bool,
         About(
-            "Repeat a transaction that a conflict or deadlock ended",
+            "Retry transactions after serialization failures and deadlocks",
             TRANSACTIONS, "load", default="by workload",
             more=f"Default: {_RETRYING}",
         ),

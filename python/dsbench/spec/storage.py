@@ -78,17 +78,17 @@ class Storage:
         given = {name.replace("_", "-"): text for name, text in values_of(said).items()}
         kind = given.get("type", "")
         if kind not in KINDS:
-            raise Unfit(f"no file system {kind[:60]!r} can be made", f"use one of {', '.join(KINDS)}")
+            raise Unfit(f"no file system of type {kind[:60]!r} can be created", f"use one of {', '.join(KINDS)}")
         known = (*_COMMON, *KINDS[kind].takes)
         for name in given:
             if name not in known:
-                raise Unfit(f"{kind} takes no {name[:60]!r}", f"use some of {', '.join(known)}")
+                raise Unfit(f"{kind} has no setting {name[:60]!r}", f"use some of {', '.join(known)}")
         if "device" in given and "size" in given:
-            raise Unfit("a device has its size", "leave size out")
+            raise Unfit("a device has a fixed size", "omit size")
         if given.get("journal") == "off" and "data" in given:
-            raise Unfit("without a journal there is no way to keep data in it", "leave data or journal out")
+            raise Unfit("data=journal needs a journal", "omit data or journal")
         if "age-seed" in given and "age" not in given:
-            raise Unfit("age-seed says how age fills the file system", "add age, or leave it out")
+            raise Unfit("age-seed needs age", "add age, or omit it")
         if "device" not in given:
             given.setdefault("size", f"{_DEFAULT_BYTES}")
         return cls({name: _value(kind, name, given[name]) for name in known if name in given})
@@ -173,7 +173,7 @@ def _value(kind: str, name: str, text: str) -> str:
         count = bytes_of(text)
         if not KINDS[kind].least_bytes <= count <= _MOST_BYTES:
             least = f"{KINDS[kind].least_bytes >> 20} MiB"
-            raise Unfit(f"size is {text[:60]!r}", f"give {kind} {least} or more, such as size=4GiB")
+            raise Unfit(f"size is {text[:60]!r}", f"{kind} needs {least} or more, such as size=4GiB")
         return _size(count)
     if name in ("block", "nodesize"):
         known = KINDS[kind].blocks if name == "block" else _WORDS[name]

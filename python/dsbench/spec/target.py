@@ -103,7 +103,7 @@ class Target(Frozen):
         url = f"private:{OTHERWISE.get(product, product)}"
         settings = dict(parameters_in(query))
         if at and value.get("version") not in (None, version):
-            raise Unfit(f"{value['url']} names one version, the setting version another", "leave one of them out")
+            raise Unfit(f"{value['url']} has one version, the setting version another", "omit one of them")
         given = value.get("settings") or {}
         merged = {**settings, **given} if isinstance(given, dict) else given
         found = {**value, "url": url, "version": version if at else value.get("version"), "settings": merged}

@@ -41,7 +41,7 @@ def _never(_text: str) -> bool:
 
 _WORDS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
     "workload": (lambda text: text in workloads.names() or text in examples(), "a file"),
-    "driver": (lambda text: text in DRIVERS, "code that is loaded"),
+    "driver": (lambda text: text in DRIVERS, "code to load"),
     "load": (_LEGS.fullmatch, "a file"),
     "nodes": (str.isdecimal, "a command"),
     "power": (_never, "a command"), "checked": (_never, "a file"), "address": (_never, "an address"),
@@ -52,11 +52,11 @@ _KINDS: Final = tuple(
     for pattern, words in (
         (r".*(address(es)?|_host|host_?name|conninfo)|.*_url|remote_?pipe.*|redirection", "an address"),
         (r"(.*_)?port|remote\w*(port|name)", "a port"),
-        (r".*(plug|librar|provider|component|malloc_lib|udf|client_library).*", "code that is loaded"),
+        (r".*(plug|librar|provider|component|malloc_lib|udf|client_library).*", "code to load"),
         (r".*(_command|_cmd|start_proc|on_\w*init|init_connect|init_(slave|replica)|wsrep\w*|guardianoption|debug\w*)",
-         "a program or statements that are run"),
+         "a program or statements to run"),
         (r".*(grant|auth|user|password|passwd|secret|privilege|role|ssl|tls|krb|securitydatabase|hba|ident_|networking).*",
-         "who may reach the server"),
+         "access to the server"),
         (r".*(dir|dirs|directory|directories|path|paths|file|filename|files|access|socket|basename|_priv|include\w*)",
          "files"),
         (r"(general_|slow_)?(query_)?log.*|.*(audit|trace).*|relay_log.*", "a log"),
@@ -89,8 +89,8 @@ def refuse(found: Iterable[str], whence: str, option: str) -> None:
     """``Untrusted`` that names ``option`` where ``whence`` has the risks ``found``."""
     if named := list(found):
         more = f"; and {len(named) - 5} more" if named[5:] else ""
-        problem = f"{whence} asks for more than tuning: {'; '.join(named[:5])}{more}"
-        raise Untrusted(option, problem, "look at it; if you trust where it comes from, add --trust")
+        problem = f"{whence} does more than tune: {'; '.join(named[:5])}{more}"
+        raise Untrusted(option, problem, "check it; if you trust its source, add --trust")
 
 
 def loads_library(url: str) -> bool:
@@ -183,7 +183,7 @@ def _of_url(url: str) -> Iterator[str]:
             yield from _of_setting(name, value, [found[1]])
     elif not _MOCK.fullmatch(url):
         # With its password or without, it is the same one.
-        yield f"{_shown('target', redact(url).replace(f':{HIDDEN}@', '@'))}: a database that is there, or an address"
+        yield f"{_shown('target', redact(url).replace(f':{HIDDEN}@', '@'))}: an existing database, or an address"
 
 
 def _of_setting(name: str, value: str, products: list[str]) -> Iterator[str]:
@@ -205,7 +205,7 @@ def _about(name: str, value: str) -> str:
     if _PATH.search(value):
         return "files"
     plain = name.lower().replace("-", "_")
-    return next((words for pattern, words in _KINDS if pattern.fullmatch(plain)), "not known to tune and do no more")
+    return next((words for pattern, words in _KINDS if pattern.fullmatch(plain)), "not a known tuning setting")
 
 
 def _shown(name: str, text: str) -> str:

@@ -13,19 +13,19 @@ _PLAIN = [
     (re.compile(pattern, re.IGNORECASE), words)
     for pattern, words in (
         (r"value error, (.*)", r"\1"),
-        (r"input should be greater than or equal to (\S+)", r"has to be \1 or more"),
-        (r"input should be less than or equal to (\S+)", r"has to be \1 or less"),
-        (r"input should be greater than (\S+)", r"has to be more than \1"),
-        (r"input should be less than (\S+)", r"has to be less than \1"),
-        (r"input should be a valid integer.*", "has to be a whole number"),
-        (r"input should be a (?:valid|finite) number.*", "has to be a number"),
-        (r"input should be a valid (?:tuple|list)", "has to be a list, such as [1, 2, 5]"),
-        (r"input should be a valid string", "has to be text"),
-        (r"string should have at most (\d+) characters", r"has to have \1 characters or less"),
-        (r"input should be a valid boolean.*", "has to be true or false"),
-        (r"input should be a valid dictionary.*", "has to be a table of names and values"),
-        (r"input is not a valid path.*", "has to be a path"),
-        (r"input should be ('.*)", r"has to be \1"),
+        (r"input should be greater than or equal to (\S+)", r"must be \1 or more"),
+        (r"input should be less than or equal to (\S+)", r"must be \1 or less"),
+        (r"input should be greater than (\S+)", r"must be greater than \1"),
+        (r"input should be less than (\S+)", r"must be less than \1"),
+        (r"input should be a valid integer.*", "must be a whole number"),
+        (r"input should be a (?:valid|finite) number.*", "must be a number"),
+        (r"input should be a valid (?:tuple|list)", "must be a list, such as [1, 2, 5]"),
+        (r"input should be a valid string", "must be text"),
+        (r"string should have at most (\d+) characters", r"must have \1 characters or fewer"),
+        (r"input should be a valid boolean.*", "must be true or false"),
+        (r"input should be a valid dictionary.*", "must be a table of names and values"),
+        (r"input is not a valid path.*", "must be a path"),
+        (r"input should be ('.*)", r"must be \1"),
     )
 ]
 """The words of Pydantic, also where the parser of the command line uses it, and ours."""

@@ -224,7 +224,7 @@ def shortest(counts: Floats, least: int) -> int:
 
 
 def ramp_up(counts: Floats) -> tuple[int, bool]:
-    """(seconds to leave out at the beginning, whether the rest is settled) of a course of counts per second.
+    """(seconds to omit at the beginning, whether the rest is settled) of a course of counts per second.
 
     MSER-5: White, Cobb and Spratt, A Comparison of Five Steady-State Truncation Heuristics for Simulation, Winter
     Simulation Conference 2000. Of all beginnings the one is left out that makes the rest's squared deviation over its

@@ -215,7 +215,7 @@ def size_doubts(settings: Mapping[str, str]) -> list[Doubt]:
     if part == 1:
         return []
     message = f"the database holds {part:.0%} of the rows of TPC-C: the figures are not TPC-C-like"
-    return [Doubt("size", message, "leave --set size out; a part of the rows is for trying out")]
+    return [Doubt("size", message, "omit --set size; a part of the rows is for trying out")]
 
 
 _TERMINALS: Final = 10

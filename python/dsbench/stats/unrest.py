@@ -58,7 +58,7 @@ def imprecise(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """The cycles ended before the interval of the median rate was as narrow as wanted."""
     if run.precision is not None and scale.half_width > run.precision:
         words = (
-            f"the median rate is known within ±{min(scale.half_width, 10):.1%} after {scale.cycles} cycles, "
+            f"the median rate is known to within ±{min(scale.half_width, 10):.1%} after {scale.cycles} cycles, "
             f"wanted were ±{run.precision:.1%}"
         )
         yield Doubt("imprecise", words, "use longer cycles, or more of them: --duration, --max-cycles", scale.scale)

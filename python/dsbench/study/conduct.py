@@ -171,7 +171,7 @@ def _start(number: int, command: Sequence[str], bundle: str) -> subprocess.Popen
         # A Ctrl-C is for the study, whose run tells its nodes.
         node = subprocess.Popen(words, stdin=subprocess.PIPE, text=True, start_new_session=True)
     except OSError as error:
-        raise RunError(f"nodes: {words[0]}: {error.strerror}", "name a command that is here", usage=True) from None
+        raise RunError(f"nodes: {words[0]}: {error.strerror}", "specify an installed command", usage=True) from None
     assert node.stdin is not None
     try:
         with node.stdin:

@@ -97,7 +97,7 @@ def ahead_of(study: Study, expected: Estimate, *, whole: bool) -> str:
     if in_order(study):
         lines.append(f"warning: {IN_ORDER}")
     if expected.too_large:
-        lines.append("warning: that may be more than there is")
+        lines.append("warning: that may exceed the free space")
     lines.append(f"folder: {study.folder}")
     return "\n".join(lines)
 

@@ -86,10 +86,10 @@ def _of_archives(paths: Sequence[tuple[str, Path]]) -> Iterator[_Brought]:
     _refuse({n: v for n, v in apart.items() if n.startswith("spec.") and not n.startswith(others)})
     for (name, path), run in zip(paths, runs, strict=True):
         if run.status != "complete":
-            raise SpecError("FOLDER", f"{path}: its run is {run.status}", "leave it out, or resume it")
+            raise SpecError("FOLDER", f"{path}: its run is {run.status}", "omit it, or resume it")
         if run.broken:
             scales = ", ".join(map(str, sorted(run.broken)))
-            raise SpecError("FOLDER", f"{path}: its check failed at scale {scales}", "leave it out")
+            raise SpecError("FOLDER", f"{path}: its check failed at scale {scales}", "omit it")
         yield _Brought(name or run.host, Trial(1, 1, (), "done"), path, path)
 
 

@@ -90,5 +90,5 @@ def with_blocks(target: dict[str, Any]) -> dict[str, Any]:
     if product not in _BLOCKS:
         raise SpecError("target.block_size", f"{product or 'TARGET'} is no private server", "use private:PRODUCT")
     if not (size := storage_words.bytes_of(str(said))):
-        raise SpecError("target.block_size", f"{str(said)[:60]!r} is no size", "write for instance 16k")
+        raise SpecError("target.block_size", f"{str(said)[:60]!r} is no size", "write, for example, 16k")
     return {**target, "settings": {**target.get("settings", {}), _BLOCKS[product]: str(size)}}

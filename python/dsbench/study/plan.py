@@ -157,7 +157,7 @@ def _take_history(values: dict[str, Any]) -> tuple[int, str, str | None]:
     """Takes what is no setting of a run out of ``values``: runs before, what happens after them, their database."""
     before, then = values.pop(HISTORY, 0), values.pop(THEN, AFTERWARDS[0])
     if not isinstance(before, int) or isinstance(before, bool) or not 0 <= before <= _MOST_BEFORE:
-        raise SpecError(HISTORY, "has to be a whole number of runs", f"use 0 to {_MOST_BEFORE}")
+        raise SpecError(HISTORY, "must be a whole number of runs", f"use 0 to {_MOST_BEFORE}")
     if then not in AFTERWARDS:
         raise SpecError(THEN, f"{str(then)[:60]!r} is no action", f"use one of {', '.join(AFTERWARDS)}")
     database = values.pop(DATABASE, None)
@@ -173,7 +173,7 @@ def _refuse_history(spec: RunSpec, before: int, then: str, database: str, sharin
         raise SpecError(THEN, problem, f"add {HISTORY} = 1 or more, and a storage to the run")
     for key in [HISTORY] * bool(before) + ["same_database"] * sharing:
         if spec.target.private is None or spec.target.directory is not None:
-            raise SpecError(key, "the database has to be that of a private server without a directory",
+            raise SpecError(key, "it needs a private server without a directory",
                             "use private:PRODUCT")  # fmt: skip
         if len(spec.scales) > 1 and (key != HISTORY or database == "kept"):
             remedy = "name one: scales = [10]" + (f', or {DATABASE} = "new"' if key == HISTORY else "")
@@ -182,7 +182,7 @@ def _refuse_history(spec: RunSpec, before: int, then: str, database: str, sharin
         problem = "new databases wear the file system, and without a storage all trials have the same one"
         raise SpecError(HISTORY, problem, "add a storage to the run, or name one scale for a database that is kept")
     if sharing and before:
-        raise SpecError("same_database", f"it does not go together with {HISTORY}", "leave one of them out")
+        raise SpecError("same_database", f"it does not go together with {HISTORY}", "omit one of them")
 
 
 def checked(

@@ -153,7 +153,7 @@ def read(path: Path, changes: Sequence[str] = ()) -> StudySpec:
         with path.open("rb") as file:
             return of_text(file.read(_LONGEST + 1), str(path), changes)
     except OSError as error:
-        remedy = "name a readable TOML file, or a study of dsbench study templates"
+        remedy = "specify a readable TOML file, or a study of dsbench study templates"
         raise SpecError("FILE", f"{path}: {error.strerror}", remedy) from None
 
 
@@ -179,7 +179,7 @@ def changed(values: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]
         key, mark, value = text.partition("=")
         path = key.strip().split(".")
         if not mark or (path[0] == "factor" and len(path) < (3 if value else 2)):
-            remedy = "write for instance --set run.cycles=2, or --set 'factor.clients.levels=[1, 4]'"
+            remedy = "write, for example, --set run.cycles=2, or --set 'factor.clients.levels=[1, 4]'"
             raise SpecError("--set", f"{text!r} is no KEY=VALUE of a study", remedy)
         if path[0] != "factor":
             _put(found, path, value)
@@ -241,7 +241,7 @@ def parse(values: Mapping[str, Any]) -> StudySpec:
         problem = f"the design {spec.trials.design} does not have all levels of {sharing[0]} together"
         raise SpecError("same_database", problem, 'write design = "full"')
     if spec.run.get("keep"):
-        raise SpecError("run.keep", "each trial needs a database of its own", "leave it out")
+        raise SpecError("run.keep", "each trial needs a database of its own", "omit it")
     return spec
 
 
@@ -284,7 +284,7 @@ def _level(factor: Factor, raw: Any) -> Level:
         )
     by_rules = raw.get(COMPUTED) or (rules.of(raw["rules"], key) if "rules" in raw else {})
     if not isinstance(by_rules, Mapping):
-        raise SpecError(key, f"{COMPUTED} has to be a table", "leave it out: dsbench writes it")
+        raise SpecError(key, f"{COMPUTED} must be a table", "omit it: dsbench writes it")
     sets = {**by_rules, **raw.get("set", {})}
     for path in sets:
         check(path, key)

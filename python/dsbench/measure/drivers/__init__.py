@@ -37,7 +37,7 @@ def missing(client: Driver | Peer) -> str:
         if cache.driver(client.name, client.version).is_dir():
             return ""
         install = f"dsbench servers install {client.name} --version {client.version}"
-        return f"{client.name} {client.version} is not here: {install}"
+        return f"{client.name} {client.version} is not installed: {install}"
     top = client.module.partition(".")[0]
     if importlib.util.find_spec(top) is not None and importlib.util.find_spec(client.module) is not None:
         return ""

@@ -42,8 +42,8 @@ class Session(ABC):
         cursor.close()
         self._alone(self._single)
         if found != list(asked):
-            words = f"sessions have {', '.join(found)} in place of {', '.join(asked)}: something between changes it"
-            raise Unproved(f"{words}; name the server itself as the target")
+            words = f"sessions have {', '.join(found)} instead of {', '.join(asked)}: a pooler or proxy changes it"
+            raise Unproved(f"{words}; specify the server itself as the target")
 
     def _proof(self, _isolation: str, /) -> tuple[str, Sequence[str]]:
         """A query and the row that it gives; none where each transaction is asked for as it is to be."""

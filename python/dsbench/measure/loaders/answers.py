@@ -123,7 +123,7 @@ def check_answers(core: _core.Bench, kinds: Sequence[str]) -> tuple[Condition, .
     for answer in answers:
         by_stage[answer.stage].append(answer)
     if not answers:
-        return _open(["the queries"], "no query was asked", "")
+        return _open(["the queries"], "no query was run", "")
     if lacks_engine():
         return _open(by_stage, *LACKING)
     if unknown:
@@ -181,7 +181,7 @@ def _condition(stage: str, answers: Sequence[Answer], wrong: Mapping[Answer, str
     answered = [answer for answer in answers if not answer.failed]
     if not answered:
         why = f"no query was answered: {', '.join(f'{_name(one)} ({one.failed})' for one in answers[:3])}"
-        return _open([stage], why, "let the queries take longer: --set timeout")[0]
+        return _open([stage], why, "allow the queries more time: --set timeout")[0]
     faults = [f"{_name(answer)}: {wrong[answer]}" for answer in answered if answer in wrong]
     words = f"{len(answered) - len(faults)} of {len(answered)} are those of DuckDB"
     if failed := [f"{_name(answer)} ({answer.failed})" for answer in answers if answer.failed]:

@@ -118,7 +118,7 @@ class Bench:
         if self._core.alone() and (spec.nodes or spec.driver != OWN):
             flag = "--nodes" if spec.nodes else "--driver"
             words = f"{flag}: the clients of {spec.workload} share the state of its refreshes"
-            raise _wrong(words, f"leave {flag} out")
+            raise _wrong(words, f"omit {flag}")
         for stage in (one for one in self.stages if one.work == "load"):
             self.fill(spec, stage.name, nodes=max(spec.nodes, 1))
         counts = any(stage.repeated and not stage.timed for stage in self.stages)
@@ -127,25 +127,25 @@ class Bench:
         for flag, asked in (("--precision", spec.precision is not None), ("--find-ramp-up", spec.find_ramp_up)):
             if counts and asked:
                 words = f"{flag}: the cycles of {spec.workload} end by count, not by time"
-                raise _wrong(words, f"leave {flag} out")
+                raise _wrong(words, f"omit {flag}")
         if spec.per_statement and not self.statements:
-            words = f"--per-statement: {spec.workload} does not time its statements, scripts do"
-            raise _wrong(words, "leave --per-statement out")
+            words = f"--per-statement: {spec.workload} does not time its statements, only scripts do"
+            raise _wrong(words, "omit --per-statement")
         if spec.peak and spec.precision is not None:
-            raise _wrong("--peak and --precision: each decides how many cycles", "leave one out")
+            raise _wrong("--peak and --precision both set the number of cycles", "omit one")
         if spec.several_clients and not any(stage.repeated for stage in self.stages):
             listed = ",".join(map(str, spec.client_numbers))
             words = f"--clients {listed}: the stages of {spec.workload} are run once each"
-            raise _wrong(words, "give one number")
+            raise _wrong(words, "specify one number")
 
     def _refuse_objective(self, spec: RunSpec) -> None:
         loads = [stage for stage in self.stages if stage.work == "load"]
         unknown = [one.kind for one in spec.objectives if one.kind and one.kind not in self.kinds]
-        words = f"there are no transactions {unknown[0]!r}" if unknown else ""
-        remedy = f"name one of its kinds, {', '.join(self.kinds)}"
+        words = f"no transactions of kind {unknown[0]!r}" if unknown else ""
+        remedy = f"use one of its kinds, {', '.join(self.kinds)}"
         if len(loads) != 1 or not loads[0].repeated or not loads[0].timed:
             words = "its stages are run once each, or end by count"
-            remedy = "take a workload whose cycles repeat each other"
+            remedy = "use a workload with repeated cycles"
         if words:
             flag = "--objective" if spec.objective else "--graduated"
             raise _wrong(f"{flag}: {spec.workload}: {words}", remedy)
@@ -154,23 +154,23 @@ class Bench:
         client, dialect = find_driver(spec.driver), self._target.dialect.name
         if client is None:
             return
-        words, remedy = "", "leave --driver out"
+        words, remedy = "", "omit --driver"
         if client.name not in clients_of(dialect):
-            words, remedy = f"{client.name} does not reach {dialect}", f"use one of {', '.join(clients_of(dialect))}"
+            words, remedy = f"{client.name} does not support {dialect}", f"use one of {', '.join(clients_of(dialect))}"
         elif ignored := client.ignored(TargetSpec(url=self._target.url)):
-            words, remedy = f"{client.name} does not heed {', '.join(ignored)} of the target", "leave either out"
+            words, remedy = f"{client.name} ignores {', '.join(ignored)} of the target", "omit either"
         elif isinstance(client, PeerNamed):
-            words, remedy = _beyond(client, spec, self._target.dialect.name, self.call), "leave either out"
+            words, remedy = _beyond(client, spec, self._target.dialect.name, self.call), "omit either"
         elif spec.prepare and not client.prepares:
-            words, remedy = f"{client.name} prepares no statements", "leave --prepare out"
+            words, remedy = f"{client.name} does not prepare statements", "omit --prepare"
         elif self.statements or spec.pace == "terminals":
-            words = f"{client.name} runs neither scripts nor terminals"
+            words = f"{client.name} supports neither scripts nor terminals"
         elif client.name == "sqlite3" and spec.workload != "select" and sqlite3.sqlite_version_info < (3, 42):
-            words = f"{drivers.version(client)} is too old for the clock of these statements, which came with 3.42"
+            words, remedy = f"{drivers.version(client)} is too old", "use another client, or SQLite 3.42 or later"
         if words:
             raise _wrong(f"--driver: {words}", remedy)
         if missing := drivers.missing(client):
-            raise NotHere("--driver", missing, "install it, or name another client")
+            raise NotHere("--driver", missing, "install it, or use another client")
 
     def draws(self, seed: int, client: int, count: int) -> list[str]:
         """The inputs ``client`` draws for transactions 0..count, in words."""
@@ -294,7 +294,7 @@ def _beyond(client: PeerNamed, spec: RunSpec, dialect: str, call: str) -> str:
     wanted = {
         f"--workload {spec.workload}": spec.workload not in ("tpcb", "select"),
         "--set": bool(spec.workload_settings),
-        "what a procedure of MySQL answers: add --call statements": (client.name, dialect, call, spec.workload)
+        "results of MySQL procedures: add --call statements": (client.name, dialect, call, spec.workload)
         == ("sysbench", "mysql", "procedure", "tpcb"),
         "--nodes": spec.nodes > 0,
         "--per-statement": spec.per_statement,
@@ -304,7 +304,7 @@ def _beyond(client: PeerNamed, spec: RunSpec, dialect: str, call: str) -> str:
         "--ramp-up": spec.ramp_up > 0 or spec.find_ramp_up,
         "--trace": spec.trace,
         "--reconnect": spec.reconnect and client.name != "pgbench",
-        f"--duration {spec.duration:g}, but whole seconds": spec.duration != round(spec.duration),
+        f"--duration {spec.duration:g}, only whole seconds": spec.duration != round(spec.duration),
     }
     found = next((option for option, asked in wanted.items() if asked), "")
     return f"{client.name} does not take {found}" if found else ""

@@ -81,7 +81,7 @@ class Peer(ABC):
         """Path of the program, which was there when the run began."""
         if found := program(self.name):
             return found
-        raise FileNotFoundError("it is not installed any more")
+        raise FileNotFoundError("it is no longer installed")
 
     @abstractmethod
     def _read(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from dsbench.spec.drivers import Driver, find_driver
 from dsbench.spec.target import Target
 
 TRACE_WORDS: Final = 5
-_GONE: Final = "a process that made the load has ended: see its words above"
+_GONE: Final = "a process of the load generator ended: see its messages above"
 _QUESTIONS: Final = ("ready", "start", "finished", "totals", "seconds", "abandon", "join")
 
 

@@ -32,7 +32,7 @@ IN_DATABASE: Final = ("committed", "commits_before_window", "commits_after_windo
 
 UInts = NDArray[np.uint64]
 
-MISSED: Final = "it was not armed in time for the common start"
+MISSED: Final = "it was not ready in time for the common start"
 """Why a node that is well takes no part in a cycle."""
 
 

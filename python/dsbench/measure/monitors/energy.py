@@ -129,7 +129,7 @@ class Meter:
                 stderr=subprocess.STDOUT, start_new_session=True, errors="replace",
             )  # fmt: skip
         except OSError as error:
-            self._note(f"it cannot be started: {error.strerror}")
+            self._note(f"cannot be started: {error.strerror}")
             return
         threading.Thread(target=self._listen, name="dsbench-meter", daemon=True).start()
         self._first.wait(PATIENCE_S)
@@ -188,7 +188,8 @@ class Meter:
         said = f": {self._said[:100]!r}" if self._said else ""
         status = self._process.poll() if self._process is not None else None
         if status is not None:
-            self._note(f"it ended with status {status}{said}; it has to stay open and print watts, a line per reading")
+            self._note(f"it exited with status {status}{said}; it has to keep running and print one line of watts "
+                       "per reading")
         elif math.isnan(self._watts):
             self._note(f"it printed no number of watts{said}")
         elif now_ns - self._since_ns > PATIENCE_S * _SECOND_NS:

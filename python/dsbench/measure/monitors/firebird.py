@@ -32,8 +32,8 @@ _QUERY = (
 )
 
 _EACH_FOR_ITSELF = (
-    "in the Classic modes each session counts pages and records for itself, and its counters go when it ends:"
-    " they are left out"
+    "in the Classic modes each session counts its own pages and records, and its counters are lost when it "
+    "ends: they are omitted"
 )
 
 

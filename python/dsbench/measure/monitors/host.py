@@ -16,7 +16,7 @@ _SYSTEM: Final = "sys/devices/system"
 _MEMORY: Final = re.compile(r"^MemTotal:\s+(\d+) kB", re.MULTILINE)
 _SOME: Final = 0.01
 """Share of the memory, or of a cycle, below which a change is not told."""
-OWN_HOST: Final = "use a machine, or a virtual one, whose CPUs and memory are its own, and repeat the scale"
+OWN_HOST: Final = "use a machine or a virtual machine with dedicated CPUs and memory, and repeat the scale"
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,13 @@ def is_tsc_given_up(root: Path = Path("/")) -> bool:
 def describe_losses(before: Host, after: Host) -> Iterator[tuple[str, str, str]]:
     """(code, words, remedy) of what a machine has not any more: the words go on from "during cycle 3 …"."""
     if before.cpus and after.cpus and before.cpus != after.cpus:
-        yield "cpus-changed", f"the number of CPUs went from {before.cpus} to {after.cpus}", OWN_HOST
+        yield "cpus-changed", f"the number of CPUs changed from {before.cpus} to {after.cpus}", OWN_HOST
     if before.memory and abs(after.memory - before.memory) > _SOME * before.memory:
-        words = f"the memory of the machine went from {_gib(before.memory)} to {_gib(after.memory)} (a balloon?)"
+        words = f"the memory of the machine changed from {_gib(before.memory)} to {_gib(after.memory)} (a balloon?)"
         yield "memory-changed", words, OWN_HOST
     if before.clock != after.clock:
         words = f"the kernel changed its clock from {before.clock or 'none'} to {after.clock or 'none'}"
-        yield "clock-changed", words, "see dmesg for why (tsc unstable?), and repeat the scale"
+        yield "clock-changed", words, "see dmesg for the reason (tsc unstable?), and repeat the scale"
 
 
 def describe_changes(before: Host, after: Host, span_ns: int) -> Iterator[tuple[str, str, str]]:
@@ -85,8 +85,8 @@ def describe_changes(before: Host, after: Host, span_ns: int) -> Iterator[tuple[
     waited = {who: after.throttled_ns[who] - ns for who, ns in before.throttled_ns.items() if who in after.throttled_ns}
     if touched := {who: ns for who, ns in waited.items() if ns > _SOME * span_ns}:
         words = f"{' and '.join(touched)} had to wait {max(touched.values()) / 1e9:.2g} s"
-        remedy = "raise the quota of the container or control group (cpu.max), or say that it is what you measure"
-        yield "throttled", f"{words} because a control group allows no more CPU time", remedy
+        remedy = "raise the quota of the container or control group (cpu.max), or report the quota with the figures"
+        yield "throttled", f"{words} for CPU time, which a control group limits", remedy
 
 
 class Lasting:

@@ -116,7 +116,7 @@ class Postgres:
     def _row(self, sql: str) -> dict[str, str | None]:
         rows = self._queries.fetch(sql)
         if not rows:
-            raise LookupError("the server gave no row")
+            raise LookupError("the server returned no row")
         return rows[0]
 
 

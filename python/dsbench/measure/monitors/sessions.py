@@ -94,7 +94,7 @@ class SessionSampler:
         self._thread = threading.Thread(target=self._watch, args=(self._watcher,), name="dsbench-samples", daemon=True)
         self._thread.start()
         if not self._opened.wait(PATIENCE_S):
-            self.failure = f"the first look at the sessions took longer than {PATIENCE_S:.0f} s"
+            self.failure = f"the first sample of the sessions took longer than {PATIENCE_S:.0f} s"
             self._ending.set()
 
     def go(self, origin_ns: int, duration_ns: int | None) -> None:
@@ -110,7 +110,7 @@ class SessionSampler:
         self._going.set()
         self._thread.join(PATIENCE_S)
         if self._thread.is_alive():
-            self.failure = f"the last look at the sessions took longer than {PATIENCE_S:.0f} s"
+            self.failure = f"the last sample of the sessions took longer than {PATIENCE_S:.0f} s"
         return [
             {"second": second, "state": one.state, "class": one.wait_class, "wait": one.wait, "on": one.on,
              "statement": one.statement, "blocker": one.blocker, "sessions": sessions, "looks": self._looks[second]}

@@ -129,7 +129,7 @@ def _added(sums: Mapping[str, float], last: _Reading, now: _Reading) -> dict[str
     unseen_ns = cpu_ns - sum(one.ran_ns for one in gained) - 2 * TICK_NS * sqrt(len(gained) + 1)
     if unseen_ns > MOST_MISSED * cpu_ns:
         return {}
-    # Whole ticks leave out what each of many sessions did of one: these threads alone took as much.
+    # Whole ticks omit what each of many sessions did of one: these threads alone took as much.
     more = _sum(gained) | {"cpu": max(cpu_ns, sum(one.ran_ns for one in gained)) / 1e9}
     return {name: value + more[name] for name, value in sums.items() if name in more}
 

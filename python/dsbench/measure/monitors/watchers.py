@@ -20,7 +20,7 @@ Row = Mapping[str, str | None]
 
 @dataclass(frozen=True)
 class Asked:
-    """A session of our own on the target, and what to leave out of what it sees."""
+    """A session of our own on the target, and what to omit of what it sees."""
 
     fetch: Callable[[str], Sequence[Row]]
     close: Callable[[], None]

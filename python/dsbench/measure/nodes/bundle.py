@@ -29,7 +29,7 @@ PORT: Final = 8786
 VALID: Final = timedelta(days=3)
 SUFFIX: Final = ".bundle"
 COORDINATOR: Final = "coordinator"
-AGAIN: Final = "make a new one: dsbench cluster invite --nodes N --out DIR"
+AGAIN: Final = "create a new one: dsbench cluster invite --nodes N --out DIR"
 
 _LONGEST: Final = 100_000
 _CLOCKS_APART: Final = timedelta(hours=1)
@@ -82,7 +82,7 @@ class Invitation:
 
     def how_to_join(self, nodes: int) -> list[str]:
         """Lines for whoever has to start the nodes."""
-        lines = [f"waiting for {nodes} nodes at {self.coordinator.address}; on each of their machines:"]
+        lines = [f"waiting for {nodes} nodes at {self.coordinator.address}; on each of those machines:"]
         return [*lines, *(f"  dsbench cluster node --join {path}" for path in self.bundles[:nodes])]
 
     def spend(self) -> None:
@@ -120,7 +120,7 @@ def issue(nodes: int, host: str = "", port: int = PORT, valid: timedelta = VALID
         return bundle(COORDINATOR), [bundle(f"node-{number}") for number in range(1, nodes + 1)]
     except ValidationError:
         problem = f"nodes cannot find {host!r}, port {port}"
-        raise ClusterError(problem, "name a host with --address", usage=True) from None
+        raise ClusterError(problem, "specify a host with --address", usage=True) from None
 
 
 def invite(folder: Path, nodes: int, host: str = "", port: int = PORT, valid: timedelta = VALID) -> Invitation:
@@ -128,7 +128,8 @@ def invite(folder: Path, nodes: int, host: str = "", port: int = PORT, valid: ti
     coordinator, others = issue(nodes, host, port, valid)
     try:
         if any(folder.glob(f"*{SUFFIX}")):
-            raise ClusterError(f"{folder} holds bundles already", "name another with --out, or delete them", usage=True)
+            raise ClusterError(f"{folder} already contains bundles", "specify another with --out, or delete "
+                                                                     "them", usage=True)
         if not (folder.is_dir() and any(folder.iterdir())):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             (folder / ".gitignore").write_text("# Keys: whoever has them can join the run.\n*\n")
@@ -138,7 +139,7 @@ def invite(folder: Path, nodes: int, host: str = "", port: int = PORT, valid: ti
                 file.write(bundle.text)
     except OSError as error:
         problem = f"cannot write to {folder}: {error.strerror}"
-        raise ClusterError(problem, "name another with --out", usage=True) from None
+        raise ClusterError(problem, "specify another with --out", usage=True) from None
     return Invitation(coordinator, folder)
 
 
@@ -151,13 +152,13 @@ def invitation(folder: Path) -> Invitation:
         used = any(folder.glob(f"*{SUFFIX}"))
     except OSError as error:  # a name that no file can have
         raise ClusterError(f"{folder}: {error.strerror}", AGAIN, usage=True) from None
-    what = "its bundles were used for a run that has ended" if used else "no invitation"
+    what = "its bundles belong to a run that has ended" if used else "no invitation"
     raise ClusterError(f"{folder}: {what}", AGAIN, usage=True)
 
 
 def read(path: Path) -> Bundle:
     """A bundle from its file; ``-`` reads it from standard input."""
-    remedy = "name the file that dsbench cluster invite wrote"
+    remedy = "specify the file that dsbench cluster invite wrote"
     try:
         with sys.stdin.buffer if str(path) == "-" else path.open("rb") as file:
             text = file.read(_LONGEST)
@@ -168,21 +169,21 @@ def read(path: Path) -> Bundle:
         wrong = _wrong_part(found)
     except ValidationError as error:
         where = error.errors(include_input=False, include_url=False)[0]["loc"]
-        wrong = str(where[0]) or "one field" if where else "form"
+        wrong = str(where[0]) or "field" if where else "form"
     if wrong == "format":
         problem = f"{path} was made by another version of dsbench"
         raise ClusterError(problem, "use one version on all machines", usage=True)
     if wrong:
-        raise ClusterError(f"{path} is no bundle: its {wrong} is wrong", remedy, usage=True)
+        raise ClusterError(f"{path} is not a valid bundle: invalid {wrong}", remedy, usage=True)
     if datetime.now(UTC) >= found.expires:
-        raise ClusterError(f"{path} expired at {found.expires}", "make a new one: dsbench cluster invite", usage=True)
+        raise ClusterError(f"{path} expired at {found.expires}", "create a new one: dsbench cluster invite", usage=True)
     return found
 
 
 def read_of_node(path: Path) -> Bundle:
     """A bundle by which a machine may join."""
     if (found := read(path)).member == COORDINATOR:
-        problem = f"{path} is the bundle of the {COORDINATOR}, not of a node"
+        problem = f"{path} is the bundle of the {COORDINATOR}, not a bundle of a node"
         raise ClusterError(problem, "give dsbench cluster node a file node-N.bundle; this one stays here", usage=True)
     return found
 

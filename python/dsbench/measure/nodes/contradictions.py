@@ -23,13 +23,13 @@ def refuse_contradictions(result: CycleResult) -> None:
     spent = of["ended_ns"] + of["in_flight_ns"] + of["connecting_ns"] + of["waiting_ns"]
     some = done > 0
     rules = {
-        "the least time is above the greatest": (least > most) & some,
-        "the sum of the times is not that of so many": (done * least > of["residence_ns"])
+        "the minimum time is above the maximum": (least > most) & some,
+        "the sum of the times does not fit their number": (done * least > of["residence_ns"])
         | (of["residence_ns"] > done * most),
         "the last end is before the first start": (of["first_start_ns"] > of["last_end_ns"]) & some,
         "response times are below residence times": of["response_ns"] < of["residence_ns"],
         "more commits than transactions in flight": of["commits_after_window"] > of["in_flight"],
-        "more client time than there is": spent.sum(axis=1) > _ROUGH * of["client_ns"].sum(axis=1),
+        "more client time than the cycle has": spent.sum(axis=1) > _ROUGH * of["client_ns"].sum(axis=1),
     }
     for words, broken in rules.items():
         if broken.any():
@@ -44,7 +44,7 @@ def _refuse_histograms(result: CycleResult, done: _Numbers, least: _Numbers, mos
         if measure == "failed":
             continue
         if int(rows[:, 2].sum()) != int(done[here, kind].sum()):
-            raise DamagedError("the histogram has another number of transactions than the counters")
+            raise DamagedError("histogram and counters have different numbers of transactions")
         some = here & (done[:, kind] > 0)
         if measure == "residence" and some.any():
             low, high = least[some, kind].min(), most[some, kind].max()

@@ -114,19 +114,20 @@ def existing(address: str, files: str) -> Existing:
     """The Dask at ``address``, with the certificates in ``files``. ``ClusterError`` where that cannot be."""
     match = re.fullmatch(r"(tls|tcp)://(\[[^\]]+\]|[^:/@\s]+):(\d+)", address)
     if match is None or (match[1] == "tcp" and match[2] not in ("127.0.0.1", "localhost", "[::1]")):
-        problem = f"--dask: {address!r} is no address of a scheduler that can be used"
-        raise ClusterError(problem, "write tls://HOST:PORT, or tcp://127.0.0.1:PORT on this machine alone: "
-                           "the database's password travels there", usage=True)  # fmt: skip
+        problem = f"--dask: {address!r} is not a usable address of a scheduler"
+        raise ClusterError(problem, "write tls://HOST:PORT, or tcp://127.0.0.1:PORT on this machine only: "
+                           "the connection carries the database's password", usage=True)  # fmt: skip
     if match[1] == "tcp":
         return Existing(address, None)
     parts = [Path(part).expanduser() for part in files.split(",")] if files else []
     if files and (len(parts) != len(_TLS_FILES) or not all(part.is_file() for part in parts)):
-        problem = f"--dask-tls: {files!r} does not name files"
+        problem = f"--dask-tls: {files!r} is not a list of files"
         raise ClusterError(problem, "write CA.pem,CERT.pem,KEY.pem", usage=True)
     try:
         security = Security(require_encryption=True, **dict(zip(_TLS_FILES, map(str, parts), strict=False)))
         if not security.get_connection_args("client").get("ssl_context"):
-            raise ClusterError(f"--dask {address}: no certificate for it", "name its files with --dask-tls", usage=True)
+            raise ClusterError(f"--dask {address}: no certificate for it", "specify its files with "
+                                                                           "--dask-tls", usage=True)
     except (OSError, ValueError) as error:  # ssl.SSLError is one
         raise ClusterError(f"--dask-tls: {error}", "write CA.pem,CERT.pem,KEY.pem", usage=True) from None
     return Existing(address, security)
@@ -183,7 +184,7 @@ def unheard(bundle: Bundle, error: BaseException) -> ClusterError:
     """Nobody can hear the coordinator."""
     return ClusterError(
         f"the coordinator cannot listen at {bundle.host}:{bundle.port}: {error}",
-        "end what listens there, or name another port: dsbench cluster invite --address HOST:PORT",
+        "stop the program that listens there, or specify another port: dsbench cluster invite --address HOST:PORT",
         usage=True,
     )
 

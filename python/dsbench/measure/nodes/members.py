@@ -163,7 +163,7 @@ class Members:
             self._client = await self._stack.enter_async_context(client)
         except (OSError, ValueError, RuntimeError) as error:
             problem = f"--dask {where.address}: {plain(str(error.__cause__ or error) or type(error).__name__)}"
-            remedy = "name the address of a running scheduler, and for tls:// the files of --dask-tls"
+            remedy = "specify the address of a running scheduler, and for tls:// the files of --dask-tls"
             raise ClusterError(problem, remedy, usage=True) from None
         self._go_on(self._tasks, self._watch())
 
@@ -189,13 +189,13 @@ class Members:
                 # This process was frozen and could not hear anybody; the nodes judge their own leases.
                 for member in self.here:
                     member.beat_s += away
-                self._news.put(f"the coordinator itself stood still for {away:.1f} s")
+                self._news.put(f"the coordinator itself was suspended for {away:.1f} s")
                 continue
             for member in self.here:
                 if member.gone:
                     await self.lose(member, _ENDED)
                 elif now - member.beat_s >= lease_s:
-                    await self.lose(member, f"no beat for {now - member.beat_s:.1f} s, its lease is {lease_s:g} s")
+                    await self.lose(member, f"no heartbeat for {now - member.beat_s:.1f} s, its lease is {lease_s:g} s")
             if now - looked >= _LOOK_S and (self._own or len(self.here) < self._spec.nodes):
                 looked = now
                 with suppress(OSError):  # The next look may succeed; TimeoutError is one.
@@ -218,7 +218,7 @@ class Members:
         try:
             again_s = await asyncio.wait_for(self._ask_to_join(address, name), 2 * _CALL_S)
         except Exception as error:  # whatever a worker says, it must not end more than this attempt
-            words = "it says what no node says" if isinstance(error, ValidationError) else str(error) or repr(error)
+            words = "it sent an invalid message" if isinstance(error, ValidationError) else str(error) or repr(error)
             self._log(f"joins of {name}", f"worker {plain(name, 60)} cannot join: {plain(words, 300)}")
             again_s = 5.0
         self._asked[address] = asyncio.get_running_loop().time() + again_s
@@ -245,7 +245,7 @@ class Members:
             await quietly(fresh.call("dismiss", "", why))
             return float("inf")
         if known := self.members.get(name):
-            await self.lose(known, "it joined again: its connection was lost")
+            await self.lose(known, "it rejoined after its connection was lost")
             if known.number >= 0:
                 fresh.number, fresh.name = known.number, known.name
         self.members[name] = fresh
@@ -261,7 +261,7 @@ class Members:
                 return f"it has {what} {plain(theirs, 60)}, the coordinator has {ours}"
         for other in self.here:
             if (other.facts["host"], other.facts["pid"]) == (facts.host, facts.pid) and other.member != name:
-                return f"it has its process in common with {other.name}: give each worker its own"
+                return f"it shares its process with {other.name}: give each worker its own"
         if name in self.members or len(self.members) < self._spec.nodes:
             return ""
         return f"the run has its {self._spec.nodes} nodes: {', '.join(m.name for m in self.members.values())}"
@@ -289,7 +289,7 @@ class Members:
             except Exception as error:
                 words = f"it failed: {plain(repr(error), 300)}"
                 if isinstance(error, ValidationError):
-                    words = "it said what no node says"
+                    words = "it sent an invalid message"
                 elif isinstance(error, OSError) or member.gone:  # OSError is of Dask, TimeoutError too
                     words = _ENDED
                 await self.lose(member, words)

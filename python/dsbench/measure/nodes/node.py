@@ -99,7 +99,7 @@ class Node:
 
     async def begin(self, key: str, order: Mapping[str, Any]) -> None:
         """Begins with the turn ``key``. A thread for each: one that is still in an earlier turn is waited for there."""
-        self.stop("the next turn began")
+        self.stop("the next task began")
         self._share = share = _Share(key)
         threading.Thread(target=self._take_part, args=(share, order), name="dsbench-load", daemon=True).start()
 
@@ -139,7 +139,7 @@ class Node:
 
     def _of(self, key: str) -> _Share:
         if self._share.key != key:
-            raise Interrupted("another turn has begun")
+            raise Interrupted("another task has begun")
         return self._share
 
     # This process.
@@ -159,7 +159,7 @@ class Node:
         if share.wish:
             raise Interrupted(share.wish)
         if self.lease.expired:
-            raise Interrupted("no word from the coordinator: the lease ran out")
+            raise Interrupted("no message from the coordinator: the lease expired")
 
     def _take_part(self, share: _Share, order: Mapping[str, Any]) -> None:
         with self._busy:
@@ -280,7 +280,7 @@ class _Own(BaseModel, strict=True, extra="forbid"):
 
 def _spec(order: Mapping[str, Any]) -> RunSpec:
     if loads_library(order["url"]):
-        raise Interrupted("a node loads no library that another machine names: leave client_library out of TARGET")
+        raise Interrupted("nodes do not load libraries specified by another machine: omit client_library in TARGET")
     asked = RunSpec.model_validate({**order["spec"], "target": {"url": order["url"]}})
     return asked.model_copy(update=_Own.model_validate(order["own"]).model_dump(exclude_unset=True))
 

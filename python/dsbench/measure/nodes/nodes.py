@@ -47,7 +47,7 @@ def _believed(data: bytes, node: str, fit: Fit) -> NodeResult:
     try:
         refuse_contradictions(found.result)
     except DamagedError as error:
-        raise DamagedError(f"the numbers of {node} contradict each other: {error}") from None
+        raise DamagedError(f"the results of {node} are inconsistent: {error}") from None
     return found
 
 
@@ -156,12 +156,13 @@ class Nodes(Members):
         self.stop(turn, turn.waiting, "it did not answer in time")
         described = []
         for member in self.numbered:
-            work = turn.works.get(member.member, Work({}, missing="it was gone"))
+            work = turn.works.get(member.member, Work({}, missing="it was lost"))
             said = _said_of_itself(work.data) if work.data is not None else {"failure": work.missing}
             if why := said.pop("failure"):
                 raise ClusterError(
                     f"node {member.name}: {why}",
-                    "see that the database's address means the same there, and that its server admits that machine",
+                    "check that the database's address resolves to the same server there, and that the server "
+                    "accepts connections from that machine",
                 )
             described.append({"member": member.member, "name": member.name, **member.facts, **said})
         return described
@@ -172,7 +173,8 @@ class Nodes(Members):
         while not self.here:
             watch(0, self._spec.nodes)
             if time.monotonic() > give_up:
-                raise ClusterError("no node is left", "see results.log for why; then: dsbench run --resume ARCHIVE")
+                raise ClusterError("no node is left", "see results.log for the reason; then: dsbench run --resume "
+                                                      "ARCHIVE")
             time.sleep(POLL_S)
         spec, scale, number = wanted.spec, wanted.scale, wanted.number
         load = wanted.bench.fill(spec, wanted.stage.name, node=spec.nodes - 1, nodes=spec.nodes)
@@ -198,7 +200,7 @@ class Nodes(Members):
                 if fit := self._turns[key].fit:
                     parts.append((self._turns[key].cycle, _believed(data, name, fit)))
             except DamagedError as error:
-                self._news.put(f"node {name}: its late part of {key} is left out: {error}")
+                self._news.put(f"node {name}: its late part of {key} is ignored: {error}")
         self.tell()
         return parts
 
@@ -300,7 +302,7 @@ class Nodes(Members):
         async with self._pinging:
             found = await estimate(ask, pings)
         if found.error_ns > LARGEST_ERROR_NS:
-            raise Interrupted(f"its clock is known within {found.error_ns / 1e6:.0f} ms only")
+            raise Interrupted(f"its clock is only known to within {found.error_ns / 1e6:.0f} ms")
         return found
 
 
@@ -363,13 +365,13 @@ class RemoteCycle:
 
     def collect(self) -> list[Part]:
         """What became of each node's part, by number."""
-        self._nodes.stop(self._turn, self._turn.waiting, "the turn is over")
+        self._nodes.stop(self._turn, self._turn.waiting, "the task is over")
         parts = [self._part(member) for member in self._nodes.numbered]
         self._nodes.lead.learn(missed=any(part.why == MISSED for part in parts))
         return parts
 
     def _part(self, member: Member) -> Part:
-        work = self._turn.works.get(member.member, Work({}, missing="it was gone when the cycle began"))
+        work = self._turn.works.get(member.member, Work({}, missing="it was lost when the cycle began"))
         if work.data is None or self._turn.fit is None:
             return Part(member.name, work.missing, None, loaded=bool(work.left_ns))
         try:
@@ -377,7 +379,7 @@ class RemoteCycle:
         except DamagedError as error:
             return Part(member.name, str(error), None, loaded=True)
         if work.clock is None or found.course.ended != "complete":
-            return Part(member.name, plain(found.course.ended) or "it did not say how it ended", found, loaded=True)
+            return Part(member.name, plain(found.course.ended) or "it did not report how it ended", found, loaded=True)
         course = replace(
             found.course, clock_offset_ns=work.clock.offset_ns, clock_error_ns=work.clock.error_ns,
             clock_drift_ns=work.drift_ns, armed_before_ns=work.left_ns,
@@ -408,7 +410,7 @@ def _said_of_itself(data: bytes) -> dict[str, Any]:
             known["noticed"] = [plain(str(words), 400) for words in said["noticed"][:5]]
         return {**known, "failure": plain(said["failure"])}
     except (ValueError, KeyError, TypeError):
-        return {"failure": f"{len(data)} bytes are no description of a node"}
+        return {"failure": f"{len(data)} bytes are not a description of a node"}
 
 
 def _beside(roots: Mapping[int, str]) -> dict[str, Any]:

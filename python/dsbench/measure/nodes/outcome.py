@@ -38,7 +38,7 @@ _SAMPLED: Final = ("at_ns", "monitor", "metric", "unit", "value")
 
 
 class DamagedError(ValueError):
-    """Bytes that are no result of a cycle."""
+    """Bytes that are not a result of a cycle."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def decode(data: bytes, node: str, fit: Fit) -> NodeResult:
         words = plain(str(error) or type(error).__name__, 200)
     else:
         return found
-    raise DamagedError(f"{len(data)} bytes of {node} are no result of a cycle: {words}")
+    raise DamagedError(f"{len(data)} bytes of {node} are not a result of a cycle: {words}")
 
 
 def _decode(data: bytes, node: str, fit: Fit) -> NodeResult:
@@ -125,7 +125,7 @@ def _decode(data: bytes, node: str, fit: Fit) -> NodeResult:
         if sum(one.file_size for one in packed.infolist()) > most:
             raise DamagedError("they are too long")
         if packed.getinfo("head.npy").file_size > 2**20 + _SAMPLE_BYTES * fit.samples:
-            raise DamagedError("more text than a cycle leaves")
+            raise DamagedError("more text than a cycle produces")
 
         def words(name: str, *shape: int | None, of: str = "<u8") -> UInts:
             with packed.open(f"{name}.npy") as member:
@@ -171,7 +171,7 @@ def _check(result: CycleResult, fit: Fit) -> None:
         all(group < fit.groups and count <= fit.clients for group, _, count in result.placements),
     ]
     if not all(right):
-        raise DamagedError("numbers that this cycle does not have")
+        raise DamagedError("counters that this cycle does not have")
 
 
 def _below(numbers: UInts, most: int) -> bool:
@@ -186,6 +186,6 @@ def _used(said: Used | None) -> Used | None:
     counts += [value for one in said.programs for value in (one.cpu_ns, one.io_bytes or 0)]
     numbers = [said.use.cpus, *(one.pid for one in said.programs)]
     if not all(0 <= count < _NUMBER for count in counts) or not all(0 <= number < 2**32 for number in numbers):
-        raise DamagedError("a machine with numbers that there are not")
+        raise DamagedError("a machine with impossible counters")
     named = (replace(one, program=plain(one.program, _LONGEST_NAME)) for one in said.programs[:_PROGRAMS])
     return Used(replace(said.use, device=plain(said.use.device, _LONGEST_NAME)), tuple(named))

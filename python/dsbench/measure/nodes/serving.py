@@ -92,12 +92,12 @@ class _Membership:
             last = last.__cause__
         where, words = self._bundle.address, f"{error} {last}"
         if "name taken" in words and not self._was_there:
-            raise self._refused(f"its bundle {self._bundle.member} is in use by another process")
+            raise self._refused(f"its bundle {self._bundle.member} is used by another process")
         if "SSL" in words and any(word in words.lower() for word in _FOREIGN):
-            remedy = "the coordinator there belongs to another run, or the bundle has expired: take one of this run"
+            remedy = "the coordinator there belongs to another run, or the bundle has expired: use a bundle of this run"
             raise ClusterError(f"{where}: {last}", remedy, usage=True)
         if time.monotonic() > give_up_s:
-            remedy = "start dsbench run --nodes there, and see that its port can be reached from here"
+            remedy = "start dsbench run --nodes there, and check that its port can be reached from here"
             raise ClusterError(f"no coordinator at {where} for {self._patience_s:.0f} s: {last}", remedy)
 
     def _refused(self, why: str) -> ClusterError:
@@ -122,7 +122,7 @@ class _Membership:
 
 
 _ALIVE_S = 15
-_HOSTS = "write host, user@host or user@host:port, with commas between them"
+_HOSTS = "write host, user@host or user@host:port, separated by commas"
 
 Say = Callable[[str], None]
 
@@ -136,7 +136,7 @@ def up(hosts: Sequence[str], invitation: Invitation, command: str, say: Say) -> 
     if len(hosts) > (invited := len(invitation.bundles)):
         raise ClusterError(f"{invitation.folder} invites {invited} nodes, not {len(hosts)}", AGAIN, usage=True)
     if not hosts:
-        raise ClusterError("--ssh names no host", _HOSTS, usage=True)
+        raise ClusterError("--ssh has no host", _HOSTS, usage=True)
     return asyncio.run(_up([_where(host) for host in hosts], hosts, invitation.bundles, command, say))
 
 
@@ -175,7 +175,7 @@ def _where(host: str) -> dict[str, Any]:
     """What ``asyncssh.connect`` wants to know."""
     match = re.fullmatch(r"(?:([^@]+)@)?(\[[^\]]+\]|[^:@\[\]]+)(?::(\d+))?", host)
     if match is None:
-        raise ClusterError(f"--ssh: {host!r} is no host", _HOSTS, usage=True)
+        raise ClusterError(f"--ssh: {host!r} is not a host", _HOSTS, usage=True)
     user, name, port = match.groups()
     where = {"host": name.strip("[]"), "username": user, "port": int(port) if port else None}
     return {key: value for key, value in where.items() if value is not None}

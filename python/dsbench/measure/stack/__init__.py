@@ -24,7 +24,7 @@ __all__ = ["Described", "Layer", "Queries", "Switch", "by_client", "data_directo
 
 _ROUNDED = 0.01
 """The kernel takes whole pages and milliseconds."""
-_ELSEWHERE = "the server runs on another machine, which cannot be seen from here"
+_ELSEWHERE = "the server runs on another machine, which is not visible from here"
 
 
 def data_directory(engine: str, queries: Queries, target: spec.Target) -> Path | None:
@@ -88,7 +88,7 @@ def by_client(layers: Sequence[Layer], client: str) -> list[Layer]:
         return list(layers)
     program: Items = {}
     if isinstance(other, Peer):
-        program = {"its figures": other.whole, "not told": ", ".join(other.untold)}
+        program = {"its results": other.whole, "not reported": ", ".join(other.untold)}
     said = {
         "API": {} if program else {"interface": "Python's DB-API 2.0"},
         "driver": {"client": drivers.version(other), **program, "population and check": "dsbench's own client"},
@@ -100,9 +100,9 @@ def fall_short(limits: spec.Limits, pid: int | None) -> Iterator[str]:
     """Where others are in force for the process ``pid`` than were asked for, such as those of a container."""
     asked, memory, cpus = limits.described(), control_groups.memory_limit(pid), control_groups.cpu_limit(pid)
     if limits.memory is not None and (memory is None or abs(memory - limits.memory) > _ROUNDED * limits.memory):
-        yield f"memory={asked['memory']} was asked for, and {size(memory) if memory else 'all'} is in force"
+        yield f"memory={asked['memory']} was requested, and {size(memory) if memory else 'all'} is in effect"
     if limits.cpus is not None and (cpus is None or abs(cpus - limits.cpus) > _ROUNDED * limits.cpus):
-        yield f"cpus={asked['cpus']} was asked for, and {f'{cpus:g}' if cpus else 'all'} is in force"
+        yield f"cpus={asked['cpus']} was requested, and {f'{cpus:g}' if cpus else 'all'} is in effect"
 
 
 def _layer(name: str, items: Items) -> Layer:

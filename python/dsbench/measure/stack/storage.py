@@ -71,7 +71,7 @@ def durability(directory: Path | None, apart: Mapping[str, Path] = _NOTHING) -> 
         if mount is None:
             continue
         if mount.type in VOLATILE:
-            meaning = f"{name} lies in memory: a power cut loses all of it" if name else _LOST
+            meaning = f"{name} is in memory: a power cut loses all of it" if name else _LOST
             switches.append(unsafe(f"file system{of}", mount.type, meaning))
         for option in mount.options:
             if option in ("nobarrier", "barrier=0"):
@@ -79,8 +79,8 @@ def durability(directory: Path | None, apart: Mapping[str, Path] = _NOTHING) -> 
     return switches
 
 
-_LOST: Final = "the data lie in memory: a power cut loses all of them"
-_THROUGH: Final = "flushes do not reach through the drive's cache: a power cut may lose commits and corrupt files"
+_LOST: Final = "the data is in memory: a power cut loses all of it"
+_THROUGH: Final = "flushes do not pass the drive's cache: a power cut may lose commits and corrupt files"
 
 
 def _source(mount: Mount) -> str:
@@ -126,7 +126,7 @@ def describe_backend(directory: Path, server: int | None = None, apart: Mapping[
     limited: dict[str, str] = {}
     for key, path in {"device": directory, **{f"device of {name}": path for name, path in apart.items()}}.items():
         device = device_of(path)
-        found[key] = _built(device) if device is not None else "none that can be seen from here"
+        found[key] = _built(device) if device is not None else "not visible from here"
         if device is None:
             continue
         on |= {f"disk {disk.name}": _disk(disk) for disk in disks(device)}

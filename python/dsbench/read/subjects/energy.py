@@ -157,7 +157,7 @@ def _tell_energy(evaluation: Evaluation) -> Iterator[Block]:
     sources = dict.fromkeys(one.of for _, part in parts for one in part.of(EnergyResult).energy.values())
     words = f"Measured by {' and '.join(sources)}."
     if CPUS in sources:
-        words += " These leave out disks, network, fans and the loss of the power supply."
+        words += " These omit disks, network, fans and the loss of the power supply."
     yield Sentence(words, "note")
 
 

@@ -29,8 +29,9 @@ def start(
     found = find(target)
     if isinstance(found, binaries.Engine):
         if group is not None:
-            problem = "this Firebird works in dsbench's process: a limit would hold back clients and records as well"
-            remedy = "take a server, such as private:firebird@3; or limit both: systemd-run --scope … dsbench run …"
+            problem = ("this Firebird runs in dsbench's process: a limit would also apply to the clients and the "
+                       "recorder")
+            remedy = "use a server, such as private:firebird@3; or limit both: systemd-run --scope … dsbench run …"
             raise spec.SpecError("--limit", problem, remedy)
         return Embedded(found, base, target.settings)
     return Instance(found, base, target.settings, group)

@@ -74,8 +74,8 @@ def find(wish: str | None, base: Path | None = None, embedded: bool = False) -> 
     """
     every: list[Server | Engine] = in_folder(base) if base is not None else [*servers(), *engines()]
     if base is not None and not every:
-        remedy = "name a folder with bin/firebird, or one that holds libfbclient and plugins/"
-        raise spec.SpecError("--set", f"basedir = {base} holds no Firebird", remedy)
+        remedy = "specify a folder with bin/firebird, or with libfbclient and plugins/"
+        raise spec.SpecError("--set", f"basedir = {base} contains no Firebird", remedy)
     kept = [b for b in every if isinstance(b, Engine) or not embedded]
     fitting = [b for b in kept if wish is None or b.version == wish or b.version.startswith(f"{wish}.")]
     if fitting:

@@ -74,13 +74,13 @@ def _root(engine: Engine, conf: Mapping[str, str]) -> Path:
         made = _ROOT[0]
     if made.engine != engine:
         raise spec.SpecError(
-            "TARGET.version", f"this process works with {made.engine.name} already, and takes no second engine",
-            f"run dsbench anew for {engine.name}",
+            "TARGET.version", f"this process has already loaded {made.engine.name}, and cannot load a second engine",
+            f"run dsbench again for {engine.name}",
         )  # fmt: skip
     if dict(made.conf) != dict(conf):
         raise spec.SpecError(
-            "--set", "the engine in this process was configured otherwise, and reads firebird.conf once",
-            "run dsbench anew for other settings",
+            "--set", "the engine in this process has another configuration, and reads firebird.conf only once",
+            "run dsbench again for other settings",
         )  # fmt: skip
     return made.folder.path
 
@@ -98,7 +98,8 @@ def _made(engine: Engine, conf: Mapping[str, str]) -> Folder:
     except BaseException as error:
         folder.remove()
         if isinstance(error, OSError):
-            raise ServerError(f"cannot copy {engine.name}: {error}", "see that there is room: TMPDIR") from error
+            raise ServerError(f"cannot copy {engine.name}: {error}", "check the free up space there, or set "
+                                                                     "TMPDIR") from error
         raise
     return folder
 

@@ -70,15 +70,15 @@ def checked(settings: Mapping[str, str], known: set[str], product: str) -> Setti
         if name.lower() in DSBENCH:
             continue
         if not value.isprintable() or not value.strip():
-            raise wrong(f"{name} has the value {value!r}", "give it in one line")
+            raise wrong(f"{name} has the value {value!r}", "specify it in one line")
         if name.lower() in OF_THE_DATABASE:
             url[name.lower()] = value
         elif name.lower() in _OWN:
-            raise wrong(f"{name} is set by dsbench itself", "leave it out")
+            raise wrong(f"{name} is set by dsbench itself", "omit it")
         elif not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or (known and name.lower() not in known):
             raise wrong(
                 f"{product} has no setting {name!r}",
-                f"use the names of firebird.conf, or of the database: {', '.join((*OF_THE_DATABASE, *DSBENCH))}",
+                f"use a name of firebird.conf, or one of the database: {', '.join((*OF_THE_DATABASE, *DSBENCH))}",
             )
         else:
             conf[name] = _value(name, value)

@@ -26,8 +26,8 @@ __all__ = ["Group", "forget_pages", "planned", "remove"]
 _PREFIX = "dsbench-"
 _PATIENCE_S = 5.0
 _REMEDY = (
-    "run dsbench as root, or where your session may have groups: systemd-run --user --scope dsbench run …; "
-    "in a container start it with the right to make them (--privileged)"
+    "run dsbench as root, or where your session may create control groups: systemd-run --user --scope "
+    "dsbench run …; start a container with --privileged"
 )
 
 
@@ -50,8 +50,8 @@ class Group:
         if self.limits.write is None or any(place.version == 2 for place in self._places if place.throttles):
             return []
         return [
-            "control groups of version 1 limit direct writes and those that the server itself flushes; what the "
-            "kernel writes back later is not held back"
+            "control groups of version 1 limit direct writes and writes that the server flushes; write-back by "
+            "the kernel is not limited"
         ]
 
     def make(self) -> None:
@@ -93,7 +93,7 @@ def planned(limits: Limits, *folders: Path) -> Group | None:
             place.choose(group._name)
         group.make()
     except OSError as error:
-        problem = f"this user may not make control groups here ({error.strerror}: {error.filename})"
+        problem = f"this user may not create control groups here ({error.strerror}: {error.filename})"
         raise SpecError("--limit", problem, _REMEDY) from None
     finally:
         group.remove()
@@ -112,8 +112,8 @@ def _number(folder: Path) -> str:
     with contextlib.suppress(OSError):
         if device is not None:
             return (device.disk.folder / "dev").read_text().strip()
-    problem = f"no disk can be seen below {folder}, whose rates could be limited"
-    raise SpecError("--limit", problem, "name a folder on a disk: directory = …, or leave read and write out")
+    problem = f"no disk is visible below {folder}, so its rates cannot be limited"
+    raise SpecError("--limit", problem, "specify a folder on a disk: directory = …, or omit read and write")
 
 
 def remove(paths: Iterable[Path]) -> bool:

@@ -118,7 +118,7 @@ class Place:
                     refused = refused or error
                 self.undo()
                 self._enabled = []
-        raise refused or PermissionError(1, "controllers are not handed down", str(self.hierarchy.own))
+        raise refused or PermissionError(1, "controllers are not delegated", str(self.hierarchy.own))
 
     def _has_controllers(self, *, switch_on: bool) -> bool:
         if self.version == 1:
@@ -171,7 +171,7 @@ def places(limits: Limits, hierarchies: Iterable[Hierarchy], disks: Iterable[str
         tree = next((one for one in known if one.controllers & wanted), None)
         if tree is None:
             problem = f"this system has no control groups that limit {name}"
-            raise SpecError("--limit", problem, "leave it out, or run on Linux with the controllers memory, cpu and io")
+            raise SpecError("--limit", problem, "omit it, or run on Linux with the controllers memory, cpu and io")
         place = found.setdefault(tree.top, Place(tree, frozenset(), []))
         place.controllers |= tree.controllers & wanted
         place.written += _written(name, limits, tree.version, numbers)

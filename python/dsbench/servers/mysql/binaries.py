@@ -29,11 +29,11 @@ class Product:
 
 MARIADB = Product(
     "mariadb", "MariaDB", ("mariadbd", "mysqld"),
-    "install one: dsbench servers install mariadb; or name the folder of an unpacked one: ?basedir=FOLDER",
+    "install one: dsbench servers install mariadb; or specify the folder of an unpacked one: ?basedir=FOLDER",
 )  # fmt: skip
 MYSQL = Product(
     "mysql", "MySQL", ("mysqld",),
-    "install one: dsbench servers install mysql; or name the folder of an unpacked one: ?basedir=FOLDER",
+    "install one: dsbench servers install mysql; or specify the folder of an unpacked one: ?basedir=FOLDER",
 )  # fmt: skip
 
 _PLACES = (
@@ -93,14 +93,14 @@ def find(product: Product, wish: str | None, base: Path | None = None) -> Binari
     if fitting:
         return fitting[0]
     if base is not None and not every:
-        problem = f"basedir = {base} holds no {product.name} server"
-        raise spec.SpecError("--set", problem, f"name the folder above its bin/{product.programs[0]}")
+        problem = f"basedir = {base} contains no {product.name} server"
+        raise spec.SpecError("--set", problem, f"specify the folder above its bin/{product.programs[0]}")
     if not every:
         raise ServerError(f"no {product.name} server is installed here", product.remedy)
     have = ", ".join(b.version for b in every)
     if base is not None:
         problem = f"basedir = {base} holds {product.name} {have}, and not {wish}"
-        raise spec.SpecError("TARGET.version", problem, "leave the version out, or name another folder")
+        raise spec.SpecError("TARGET.version", problem, "omit the version, or specify another folder")
     problem = f"no {product.name} {wish} is installed here"
     remedy = f"use one of {have}; or {acquire.how_to_get(product.key, wish or '')}"
     raise spec.NotHere("TARGET.version", problem, remedy)

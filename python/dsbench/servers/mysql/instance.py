@@ -77,7 +77,7 @@ class Instance(OwnProcess):
         self._socket = self._socket_folder(root, "s") / "s"
         self._env["TMPDIR"] = str(self._temporary)
         if spaces := [name for name in self._settings if name == SECOND or name.startswith(SPACE)]:
-            raise wrong(f"{', '.join(spaces)}: only PostgreSQL has them", "leave it out; log_directory moves the log")
+            raise wrong(f"{', '.join(spaces)}: only PostgreSQL has them", "omit it; log_directory moves the log")
         self._make_apart(self._settings)
         return self._given_away(root / "data")
 
@@ -94,8 +94,8 @@ class Instance(OwnProcess):
         port = self._launch(host, self._settings.get("port", ""))
         self._secret.unlink(missing_ok=True)
         if changed := complaints.changed_values("\n".join(self.log_tail(1000)), self._settings):
-            problem = f"{self.version} does not take them as they are: {changed}"
-            raise spec.SpecError("--set", problem, "give values that it takes")
+            problem = f"{self.version} changes these values: {changed}"
+            raise spec.SpecError("--set", problem, "specify values that it accepts")
         login = f"dsbench:{password}@{host}:{port}" if host else "root@"
         query = {} if host else {"socket": str(self._socket)}
         if engine := self._settings.get("storage_engine"):
@@ -141,8 +141,8 @@ class Instance(OwnProcess):
         refused = complaints.about_settings("\n".join(said), self._settings)
         if refused:
             raise spec.SpecError(
-                "--set", f"{self.version} refuses them: {refused}",
-                complaints.remedy(refused, f"use the names and values of my.cnf of {self.version}"),
+                "--set", f"{self.version} rejects them: {refused}",
+                complaints.remedy(refused, f"use names and values of my.cnf for {self.version}"),
             )  # fmt: skip
 
     def _initialise(self) -> None:
@@ -210,7 +210,7 @@ def changed_values(said: str, settings: Mapping[str, str]) -> str:
 def lowered_limits(log: str) -> list[str]:
     """Limits that the server lowered, since the system does not let it open as many files."""
     found = dict.fromkeys(match[1].strip() for match in _LOWERED.finditer(log))
-    return [f"the server lowered a limit for want of open files: {words}" for words in found]
+    return [f"the server reduced a limit, as it may not open enough files: {words}" for words in found]
 
 
 def remedy(refused: str, otherwise: str) -> str:
@@ -247,19 +247,19 @@ def checked(settings: Mapping[str, str], connections: int) -> dict[str, str]:
     result = {name.lower().replace("-", "_"): value for name, value in settings.items()}
     for name, value in result.items():
         if not re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*", name):
-            raise wrong(f"{name!r} is no name of a setting", "use the names of my.cnf")
+            raise wrong(f"{name!r} is not a valid name of a setting", "use the names of my.cnf")
         if name not in DSBENCH and (own := next((one for one in (*_OWN, *DSBENCH) if may_be("mysql", name, one)), "")):
-            meant = "" if name == own else f": the server may take it for {own}"
-            remedy = f"write {own}" if own in DSBENCH else "leave it out"
+            meant = "" if name == own else f": the server may interpret it as {own}"
+            remedy = f"write {own}" if own in DSBENCH else "omit it"
             raise wrong(f"{name} is set by dsbench itself{meant}", remedy)
         if not value.isprintable():
-            raise wrong(f"{name} has a value of several lines", "give it in one line")
+            raise wrong(f"{name} has a value of several lines", "specify it in one line")
     if not re.fullmatch(r"\w*", result.get("storage_engine", ""), re.ASCII):
         raise wrong(f"storage_engine is {result['storage_engine']!r}", "use InnoDB or RocksDB")
     if "port" in result:
         check_port("port", result["port"])
         if "bind_address" not in result:
-            remedy = "give bind_address as well: without it there is only a Unix socket"
+            remedy = "specify bind_address as well: without it there is only a Unix socket"
             raise wrong("port without bind_address", remedy)
     _raise_limits(result, connections)
     return result

@@ -34,8 +34,8 @@ def find(target: spec.Target) -> binaries.Binaries:
     if _BASE not in said:
         return binaries.find(target.version, block)
     if block is not None:
-        problem = "the programs in basedir have blocks of one size, whatever block_size says"
-        raise spec.SpecError("--set", problem, "leave one of them out")
+        problem = "the programs in basedir have a fixed block size: block_size has no effect"
+        raise spec.SpecError("--set", problem, "omit one of them")
     return binaries.find_in(Path(said[_BASE]), target.version)
 
 

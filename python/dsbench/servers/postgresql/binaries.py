@@ -16,7 +16,7 @@ from dsbench.dataclass import dataclass
 from dsbench.servers import acquire, cache, sources
 from dsbench.servers.errors import ServerError
 
-REMEDY = "install one: dsbench servers install postgresql [--version 18]; or name that of yours: ?basedir=FOLDER"
+REMEDY = "install one: dsbench servers install postgresql [--version 18]; or specify that of yours: ?basedir=FOLDER"
 
 _USUAL = 8
 """Size of PostgreSQL's blocks in KiB unless it is built with another."""
@@ -67,7 +67,7 @@ def find(wish: str | None, block: int | None = None) -> Binaries:
         if not any(_fits(b, wish) for b in every):
             version = f" --version {wish.partition('.')[0]}" if wish else ""
             raise spec.NotHere(
-                "--set", f"no PostgreSQL {wish or ''} with blocks of {block} KiB is here".replace("  ", " "),
+                "--set", f"no PostgreSQL {wish or ''} with blocks of {block} KiB is installed".replace("  ", " "),
                 f"build one: dsbench servers install postgresql{version} --block-size {block}",
             )  # fmt: skip
     if wish is None:
@@ -87,13 +87,13 @@ def find_in(base: Path, wish: str | None) -> Binaries:
     """The programs in the folder ``base`` of an unpacked or built PostgreSQL. ``SpecError`` for what is none."""
     folder = next((one for one in (base / "bin", base) if _version(one.absolute())), None)
     if folder is None:
-        problem = f"basedir = {base} holds no PostgreSQL server"
-        raise spec.SpecError("--set", problem, "name the folder above its bin/postgres and bin/initdb")
+        problem = f"basedir = {base} contains no PostgreSQL server"
+        raise spec.SpecError("--set", problem, "specify the folder above its bin/postgres and bin/initdb")
     home = folder.resolve()
     here = Binaries(home, _version(home) or "")
     if not _fits(here, wish):
         problem = f"basedir = {base} holds PostgreSQL {here.version}, and not {wish}"
-        raise spec.SpecError("TARGET.version", problem, "leave the version out, or name another folder")
+        raise spec.SpecError("TARGET.version", problem, "omit the version, or specify another folder")
     return here
 
 

@@ -45,7 +45,7 @@ class Instance(OwnProcess):
         self._memory: SharedMemory | None = None
         self._second: second.SecondLog | None = None
         if SECOND in self._places and _SYNCHRONOUS in self._settings:
-            raise wrong(f"{_SYNCHRONOUS} and {SECOND} exclude each other", "leave one of them out")
+            raise wrong(f"{_SYNCHRONOUS} and {SECOND} exclude each other", "omit one of them")
         # Another language would change what the programs say.
         super().__init__(base, "pg", "postgres", ("PG", "LANG"), {"LC_ALL": "C"}, group)
         if "max_connections" in self._settings and "max_connections" not in {name.lower() for name in settings}:
@@ -116,7 +116,7 @@ class Instance(OwnProcess):
     def restart(self) -> LetGo:
         """As that of every server, without a second copy of the log: that begins before the server it copies."""
         if self._second is not None:
-            raise ServerError(f"a server with {SECOND} is not started again", f"leave {SECOND} out")
+            raise ServerError(f"a server with {SECOND} is not started again", f"omit {SECOND}")
         gone = super().restart()
         assert self._process is not None
         self._memory = SharedMemory.held(self._process.pid, self.pids())
@@ -140,7 +140,7 @@ class Instance(OwnProcess):
             said = run(server, self._user, self._env, given).stdout
         file.unlink()
         if "ERROR:" in said or "FATAL:" in said:
-            raise ServerError(f"{self.version}: {sql}: {_complaint(said)}", "name other folders for the tablespaces")
+            raise ServerError(f"{self.version}: {sql}: {_complaint(said)}", "specify other folders for the tablespaces")
 
     def _initdb(self, options: list[str]) -> None:
         try:
@@ -161,8 +161,8 @@ class Instance(OwnProcess):
         said = run([*server, "-C", "port"], self._user, self._env)
         if said.returncode != 0:
             raise spec.SpecError(
-                "--set", f"{self.version} refuses them: {_complaint(said.stdout)}",
-                f"use the names and values of postgresql.conf of PostgreSQL {self._binaries.version}",
+                "--set", f"{self.version} rejects them: {_complaint(said.stdout)}",
+                f"use names and values of postgresql.conf for PostgreSQL {self._binaries.version}",
             )  # fmt: skip
         return server
 
@@ -211,13 +211,13 @@ def checked(settings: Mapping[str, str], connections: int) -> dict[str, str]:
     result = {name.lower(): value for name, value in settings.items()}
     for name, value in result.items():
         if not re.fullmatch(r"[a-z_][a-z0-9_$]*(\.[a-z_][a-z0-9_$]*)*", name) or name in _DIRECTIVES:
-            raise wrong(f"{name!r} is no name of a setting", "use the names of postgresql.conf")
+            raise wrong(f"{name!r} is not a valid name of a setting", "use the names of postgresql.conf")
         if name in _OWN_SETTINGS:
-            raise wrong(f"{name} is set by dsbench itself", "leave it out")
+            raise wrong(f"{name} is set by dsbench itself", "omit it")
         if name == "port":
             check_port(name, value)
         if "\n" in value or "\r" in value:
-            raise wrong(f"{name} has a value of several lines", "give it in one line")
+            raise wrong(f"{name} has a value of several lines", "specify it in one line")
     raise_max_connections(result, connections, DEFAULT_CONNECTIONS)
     return result
 

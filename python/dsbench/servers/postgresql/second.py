@@ -42,11 +42,11 @@ class SecondLog:
         deadline = time.monotonic() + _PATIENCE_S
         while not list(self._copy.glob("*.partial")):
             if not self._process.alive or time.monotonic() > deadline:
-                raise ServerError(f"the second log did not begin: {self._last()}", "leave second_log out")
+                raise ServerError(f"the second log did not start: {self._last()}", "omit second_log")
             time.sleep(0.02)
 
     def _last(self) -> str:
-        return " ".join(self._said.tail(3)) or f"{PROGRAM} said nothing"
+        return " ".join(self._said.tail(3)) or f"{PROGRAM} gave no message"
 
     def _tidy(self) -> None:
         """A server reuses the files of its log after a checkpoint; the copy would grow for ever."""

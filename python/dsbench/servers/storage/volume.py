@@ -41,19 +41,19 @@ def refuse_device(device: str, erase: str, paths: str) -> None:
     """
     if erase != device:
         other = f", and --erase names {erase}" if erase else ""
-        remedy = f"if that is meant say so: --erase {device}. A run that is resumed cannot: start anew"
+        remedy = f"to confirm, add --erase {device}. A resumed run cannot do so: start a new run"
         raise StorageError(f"a run on {device} overwrites all of it{other}", remedy)
     try:
         kind = Path(device).stat()
     except OSError as error:
-        raise StorageError(f"{device}: {error.strerror}", "name a block device, such as /dev/sdb1") from None
+        raise StorageError(f"{device}: {error.strerror}", "specify a block device, such as /dev/sdb1") from None
     if not stat.S_ISBLK(kind.st_mode):
-        raise StorageError(f"{device} is no block device", "name one, such as /dev/sdb1")
+        raise StorageError(f"{device} is not a block device", "specify one, such as /dev/sdb1")
     if use := _use(Path(device)):
-        raise StorageError(f"{device} is in use: {use}", "name another device; what uses this one is not touched")
+        raise StorageError(f"{device} is in use: {use}", "specify another device; dsbench leaves this one alone")
     if signature := _signature(device, paths):
         raise StorageError(f"{device} holds data: {signature}",
-                           f"name another; or see what it is, and if it may go: wipefs -a {device}")  # fmt: skip
+                           f"specify another; or, if you no longer need the data: wipefs -a {device}")  # fmt: skip
 
 
 def _use(device: Path) -> str:
@@ -62,15 +62,15 @@ def _use(device: Path) -> str:
     if any((part / "partition").exists() for part in folder.glob(f"{folder.name}*")):
         return "it has partitions"
     if (folder / "holders").is_dir() and (holders := sorted(one.name for one in (folder / "holders").iterdir())):
-        return f"it is a part of {', '.join(holders)}"
+        return f"it is part of {', '.join(holders)}"
     swaps = Path("/proc/swaps")
     if swaps.is_file() and any(line.split()[0] == str(device.resolve()) for line in swaps.read_text().splitlines()[1:]):
-        return "the system swaps to it"
+        return "it is a swap device"
     try:
         # The kernel gives it to one only: not while it is mounted, or a part of something.
         os.close(os.open(device, os.O_RDWR | os.O_EXCL))
     except OSError as error:
-        return f"it cannot be had alone ({error.strerror})"
+        return f"it cannot be opened exclusively ({error.strerror})"
     return ""
 
 
@@ -78,12 +78,12 @@ def _signature(device: str, paths: str) -> str:
     """What ``device`` holds by its signatures; empty where there are none but those of earlier runs."""
     program = shutil.which("wipefs", path=paths)
     if program is None:
-        raise StorageError("wipefs is not installed, which tells whether a device holds data", "install util-linux")
+        raise StorageError("wipefs is not installed, which detects data on a device", "install util-linux")
     done = subprocess.run(
         [program, "-n", "-i", "-O", "TYPE,LABEL", device], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        raise StorageError(f"wipefs cannot read {device}: {done.stderr.strip()}", "name another device")
+        raise StorageError(f"wipefs cannot read {device}: {done.stderr.strip()}", "specify another device")
     found = [line.split() for line in done.stdout.splitlines() if line.strip()]
     return ", ".join(words[0] for words in found if words[1:] != [LABEL])
 
@@ -94,7 +94,7 @@ _IMAGE, _POINT = "image", "fs"
 _PATHS: Final = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
 """Ordinary users have no mkfs on theirs."""
 _PATIENCE_S: Final = 10.0
-_OWN: Final = "mount one yourself and name a folder on it: private:PRODUCT?directory=FOLDER"
+_OWN: Final = "mount one yourself and specify a folder on it: private:PRODUCT?directory=FOLDER"
 _DEFRAGMENT: Final = {
     "btrfs": ["btrfs", "filesystem", "defragment", "-r"],
     "ext4": ["e4defrag"],
@@ -112,9 +112,9 @@ def check(storage: Storage, base: Path) -> None:
     ``base`` is where its file would lie. Nothing is made.
     """
     if not sys.platform.startswith("linux"):
-        raise StorageError("file systems can be made on Linux only", _OWN)
+        raise StorageError("file systems can be created on Linux only", _OWN)
     if os.geteuid() != 0:
-        raise StorageError("only root may make and mount a file system", f"run dsbench as root, or {_OWN}")
+        raise StorageError("only root may create and mount a file system", f"run dsbench as root, or {_OWN}")
     package = KINDS[storage.type].package
     needed = {f"mkfs.{storage.type}": package, "mount": "mount", "umount": "mount", "losetup": "mount"}
     needed |= {"btrfs": package} if storage.values.get("subvolume") == "on" else {}
@@ -123,20 +123,20 @@ def check(storage: Storage, base: Path) -> None:
             raise StorageError(f"{name} is not installed", f"as root: apt-get install {one}")
     if not _in_kernel(storage.type):
         have = ", ".join(name for name in KINDS if _in_kernel(name))
-        raise StorageError(f"this kernel has no {storage.type}", f"use one of {have}" if have else _OWN)
+        raise StorageError(f"this kernel does not support {storage.type}", f"use one of {have}" if have else _OWN)
     block, page = bytes_of(storage.values.get("block", "")), os.sysconf("SC_PAGE_SIZE")
     if block > page and _linux() < _LARGE_BLOCKS:
-        raise StorageError(f"blocks of {block >> 10} kB, larger than a page, need Linux 6.12 or newer",
+        raise StorageError(f"blocks of {block >> 10} kB, larger than a page, need Linux 6.12 or later",
                            f"use block={page >> 10}k or less")  # fmt: skip
     size = storage.size_bytes
     if size is None:
         return
     if not Path("/dev/loop-control").exists():
-        raise StorageError("this system has no loop devices, on which a file becomes a file system",
-                           f"start the container with the right to make them (--privileged), or {_OWN}")  # fmt: skip
+        raise StorageError("this system has no loop devices, which a file system in a file needs",
+                           f"start the container with --privileged, or {_OWN}")  # fmt: skip
     if (free := shutil.disk_usage(base).free) < size:
-        raise StorageError(f"{base} has {free >> 20} MiB free, less than the file of {size >> 20} MiB takes",
-                           "name a smaller size, or another folder: private:PRODUCT?directory=FOLDER")  # fmt: skip
+        raise StorageError(f"{base} has {free >> 20} MiB free, and the file needs {size >> 20} MiB",
+                           "specify a smaller size, or another folder: private:PRODUCT?directory=FOLDER")  # fmt: skip
 
 
 def _linux() -> tuple[int, ...]:
@@ -182,7 +182,7 @@ class Volume:
             volume._mount()
             volume._furnish(made)
         except OSError as error:
-            raise StorageError(f"{folder}: {error.strerror}", "see its space and rights") from None
+            raise StorageError(f"{folder}: {error.strerror}", "check its free space and permissions") from None
         return volume
 
     @property
@@ -259,12 +259,12 @@ def _do(command: Sequence[str]) -> str:
     """Runs a program to its end and gives what it says; ``StorageError`` with its last words where it fails."""
     program = shutil.which(command[0], path=_PATHS)
     if program is None:
-        raise StorageError(f"{command[0]} is not installed", "install it, or leave --storage out")
+        raise StorageError(f"{command[0]} is not installed", "install it, or omit --storage")
     done = subprocess.run([program, *command[1:]], capture_output=True, text=True, errors="replace",
                           stdin=subprocess.DEVNULL, check=False)  # fmt: skip
     if done.returncode != 0:
         said = "; ".join((done.stderr or done.stdout).strip().splitlines()[-3:])
-        raise StorageError(f"{' '.join(command)} failed: {said}", f"see what it says; or {_OWN}")
+        raise StorageError(f"{' '.join(command)} failed: {said}", f"see its message; or {_OWN}")
     return done.stdout
 
 

@@ -39,7 +39,8 @@ def mounted(
     try:
         home = folder.Folder.create(base, "storage")
     except OSError as error:
-        raise ServerError(f"cannot write to {base}: {error.strerror}", "name another folder: directory = …") from None
+        raise ServerError(f"cannot write to {base}: {error.strerror}", "specify another folder: directory = "
+                                                                       "…") from None
     atexit.register(home.remove)
     try:
         try:
@@ -62,7 +63,7 @@ def left(path: Path) -> str:
     return f"warning: {path} could not be removed; hint: {REMEDY}"
 
 
-REMEDY = "see which programs still use it (fuser -vm); the next run that is given the same folder removes it"
+REMEDY = "check which programs still use it (fuser -vm); the next run with the same folder removes it"
 
 
 def _is_ours(path: Path) -> bool:
@@ -84,7 +85,7 @@ def restart(path: Path) -> None:
 def _done_to(path: Path, change: Callable[[Volume], None]) -> None:
     volume = next((one for one in _standing if path.is_relative_to(one.point)), None)
     if volume is None:
-        raise ServerError(f"{path} is on no file system of dsbench's", "add storage to the run")
+        raise ServerError(f"{path} is not on a file system that dsbench created", "add storage to the run")
     try:
         change(volume)
     except StorageError as error:

@@ -63,7 +63,7 @@ def describe(queries: Queries, url: str) -> Database:  # noqa: ARG001
         durability=durability(database.get("forced_writes", "")),
         marks=_marks(database, mode),
         api=_api(session, _one(queries, _WIRE)),
-        driver=present({"client": session.get("client", ""), "client interface": "C (isc_*), loaded when needed"}),
+        driver=present({"client": session.get("client", ""), "client interface": "C (isc_*), loaded on demand"}),
     )
 
 
@@ -102,9 +102,9 @@ def settings(queries: Queries, pid: int | None, version: str) -> dict[str, str]:
 def durability(forced_writes: str) -> list[Switch]:
     """What a power cut does to committed transactions; nothing where nothing is known."""
     meanings = {
-        "0": (False, "pages are written when the operating system likes: a power cut loses commits and may corrupt"
-              " the database, whose safety lies in the order of its writes"),
-        "1": (True, "every page is written through to the storage, in careful order, before a commit is reported"),
+        "0": (False, "pages are written when the operating system decides: a power cut loses commits and may "
+              "corrupt the database, which relies on the order of its writes"),
+        "1": (True, "every page is written through to the storage, in the required order, before a commit is reported"),
     }  # fmt: skip
     if forced_writes not in meanings:
         return []
@@ -162,7 +162,7 @@ def _api(session: dict[str, str], wire: dict[str, str]) -> Items:
     if not session:
         return {}
     if not protocol:
-        return {"interface": "Firebird's C library, with the engine in the process that makes the load"}
+        return {"interface": "Firebird's C library, with the engine in the process of the load generator"}
     # P15 is version 15; later versions of Firebird add letters for what WIRE tells.
     version = re.match(r"P(\d+)", session.get("wire", ""))
     how = [words for words in ("encrypted", "compressed") if wire.get(words, "").upper() == "TRUE"]

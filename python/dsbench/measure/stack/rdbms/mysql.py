@@ -198,10 +198,11 @@ _INNODB: dict[str, Meanings] = {
         "2": (False, "the log is flushed once a second: a power cut loses the last commits"),
     },
     "innodb_doublewrite": {
-        "": (True, "a page that a power cut tore in writing is restored from a copy"),
-        "off": (False, "a power cut while a page is written corrupts it, unless the file system writes pages whole"),
-        "detect_only": (False, "a page that a power cut tore in writing is noticed, but lost"),
-        "fast": (False, "pages and their copies are not flushed one after the other: a power cut may tear both"),
+        "": (True, "a page torn by a power cut is restored from a copy"),
+        "off": (False, "a power cut while a page is written corrupts it, unless the file system writes pages "
+                       "atomically"),
+        "detect_only": (False, "a page torn by a power cut is detected, but lost"),
+        "fast": (False, "pages and their copies are not flushed separately: a power cut may tear both"),
     },
     "innodb_flush_method": {
         "": (True, "how the data files are written and flushed"),
@@ -210,19 +211,19 @@ _INNODB: dict[str, Meanings] = {
         "o_direct_no_fsync": (False, "the data files are not flushed: pages in the drive's own cache may be lost"),
     },
     "innodb_checksum_algorithm": {
-        "": (True, "a page that the storage damaged is noticed"),
-        "none": (True, "corruption goes unnoticed (no effect on durability)"),
+        "": (True, "a page damaged by the storage is detected"),
+        "none": (True, "corruption is not detected (no effect on durability)"),
     },
 }
 _ROCKSDB: dict[str, Meanings] = {
     "rocksdb_flush_log_at_trx_commit": {
         "": (True, "the log is flushed before a commit is reported"),
-        "0": (False, "the log is flushed when the operating system likes: a power cut loses the last commits"),
+        "0": (False, "the log is flushed when the operating system decides: a power cut loses the last commits"),
         "2": (False, "the log is flushed once a second: a power cut loses the last commits"),
     },
     "rocksdb_write_disable_wal": {
-        "": (True, "changes go to the log first"),
-        "on": (False, "there is no log: a crash loses all that is not in files yet"),
+        "": (True, "changes are written to the log first"),
+        "on": (False, "there is no log: a crash loses everything that is not yet in the data files"),
     },
 }
 _BINARY_LOG: Meanings = {
@@ -249,7 +250,7 @@ def _redo_log_switches(queries: Queries) -> list[Switch]:
     found = rows(queries, "show global status like 'Innodb_redo_log_enabled'")
     if not found or found[0]["Value"].upper() == "ON":
         return []
-    return [unsafe("redo log", found[0]["Value"], "there is no log: a crash leaves a database that cannot be used")]
+    return [unsafe("redo log", found[0]["Value"], "there is no log: a crash leaves an unusable database")]
 
 
 def _without_transactions(queries: Queries, engine: str) -> list[Switch]:

@@ -120,7 +120,7 @@ def durability(queries: Queries) -> list[Switch]:
     switches = [switch(name, value, meanings) for name, value, meanings in known if value]
     unlogged = ", ".join(row["name"] for row in rows(queries, _UNLOGGED))
     if unlogged:
-        switches.append(unsafe("unlogged tables", unlogged, "these tables are in no log: a crash empties them"))
+        switches.append(unsafe("unlogged tables", unlogged, "these tables are not logged: a crash empties them"))
     return switches
 
 
@@ -136,21 +136,22 @@ _SWITCHES: dict[str, dict[str, tuple[bool, str]]] = {
         "off": (False, "nothing is flushed: a power cut loses commits and may corrupt the database"),
     },
     "synchronous_commit": {
-        "": (True, "a commit is reported after its log, and the log is treated as fsync says"),
-        "off": (False, "a commit is reported before it is flushed: a crash loses the last ones, no more"),
+        "": (True, "a commit is reported after its log is flushed, as fsync specifies"),
+        "off": (False, "a commit is reported before it is flushed: a crash loses the last commits only"),
     },
     "full_page_writes": {
-        "": (True, "a page that a power cut tore in writing is restored from the log"),
-        "off": (False, "a power cut while a page is written corrupts it, unless the file system writes pages whole"),
+        "": (True, "a page torn by a power cut is restored from the log"),
+        "off": (False, "a power cut while a page is written corrupts it, unless the file system writes pages "
+                       "atomically"),
     },
     "wal_sync_method": {"": _FLUSH_DEPTH, "fsync_writethrough": (True, "the log is flushed through the drive's cache")},
     "data_checksums": {
-        "": (True, "a page that the storage damaged is noticed"),
-        "off": (True, "corruption goes unnoticed (no effect on durability)"),
+        "": (True, "a page damaged by the storage is detected"),
+        "off": (True, "corruption is not detected (no effect on durability)"),
     },
     "wal_level": {
-        "": (True, "the log also feeds copies and archives"),
-        "minimal": (True, "the log holds what recovery after a crash needs, and no more"),
+        "": (True, "the log is also sufficient for replication and archiving"),
+        "minimal": (True, "the log contains only what crash recovery needs"),
     },
     "archive_mode": {"": (True, "the log is archived as well"), "off": (True, "the log is not archived")},
 }
@@ -166,7 +167,7 @@ def _items(queries: Queries, version: str) -> Items:
             "data checksums": _setting(queries, "data_checksums"),
             "encoding": _setting(queries, "server_encoding"),
             "isolation level by default": _setting(queries, "default_transaction_isolation"),
-            "replication": "this server is a copy" if _setting(queries, "in_hot_standby") == "on" else "",
+            "replication": "this server is a standby" if _setting(queries, "in_hot_standby") == "on" else "",
             "database before the run": size(int(bytes_now)) if bytes_now else "",
         }
     )

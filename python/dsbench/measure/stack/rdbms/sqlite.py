@@ -45,7 +45,7 @@ def describe(queries: Queries, url: str) -> Database:
         settings=asked,
         durability=durability(known.get("journal_mode", ""), known["synchronous"]),
         marks={"cache_size": cache},
-        api={"interface": "SQLite's C library, called in the process that makes the load"},
+        api={"interface": "SQLite's C library, called in the process of the load generator"},
         driver={"client": "dsbench's own, compiled in"},
     )
 
@@ -82,7 +82,7 @@ def _flushing(journal_mode: str, synchronous: str) -> tuple[bool, str]:
         return False, "nothing is flushed: a power cut loses commits and may corrupt the file"
     if synchronous == "normal":
         if journal_mode == "wal":
-            return False, "commits are not flushed: a power cut loses the last ones, the file stays whole"
+            return False, "commits are not flushed: a power cut loses the last ones, but the file stays intact"
         return False, "not every step is flushed: a power cut may lose a commit and, rarely, corrupt the file"
     if sys.platform == "darwin":
         return False, "commits are flushed into the drive's cache only, as macOS does it: a power cut may lose them"
