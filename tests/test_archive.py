@@ -88,7 +88,7 @@ def test_what_is_no_archive_is_told(tmp_path: Path, writer: Writer) -> None:
     with pytest.raises(ArchiveError, match="no archive at"):
         Archive.open(tmp_path / "absent")
     (tmp_path / "text.zip").write_text("no zip")
-    with pytest.raises(ArchiveError, match="no dsbench archive"):
+    with pytest.raises(ArchiveError, match="not a dsbench archive"):
         Archive.open(tmp_path / "text.zip")
 
 

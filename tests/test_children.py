@@ -170,7 +170,7 @@ def test_a_child_that_was_killed_says_by_what() -> None:
     with Child(Working, "the test") as child:
         child.ask("hang")
         os.kill(child.pid, signal.SIGKILL)
-        with pytest.raises(ChildError, match="the process of the test was ended by SIGKILL before it could") as failed:
+        with pytest.raises(ChildError, match="the process of the test was ended by SIGKILL before it returned") as failed:
             child.answer()
         assert failed.value.code == -signal.SIGKILL
         child.ask("add", 1)
@@ -182,7 +182,7 @@ def test_a_child_that_was_killed_says_by_what() -> None:
 def test_a_child_that_answers_nothing_has_failed(shown: bool, capsys: pytest.CaptureFixture[str]) -> None:
     with Child(Working, "the test", shown=shown) as child:
         child.ask("fall", 0)
-        with pytest.raises(ChildError, match="over with exit code 0 before it could tell a result") as failed:
+        with pytest.raises(ChildError, match="over with exit code 0 before it returned a result") as failed:
             child.answer()
     assert (failed.value.code, failed.value.said) == (0, "the last words")
     assert ("the last words" in capsys.readouterr().err) == shown
@@ -191,7 +191,7 @@ def test_a_child_that_answers_nothing_has_failed(shown: bool, capsys: pytest.Cap
 def test_a_child_that_closes_its_mouth_and_stays_is_ended() -> None:
     with Child(Working, "the test") as child:
         child.ask("fall_silent")
-        with pytest.raises(ChildError, match="before it could tell a result"):
+        with pytest.raises(ChildError, match="before it returned a result"):
             child.answer()
         assert is_over(child.pid)
 

@@ -47,7 +47,7 @@ _SERVE: Final = "import sys; sys.path[:] = sys.argv[2:]; from dsbench.children i
 class ChildError(Problem):
     """A process that could not be started, that ended before it answered, or that failed by no error of dsbench."""
 
-    remedy = "see above what it said; the kernel ends a process where memory lacks: see dmesg"
+    remedy = "see its messages above; the kernel kills processes when memory runs out: see dmesg"
 
     def __init__(self, problem: str, code: int | None = None, said: str = "", remedy: str = "") -> None:
         super().__init__(problem, remedy)
@@ -295,7 +295,7 @@ class Child(_Process):
         if self._telling is not None:
             self._telling.join(_PATIENCE_S)  # What it has started may still hold the other end.
         how = "deaf, and cannot be killed," if self.code is None else _how(self.code)
-        problem = f"the process of {self.name} was {how} before it could tell a result"
+        problem = f"the process of {self.name} was {how} before it returned a result"
         return ChildError(problem, self.code, "".join(self._words).strip())
 
 
@@ -366,7 +366,7 @@ def _carried(error: BaseException) -> BaseException:
             return pickle.loads(pickle.dumps(error))  # type: ignore[no-any-return]
     traceback.print_exception(error)
     said = "".join(traceback.format_exception(error, limit=-3)).strip()
-    return ChildError(repr(error), said=said, remedy="see above what the process said")
+    return ChildError(repr(error), said=said, remedy="see the messages of the process above")
 
 
 def serve(where: str) -> None:

@@ -14,7 +14,7 @@ try:
 except ImportError:  # Windows has no such limits.
     resource = None  # type: ignore[assignment]
 
-_MEMORY = "leave it more memory: see ulimit -v"
+_MEMORY = "allow it more memory: see ulimit -v"
 _DRAWING: Final = 72 << 30
 """Bytes of addresses that the drawing library reserves, few of which it uses: without them it ends the program."""
 _RUNNING: Final = 2 << 30
@@ -25,7 +25,7 @@ UNLIMITED: Final = "ulimit -v unlimited; it uses 0.2 GB of them, which a cgroup 
 
 def lacking_addresses(*, drawing: bool) -> str:
     """Why no run can be made here, or nothing be drawn, in words; empty where it can."""
-    needed, who = (_DRAWING, "the library that draws reserves") if drawing else (_RUNNING, "a run needs")
+    needed, who = (_DRAWING, "the diagram library reserves") if drawing else (_RUNNING, "a run needs")
     limit = resource.getrlimit(resource.RLIMIT_AS)[0] if resource is not None else -1
     if not 0 <= limit < needed or limit == resource.RLIM_INFINITY:
         return ""
@@ -57,7 +57,7 @@ def loading(*, running: bool = False) -> Iterator[None]:
     except (ImportError, MemoryError) as error:
         print(f"error: dsbench cannot be loaded: {str(error) or 'no memory'}", file=sys.stderr)
         stale = "dsbench._core" in str(error)
-        hint = "its compiled part is older than the rest: make run, or install it again" if stale else _MEMORY
+        hint = "its compiled part is older than the rest: run make, or install it again" if stale else _MEMORY
         print(f"hint: {hint}", file=sys.stderr)
         sys.exit(1)
     finally:

@@ -52,7 +52,7 @@ def test_a_missing_server_is_told_with_how_to_get_it(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser steps down")
 def test_the_superuser_is_told_who_runs_the_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "step down to the user" in _named(doctor.findings(), "account").found
+    assert "run as the user" in _named(doctor.findings(), "account").found
     monkeypatch.setattr(children, "_setpriv", lambda: None)
     assert not _named(doctor.findings(), "account").ok
 
@@ -96,7 +96,7 @@ def test_the_governor_is_judged(governor: str, ok: bool, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(
     ("online", "quota", "wrong"),
-    [(4, None, {}), (3, None, {"CPUs": "3 of 4 CPUs are switched on"}), (4, 1.5, {"CPU quota": "allows 1.5 of 4 CPUs"})],
+    [(4, None, {}), (3, None, {"CPUs": "3 of 4 CPUs are online"}), (4, 1.5, {"CPU quota": "allows 1.5 of 4 CPUs"})],
 )
 def test_cpus_that_are_off_or_allowed_in_part_are_told(
     online: int, quota: float | None, wrong: dict[str, str], monkeypatch: pytest.MonkeyPatch
@@ -134,7 +134,7 @@ def test_extras_that_the_package_offers_are_told(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda module: None if module == "firebird.driver" else object())
     found = _named(doctor._extras(), "extras")
     assert found.ok
-    told = "cluster (load from several machines): there; drivers (clients of others, to compare with): not there"
+    told = "cluster (load from several machines): there; drivers (other client programs, for comparison): not there"
     assert found.found == told
     assert found.remedy.endswith(" -m pip install 'dsbench-db[drivers]'")
     monkeypatch.setattr(doctor, "_offered", list)

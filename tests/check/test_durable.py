@@ -137,9 +137,9 @@ def test_a_database_that_does_not_come_back_has_lost_everything() -> None:
     told = promises.Checked("private:x", "X 1", durability=gone)
     assert told.failures == [
         "durability: 7 commits acknowledged over 2 sessions and 1 kill on plain storage: 7 LOST, none torn, and the "
-        "database did not come back"
+        "database did not recover"
     ]
-    assert told.verdict.startswith("X 1 DOES NOT KEEP what it promises: durability: ")
+    assert told.verdict.startswith("X 1 FAILED: durability: ")
 
 
 def test_a_server_of_the_users_is_restarted_by_a_command_or_not_at_all(postgresql: Server) -> None:

@@ -16,7 +16,7 @@ from dsbench.check import Flushes, flushes
         ("ext4", 900.0, 800.0, ""),
         ("ext4", 500.0, 900.0, ""),
         ("ext4", 300.0, 900.0, "the flush does not wait for it"),
-        ("ext4", 3.0, 4.0, "no storage device is so fast"),
+        ("ext4", 3.0, 4.0, "no storage device is that fast"),
         ("ext4", 900.0, nan, ""),
         ("tmpfs", 900.0, nan, "lies in memory"),
     ],

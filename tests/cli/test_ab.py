@@ -100,7 +100,7 @@ def test_another_measure_has_a_verdict_of_its_own(made: list[RunSpec], called: P
 
 @pytest.mark.parametrize(
     ("asked", "words"),
-    [("--of capacity", "a run of A has no capacity"), ("--of q9 --workload tpcb", "make runs of --workload tpch"),
+    [("--of capacity", "a run of A has no capacity"), ("--of q9 --workload tpcb", "run --workload tpch"),
      ("--of qphh --workload tpch --set size=0.01 --set tests=power", "without --set tests=power"),
      ("--of power-hot --workload tpch --set size=0.01", "--set cold=3"),
      ("--of q9 --stage power3 --workload tpch --set size=0.01", "use one of indexes, statistics, power1, throughput1")],
@@ -156,7 +156,7 @@ def test_who_wins_by_what_it_may_lose_is_told_so(tmp_path: Path) -> None:
         return write(tmp_path, run_json({"scales": [1], "cycles": 1, "duration": 1.0}, name=name, durability=switches), cycles).path
 
     safe, lax = made("safe", []), made("lax", off)
-    words = "B may lose what it has committed (fsync off): that is part of its rate."
+    words = "B may lose committed data (fsync off): that is part of its rate."
     assert words in Versus(("a", "b"), (Block("ABBA", (safe, lax, lax, safe), (100, 200, 200, 100), (VALID,) * 4),), 0.02).text()
     both = Versus(("a", "b"), (Block("ABBA", (lax,) * 4, (100, 200, 200, 100), (VALID,) * 4),), 0.02)
     assert "may lose" not in both.text()
@@ -282,7 +282,7 @@ def test_a_folder_without_a_comparison_is_no_place_to_go_on(kept: str, called: P
     if kept:
         (tmp_path / "o/ab.json").write_text(kept)
     done = called("ab", "mock:", "mock:", "--scales", "1", "--out", "o", "--resume")
-    assert (done.returncode, "error: --resume: no comparison to go on with" in done.stderr) == (2, True)
+    assert (done.returncode, "error: --resume: no comparison to continue" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

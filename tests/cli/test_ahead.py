@@ -105,7 +105,7 @@ def test_rows_that_stages_of_load_add_are_in_the_estimate(called: Program) -> No
 def test_a_dry_run_refuses_what_the_run_would(called: Program) -> None:
     for words, error in [
         (["private:oracle"], "no private server"), (["private:sqlite", "--pace", "terminals"], "--pace terminals"),
-        (["private:sqlite", "--keep"], "--keep: private:sqlite is gone with its run"),
+        (["private:sqlite", "--keep"], "--keep: private:sqlite ends with its run"),
     ]:  # fmt: skip
         done = called("run", *words, "--dry-run")
         assert (done.returncode, error in done.stderr) == (2, True), done.stderr

@@ -116,11 +116,11 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(called: Program, tmp_path
         (["show", "x" * 5000], "no archive at xxx", 2),
         (["plot", "x" * 5000], "no archive at xxx", 2),
         (["show", "/dev/zero"], "no archive at /dev/zero", 2),
-        (["show", "x.zip", "--json", "--as", "csv"], "--as csv and --json are two ways to write one thing", 2),
+        (["show", "x.zip", "--json", "--as", "csv"], "--as csv and --json exclude each other", 2),
         (["cluster", "invite", "--hours", "1e300"], "--hours: ", 2),
         (["cluster", "invite", "--hours", "nan"], "--hours: ", 2),
         (["cluster", "up", "--ssh", "h", "--cluster", "x" * 300], "File name too long", 2),
-        (["run", "--cluster", "absent"], "--cluster: nothing to do for it", 2),
+        (["run", "--cluster", "absent"], "--cluster: it has no effect", 2),
         (["servers", "conform", "mock:", "--write", "x" * 5000], "--write: xxx", 2),
         (["show", "\x1b[2Jabsent"], "no archive at \\x1b[2Jabsent", 2),
         (["show", "x", "--by", "foo"], "--by: 'foo' is not one of", 2),
@@ -144,7 +144,7 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(called: Program, tmp_path
         (["plot", "absent", "--out", "new"], "absent", 2),
         (["compare", "absent", "absent", "--out", "new"], "absent", 2),
         (["run", "--resume", "absent"], "absent", 2),
-        (["show", "."], "is no dsbench archive", 2),
+        (["show", "."], "is not a dsbench archive", 2),
         (["servers", "conform", "nonsense"], "nonsense", 2),
         (["servers", "conform", "mock:", "--write", "."], "--write", 2),
         (["servers", "conform", "mock:", "--write", "absent/page.md"], "--write", 2),
@@ -165,7 +165,7 @@ def test_a_wrong_input_gets_one_clear_error(
         (["run", "db:3306/shop"], "TARGET: 'db:3306/shop'", "such as mysql://db:3306/shop", 2),
         (["run", "my.db"], "TARGET: 'my.db'", "an SQLite file is sqlite:////", 2),
         (["check", "postgres"], "TARGET: 'postgres'", "private:postgres", 2),
-        (["run", "--scales", "1", "10"], "TARGET: '10'", "several numbers are written with commas", 2),
+        (["run", "--scales", "1", "10"], "TARGET: '10'", "separate several numbers by commas", 2),
         (["run", "--scales", "1", "10", "100"], "one argument too many: 100", "--scales 1,10,100", 2),
         (["run", "mock:", "--clients", "1", "2"], "one argument too many: 2", "--clients 1,2", 2),
         (["plot", "a.zip", "b.zip", "c.zip"], "too many arguments: b.zip c.zip", "see dsbench plot --help", 2),
@@ -340,7 +340,7 @@ def test_a_folder_that_cannot_be_written_is_told_once_before_anything_is_run(cal
     assert done.returncode == 2
     assert "error: --out: cannot write to file: " in done.stderr
     assert done.stderr.count("--out") == 2, "the option and the remedy"
-    assert "hint: name a folder that can be written with --out" in done.stderr
+    assert "hint: specify a writable folder with --out" in done.stderr
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def test_a_run_needs_no_addresses_for_drawing(dsbench: Program, tmp_path: Path) 
     for words in ([str(archive)], [str(archive), "--fresh"], [f"{archive}.zip", "--out", "pictures", "--format", "png"]):
         drawn = dsbench("plot", *words, preexec_fn=limited)
         assert drawn.returncode == 1
-        assert drawn.stderr.startswith("error: ulimit -v is 4194304: the library that draws reserves ")
+        assert drawn.stderr.startswith("error: ulimit -v is 4194304: the diagram library reserves ")
 
 
 @pytest.mark.parametrize("error", [MemoryError(), ImportError("x.so: failed to map segment from shared object")])
@@ -50,7 +50,7 @@ def test_a_part_that_cannot_be_loaded_is_one_error(error: Exception, capsys: pyt
     with pytest.raises(SystemExit), loading():
         raise error
     assert capsys.readouterr().err == (
-        f"error: dsbench cannot be loaded: {str(error) or 'no memory'}\nhint: leave it more memory: see ulimit -v\n"
+        f"error: dsbench cannot be loaded: {str(error) or 'no memory'}\nhint: allow it more memory: see ulimit -v\n"
     )
 
 

@@ -85,14 +85,14 @@ def test_what_was_cut_is_made_anew_and_another_size_is_refused(called: Program, 
     (tmp_path / "here" / "papers.json").write_text(json.dumps(record))
     refused = called("study", "papers", "000", "procedure", "--full", "--out", "here")
     assert refused.returncode == 2
-    assert "has the item in small" in refused.stderr
+    assert "contains the item in the size small" in refused.stderr
     papers._put_aside(cut.parent)
     assert [path.name for path in (tmp_path / "here").iterdir() if path.is_dir()] == ["runs.cut-1"]
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("x")
     refused = called("study", "papers", "000", "procedure", "--small", "--out", "other")
     assert refused.returncode == 2
-    assert "has other files" in refused.stderr
+    assert "contains other files" in refused.stderr
 
 
 def test_ctrl_c_lets_the_command_end_and_says_how_to_go_on(tmp_path: Path) -> None:
@@ -119,9 +119,9 @@ def test_ctrl_c_lets_the_command_end_and_says_how_to_go_on(tmp_path: Path) -> No
         (["007"], "PAPER: there is no '007'"),
         (["000", "fig-99"], "ITEM: 000 has no 'fig-99'"),
         (["000", "fig-15", "--small"], "cannot be made here"),
-        (["000", "--small"], "it makes one item"),
-        (["000", "fig-8", "--small", "--full"], "these are two sizes"),
-        (["000", "fig-8", "--dry-run"], "nothing is made without a size"),
+        (["000", "--small"], "it runs one item only"),
+        (["000", "fig-8", "--small", "--full"], "these exclude each other"),
+        (["000", "fig-8", "--dry-run"], "it needs a size"),
     ],
 )
 def test_what_cannot_be_is_said(called: Program, words: list[str], problem: str) -> None:

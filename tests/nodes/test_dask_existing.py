@@ -123,7 +123,7 @@ def log(dask: Dask) -> str:
             (["--dask", "tls://127.0.0.1:1", "--dask-tls", "started.py,started.py,started.py"], "--dask-tls: "),
             (["--dask-tls", "a,b,c"], "--dask: '' is not a usable address"),
             (["--dask", "tcp://127.0.0.1:1"], "--dask tcp://127.0.0.1:1: "),
-            (["--dask", "tcp://127.0.0.1:1", "--nodes", "0"], "--dask: nothing to do for it"),
+            (["--dask", "tcp://127.0.0.1:1", "--nodes", "0"], "--dask: it has no effect"),
         ],
         (["--dask", "somewhere"], "--dask: 'somewhere' is not a usable address"),
         (["--dask", "tcp://127.0.0.1:1"], "--dask tcp://127.0.0.1:1: "),

@@ -51,7 +51,7 @@ def test_an_unknown_host_is_not_trusted(server: tuple[Path, int], tmp_path: Path
         said, _ = launcher.communicate(timeout=60)
     assert launcher.returncode == 1
     assert "Host key is not trusted" in said
-    assert "these nodes did not end well: 127.0.0.1" in said
+    assert "these nodes failed: 127.0.0.1" in said
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,8 @@ def test_it_begins_with_the_answer_and_says_nothing_twice(path: Path) -> None:
 def test_the_rest_is_there_when_it_is_wanted() -> None:
     path = next(one for one in ARCHIVES if one.stem == "pg-tpcc")
     brief, whole = read(path).text, read(path, verbose=True).text
-    assert "Windows of a valid run" in whole
-    assert "Windows of a valid run" not in brief
+    assert "Limits of a valid run" in whole
+    assert "Limits of a valid run" not in brief
     assert len(brief.splitlines()) < 30
 
 

@@ -84,10 +84,10 @@ def test_tp1_is_asked_for_its_size_its_history_and_its_remote_share() -> None:
     run = sample.run(spec={"workload": "tp1", "workload_settings": {"history": "partitioned", "before": "7"}})
     said = answers(run, found)
     assert "100 bytes of data in a branch, teller and account, 50 in a row of history" in said["How large are"].answer
-    assert "at scale 2 of the size for 2 tps while 486 tps were made" in said["How large is"].answer
+    assert "scale 2 is sized for 2 tps, but the rate was 486 tps" in said["How large is"].answer
     history = "partitioned: 16 tables by branch (PostgreSQL, MariaDB, MySQL); 7 rows for each unit of scale before"
     assert said["How is the"].answer.startswith(history)
-    assert said["How many transactions"].answer.startswith("none, as asked for: ")
+    assert said["How many transactions"].answer.startswith("none, as requested: ")
     remote = sample.run(spec={"workload": "tp1", "workload_settings": {"remote": "15"}})
     shown = answers(remote, sample.replace(found, remote_share={1: 0.2}))["How many transactions"]
     assert shown.verdict == "beware", "ten branches are there at scale 1"
@@ -116,6 +116,6 @@ def test_the_way_to_the_server_and_a_second_log_are_asked_for() -> None:
 
 def test_a_sweep_names_where_the_rate_was_highest() -> None:
     archive = Archive.open(next(path for path in KEPT if path.stem == "mock-clients"))
-    swept = answers(archive.run, evaluate(archive))["Was the concurrency"]
+    swept = answers(archive.run, evaluate(archive))["Was the number of clients"]
     assert swept.answer.startswith("swept: 2 and 4 clients; the highest rate at scale 1 with 4")
     assert swept.verdict == "beware", "more may be faster"

@@ -106,9 +106,9 @@ def _two_files(parts: Parts) -> bytes:
 ZIPS: dict[str, tuple[Callable[[Parts], bytes], str]] = {
     "a link in the place of a table": (_linked, "is a link"),
     "a link beside the tables": (lambda parts: _zip(parts, _link("x/etc.parquet", "/etc/passwd")), "is a link"),
-    "an absolute path": (lambda parts: _zip(parts, (zipfile.ZipInfo("/etc/passwd"), b"x")), "would lie elsewhere"),
-    "a path that climbs": (lambda parts: _zip(parts, (zipfile.ZipInfo("x/../../y"), b"x")), "would lie elsewhere"),
-    "a path of Windows": (lambda parts: _zip(parts, (zipfile.ZipInfo("C:/y"), b"x")), "would lie elsewhere"),
+    "an absolute path": (lambda parts: _zip(parts, (zipfile.ZipInfo("/etc/passwd"), b"x")), "would be outside of it"),
+    "a path that climbs": (lambda parts: _zip(parts, (zipfile.ZipInfo("x/../../y"), b"x")), "would be outside of it"),
+    "a path of Windows": (lambda parts: _zip(parts, (zipfile.ZipInfo("C:/y"), b"x")), "would be outside of it"),
     "a file twice": (_two_files, "two files called"),
     "a file that becomes two hundred times as large": (_instead("run.json", lambda _: bytes(2**27)), "bytes unpacked, more"),
     "a table that becomes thousands of times as large": (_instead("seconds.parquet", lambda _: _parquet(1_900_000)),
@@ -119,7 +119,7 @@ ZIPS: dict[str, tuple[Callable[[Parts], bytes], str]] = {
     "a run.json of names": (_instead("run.json", lambda _: b'{"a":' * 100_000 + b"1" + b"}" * 100_000),
                             "run.json cannot be read"),
     "a zip in a zip": (lambda parts: _zip(parts, (zipfile.ZipInfo("x/more.zip"), _zip(parts))), "which no entry has"),
-    "no zip": (lambda _: b"PK\x03\x04" + bytes(1000), "no dsbench archive"),
+    "no zip": (lambda _: b"PK\x03\x04" + bytes(1000), "not a dsbench archive"),
 }  # fmt: skip
 
 
@@ -228,7 +228,7 @@ def test_letters_that_nobody_sees_are_refused(field: str) -> None:
 @pytest.mark.parametrize("name", ["m7g.lаrge", "Αda", "ｍ7g", "𝗆7g", "m7g․large"])
 def test_two_names_that_look_alike_are_not_two_machines(name: str) -> None:
     for field in ("by", "machine"):
-        with pytest.raises(ValidationError, match="look like others"):
+        with pytest.raises(ValidationError, match="look-alike letters"):
             About.model_validate({field: name})
 
 
@@ -249,7 +249,7 @@ def test_half_an_entry_is_no_published_run(left: str, honest: Package, tmp_path:
     words = ("commons", "publish", str(DATA / "archives/sqlite-clients.zip"), "--to", str(tmp_path))
     done = called(*words)
     assert done.returncode == 2
-    assert f"{honest.entry.id} is half an entry" in " ".join(done.stderr.split())
+    assert f"{honest.entry.id} is an incomplete entry" in " ".join(done.stderr.split())
     assert "remove that folder, and publish again" in done.stderr
     shutil.rmtree(folder)
     assert called(*words).returncode == 0

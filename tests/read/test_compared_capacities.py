@@ -95,7 +95,7 @@ def test_a_search_that_tells_no_interval_says_so(tmp_path: Path) -> None:
     assert comparison.sides[1].evaluations[0].of(LoadResult).load[1].is_open
     found = answer(comparison)
     assert re.search(r"B has 1\.\d\d times the capacity of A at scale 1: \S+ tps \((\S+ or more|\S+ or less|no interval is known)\)", found.sentence)
-    assert "no intervals: the steps of the searches do not tell them" in found.about
+    assert "no intervals: the steps of the searches do not give any" in found.about
     assert isnan(comparison.sections[0].compared[1].relative[1].low)
 
 
@@ -123,7 +123,7 @@ def test_a_cycle_in_which_dsbench_stood_still_is_left_out_and_that_is_told(tmp_p
     assert spoilt.of(LoadResult).load[1].capacity != whole.of(LoadResult).load[1].capacity
     assert spoilt.of(LoadResult).load[1].rate == pytest.approx(1000, rel=0.015)
     said = [one.message for one in spoilt.of(WarningsResult).doubts if one.code == "capacity"]
-    assert any("1 of the 11 cycles of the search are left out: dsbench stood still in them, for up to 1 s" in words for words in said), said
+    assert any("1 of the 11 cycles of the search are left out: dsbench was suspended in them for up to 1 s" in words for words in said), said
     assert "left out" in render_text(find_subject("load").tell(spoilt))
     assert not [one for one in whole.of(WarningsResult).doubts if "left out" in one.message]
 

@@ -89,7 +89,7 @@ def test_nothing_measured_and_nothing_committed_are_void() -> None:
     first = doubts(RUN, [SCALE, replace(failed, scale=20)])[0]
     assert first == Doubt(
         "void", "no transaction succeeded: 50 attempts failed, most often by statement P0001",
-        "look at the errors of the run (--by errors)", 20, severe=True,
+        "check the errors of the run (--by errors)", 20, severe=True,
     )  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def test_each_unsafe_switch_is_named() -> None:
 def test_failures_have_a_remedy_that_fits_the_run() -> None:
     def remedy(run: RunFacts, error: str = "serialization 40001") -> str:
         (found,) = doubts(run, [replace(SCALE, failed=50_000, attempts=150_000, main_error=error)])
-        assert found.message == f"33.3% of the attempts failed, most by {error}"
+        assert found.message == f"33.3% of the attempts failed, most often by {error}"
         return found.remedy
 
     assert "--retry" in remedy(RUN)
@@ -178,8 +178,8 @@ def test_only_a_drift_that_was_judged_is_a_doubt() -> None:
 
 def test_remote_share_is_asked_where_the_workload_has_one() -> None:
     (found,) = doubts(RUN, [replace(SCALE, remote=0)])
-    assert found.message == "0.0% of the transactions changed another branch's account, TPC-B asks for 14-16%"
-    assert found.remedy.startswith("do not call the figures TPC-B-like; when one branch fails")
+    assert found.message == "0.0% of the transactions changed another branch's account, TPC-B requires 14-16%"
+    assert found.remedy.startswith("do not present the figures as TPC-B-like; if one branch fails")
     assert codes(replace(RUN, workload=find("select")), remote=0) == []
 
 

@@ -43,11 +43,11 @@ def test_intervals_of_a_noisy_law_hold_its_parameters() -> None:
 def test_nothing_is_said_beyond_twice_of_what_was_measured() -> None:
     rising = scalability(dict(zip(CLIENTS, law(1000, 0.01, 1e-7), strict=True)))
     assert rising is not None
-    assert rising.conclusion == "no peak up to 128 clients, twice what was measured: it says nothing beyond"
+    assert rising.conclusion == "no peak up to 128 clients, twice the measured maximum; nothing is known beyond that"
     assert rising.curve[0][-1] == pytest.approx(CLIENTS[-1])
     near = scalability(dict(zip(CLIENTS, law(1000, 0.0, 1 / 100**2), strict=True)))
     assert near is not None
-    assert near.conclusion.endswith("at 100 clients [100 to 100], beyond what was measured")
+    assert near.conclusion.endswith("at 100 clients [100 to 100], beyond the measured range")
     assert BEYOND * CLIENTS[-1] >= 100
 
 
@@ -55,7 +55,7 @@ def test_what_is_no_law_does_not_fit() -> None:
     found = scalability(dict(zip(CLIENTS, (1000, 900, 100, 5000, 200, 9000, 50), strict=True)))
     assert found is not None
     assert not found.fits
-    assert found.conclusion.startswith("the model does not fit: it misses clients by ")
+    assert found.conclusion.startswith("the model does not fit: it is off by ")
     assert scalability({1: 100.0, 2: 190.0, 4: 300.0}) is None
 
 
@@ -83,7 +83,7 @@ def test_a_level_curve_has_no_cut_off_and_four_scales_no_model() -> None:
     found = memory(level, {}, 4)
     assert found is not None
     assert not found.fits
-    assert found.conclusion == "no cut-off shows within scales 1-1000"
+    assert found.conclusion == "no cut-off within scales 1-1000"
     assert memory({1: 5.0, 2: 4.0, 5: 3.0, 10: 2.0}, {}, 4) is None
 
 
@@ -95,7 +95,7 @@ def test_collisions_say_from_which_scale_they_are_rare() -> None:
     found = collisions(scales, shares, model)
     assert found is not None
     assert found.fits
-    assert found.conclusion == "one attempt of a hundred fails from scale 891 on"
+    assert found.conclusion == "one attempt in a hundred fails from scale 891 on"
     few = collisions(scales[:3], shares[:3], model)
     assert few is not None
-    assert few.conclusion.startswith("more than one attempt of a hundred fails up to scale 32")
+    assert few.conclusion.startswith("more than one attempt in a hundred fails up to scale 32")

@@ -43,8 +43,8 @@ def seen(run: RunRecord | None = None, *uses: CycleUse, **changes: Any) -> tuple
     ("uses", "words"),
     [
         ([use(run=1, server=1, others=1.7)], "other programs used 1.7 of 4 CPUs"),
-        ([use(run=1, server=1, stolen=0.5)], "the host took 0.5 of 4 CPUs"),
-        ([use(run=1, server=1, others=1, stolen=0.5)], "other programs used 1 and the host took 0.5 of 4 CPUs"),
+        ([use(run=1, server=1, stolen=0.5)], "the hypervisor took 0.5 of 4 CPUs"),
+        ([use(run=1, server=1, others=1, stolen=0.5)], "other programs used 1 and the hypervisor took 0.5 of 4 CPUs"),
         ([use(run=1, server=2), use("far", run=1, others=2)], "other programs used 2 of 4 CPUs of far"),
     ],
 )  # fmt: skip
@@ -88,7 +88,7 @@ def test_a_ceiling_is_named_only_where_it_was_measured_for_that_load() -> None:
     found = replace(found, part=sample.replace(found.part, clients=16))
     near, high = found.row.rate_max_tps * 1.1, found.row.rate_max_tps * 0.9
     assert limit(found, calibrated(near, 16)).words.startswith(
-        f"dsbench itself: with a database that costs nothing it made {near:,.0f}"
+        f"dsbench itself: against an engine that answers at once it made {near:,.0f}"
     )
     for run in (calibrated(high, 16), calibrated(near, 2), sample.run()):
         assert not ceiling_tps(found, run) > 0

@@ -99,7 +99,7 @@ def test_an_index_that_is_less_precise_than_wanted_is_told() -> None:
     assert list(imprecise(found, known * 1.01)) == []
     (told,) = imprecise(found, known * 0.99)
     assert (told.code, told.scale) == ("imprecise", None)
-    assert f"±{known:.1%}, wanted were ±{known * 0.99:.1%}" in told.message
+    assert f"±{known:.1%}, requested was ±{known * 0.99:.1%}" in told.message
 
 
 def test_crossing_is_interpolated_on_logarithmic_axes() -> None:

@@ -108,7 +108,7 @@ def test_text_and_json_say_it(tmp_path: Path) -> None:
     found = evaluate(archive)
     text = tables.results_txt(found, archive.run)
     for words in (
-        "# scale 5, 10 connections: NOPM: 44.0, 8.80 per warehouse (10 terminals per warehouse enter 12.61 on average when nothing delays them)",
+        "# scale 5, 10 connections: NOPM: 44.0, 8.80 per warehouse (10 terminals per warehouse enter 12.61 on average without delays)",
         "10 paced terminals per scale, 30 s ramp-up", "# Response times, from the intended start\n",
         "# Service times, from the start\n", "workload tpcc (TPC-C-like", "limit of p90", "57.00% to 63.00%       800 Payments  missed\n",
     ):  # fmt: skip

@@ -31,8 +31,8 @@ def test_the_levels_fall_one_after_the_other(tmp_path: Path) -> None:
     found = evaluate(archive)
     said = summary_text(found)
     assert "the rate falls most between scale 4 and 8 (0.064 to 0.128 GB): from 1,000 to 168 tps" in said
-    assert "at the level 50% between scale 16 and 32 (0.256 to 0.512 GB): " in said
-    assert "at the level 99% between scale 4 and 8 (0.064 to 0.128 GB): " in said
+    assert "at confidence level 50% between scale 16 and 32 (0.256 to 0.512 GB): " in said
+    assert "at confidence level 99% between scale 4 and 8 (0.064 to 0.128 GB): " in said
     assert {level: (fall.low, fall.high) for level, fall in found.of(RateResult).falls_at.items()} == {0.5: (16, 32), 0.99: (4, 8)}
     assert tables.to_json(found)["falls_at"]["0.5"]["low"] == 16
     assert "At the level 50% between scale 16 and 32" in page(found, archive.run)

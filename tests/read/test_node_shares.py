@@ -103,7 +103,7 @@ def test_bytes_of_a_machine_with_two_nodes_count_once(tmp_path: Path) -> None:
 def test_slow_nodes_are_named(found: Evaluation) -> None:
     (doubt,) = [d for d in found.of(WarningsResult).doubts if d.code == "slow-node"]
     assert "a (CPUs 95% busy)" in doubt.message
-    assert "b (at 80% of its rate when the database costs nothing)" in doubt.message
+    assert "b (at 80% of its rate against an engine that answers at once)" in doubt.message
 
 
 def shown(found: Evaluation) -> str:
@@ -129,4 +129,4 @@ def test_nodes_that_were_never_there_are_missed(tmp_path: Path) -> None:
 def test_the_table_and_the_page_show_all_nodes(found: Evaluation) -> None:
     rows = [line.split() for line in shown(found).splitlines() if "1 of 1" in line]
     assert [(row[1], row[5]) for row in rows] == [("a", "60%"), ("b", "40%")]
-    assert "Machines that made the load" in page(found, RunRecord.of(run_json({"nodes": 2})), {})
+    assert "Machines that generated the load" in page(found, RunRecord.of(run_json({"nodes": 2})), {})

@@ -45,7 +45,7 @@ def test_a_noisy_peak_takes_all_cycles_and_is_called_unsure() -> None:
     assert not found.sure
     beside = [len(rates[n]) for n, _ in found.neighbours]
     assert min(beside, default=0) >= 6
-    assert "a neighbour may be as good" in in_words(found)
+    assert "neighbouring numbers of clients may be as good" in in_words(found)
 
 
 def test_a_rate_that_still_rises_at_the_most_is_no_peak() -> None:
@@ -53,7 +53,7 @@ def test_a_rate_that_still_rises_at_the_most_is_no_peak() -> None:
     found = peak(rates)
     assert found is not None
     assert (found.clients, found.at_the_end, found.sure) == (16, True, False)
-    assert "it may lie beyond" in in_words(found)
+    assert "the peak may be at more clients" in in_words(found)
 
 
 def test_one_number_has_no_peak() -> None:

@@ -35,9 +35,9 @@ def times(factor: float) -> tuple[int, ...]:
     ("factors", "sentence"),
     [
         ((2.0, 2.0, 2.0), r"B is 2\.00 times as fast as A \(1\.\d\d to 2\.\d\d\) over scales 1 to 100\."),
-        ((1.0, 2.0, 3.0), r"B is 2\.00 to 3\.00 times as fast as A from scale 10 on; below, the two may be alike\."),
-        ((0.5, 1.0, 1.0), r"B is 0\.50 times as fast as A up to scale 1; above, the two may be alike\."),
-        ((1.0, 2.0, 1.0), r"B is 2\.00 times as fast as A at scale 10; elsewhere, the two may be alike\."),
+        ((1.0, 2.0, 3.0), r"B is 2\.00 to 3\.00 times as fast as A from scale 10 on; below, the two may be equal\."),
+        ((0.5, 1.0, 1.0), r"B is 0\.50 times as fast as A up to scale 1; above, the two may be equal\."),
+        ((1.0, 2.0, 1.0), r"B is 2\.00 times as fast as A at scale 10; elsewhere, the two may be equal\."),
         ((2.0, 2.0, 0.5), r"B is faster than A at scale 1 and 10, and slower at scale 100\."),
         ((1.0, 1.0, 1.0), r"No difference of more than \d\.\d%: B is 1\.00 times as fast as A \(0\.\d\d to 1\.\d\d\) over scales 1 to 100\."),
     ],
@@ -64,7 +64,7 @@ def test_what_may_be_large_is_not_called_none(tmp_path: Path) -> None:
     wide = (50, 80, 100, 120, 200)
     paths = [run(tmp_path, label, {1: wide}) for label in "AB"]
     assert re.fullmatch(r"Cannot tell: B is 1\.00 times as fast as A \(0\.\d\d to \d\.\d\d\) at scale 1\.", answer(read(paths)).sentence)
-    assert answer(read([*paths, run(tmp_path, "C", {1: wide})])).sentence == "None certainly differs from A."
+    assert answer(read([*paths, run(tmp_path, "C", {1: wide})])).sentence == "None differs significantly from A."
 
 
 def test_without_intervals_nothing_has_a_sign(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_without_intervals_nothing_has_a_sign(tmp_path: Path) -> None:
         text = render_text(shown.tell(read(paths)))
         assert not {"▲", "▼"} & set(text)
         assert "relative rates, without intervals" in text
-    assert answer(read(few)).sentence == "So few cycles tell none apart from A."
+    assert answer(read(few)).sentence == "So few cycles rank none apart from A."
 
 
 def test_a_colour_says_how_much_and_grey_that_it_may_be_chance() -> None:
@@ -81,7 +81,7 @@ def test_a_colour_says_how_much_and_grey_that_it_may_be_chance() -> None:
     sizes = (1.0, 1.04, 1.06, 1.3, 3.0, 0.9, 0.7, 0.2, 0.0)
     assert [Ratio(value, by_size=True).shade for value in sizes] == [
         "same", "same", "up1", "up2", "up3", "down1", "down2", "down3", "down3"]  # fmt: skip
-    assert Ratio(2.0, 0.9, 4.0).shade == "same", "chance may have made it"
+    assert Ratio(2.0, 0.9, 4.0).shade == "same", "this may be chance"
     assert Ratio(1.02, 1.01, 1.03).shade == "up1"
     assert [Ratio(1.31, 1.26, 1.37).text, Ratio(1.31, 1.26, 1.37, brief=True).text, Ratio(0.9, nan, nan).text, Ratio(1.0).text] == [
         "1.31▲ [1.26–1.37]", "1.31▲", "0.90", "1"]  # fmt: skip

@@ -266,7 +266,7 @@ def test_repeated_runs_are_one_side_and_give_a_verdict(tmp_path: Path) -> None:
     once = read([runs("x", 100)[0], runs("y", 200)[0]])
     assert shown.text(once).startswith("y is 2.00 times as fast as x (2.00 to 2.00) over scales 1 to 10.\n")
     (verdict,) = shown.document(once)["sections"][0]["verdicts"].values()
-    assert verdict.startswith("faster in this one pair of runs: 2.00 times the rate of x [2.00, 2.00] over scales 1-10. How far runs")
+    assert verdict.startswith("faster in this one pair of runs: 2.00 times the rate of x [2.00, 2.00] over scales 1-10. The spread between runs")
 
 
 def test_times_failures_and_checks_stand_beside_the_rates(tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_the_order_is_that_of_the_paths_and_the_reference_comes_first(tmp_path: 
              for name, n in (("c", 1), ("a", 3), ("b", 2))]  # fmt: skip
     assert read(paths).labels == ("c", "a", "b")
     assert read(paths, "b").labels == read(paths, str(paths[2])).labels == ("b", "c", "a")
-    with pytest.raises(ArchiveError, match="'x' is none of the archives") as refused:
+    with pytest.raises(ArchiveError, match="'x' is not one of the archives") as refused:
         read(paths, "x")
     assert refused.value.remedy.endswith("'c', 'a', 'b'")
 
@@ -389,7 +389,7 @@ def test_the_command_prints_and_writes(called: Program, tmp_path: Path) -> None:
     done = called("compare", *paths, "--out", "beside")
     assert done.returncode == 0, done.stderr
     assert "95% intervals over the cycles of one run each: the spread between runs is not in it" in done.stdout
-    assert done.stdout.startswith("Two runs of the same settings: one is 1.00 times as fast as ")
+    assert done.stdout.startswith("Two runs with the same settings: one is 1.00 times as fast as ")
     assert " (0.92 to 1.09) over scales 1 to 10." in done.stdout
     assert (tmp_path / "beside/comparison.html").stat().st_size > 500_000
     shown = json.loads(called("compare", *paths, "--json").stdout)
@@ -427,4 +427,4 @@ def test_another_version_of_dsbench_is_a_difference(tmp_path: Path) -> None:
     assert len(found.sides) == 2, "they repeat nothing"
     assert found.changed["dsbench"] == ["0.0.9", "0.1.0"]
     assert "dsbench 0.0.9 0.1.0" in [" ".join(line.split()) for line in shown.text(found).splitlines()]
-    assert not shown.text(read(paths[:2])).startswith("Two runs of the same settings")
+    assert not shown.text(read(paths[:2])).startswith("Two runs with the same settings")

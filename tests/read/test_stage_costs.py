@@ -159,7 +159,7 @@ def test_inserts_that_fall_behind_fail_the_stage(archive: Archive, evaluation: E
     ]  # fmt: skip
     assert found.sustained is False
     first = next(iter(subjects.find_subject("stages").tell(evaluation)))
-    assert "SLA! in query, 1: the inserts in the background did not reach 95%" in str(first)
+    assert "SLA! in query, 1: the background inserts did not reach 95%" in str(first)
     csv = render_csv([tabulate_efficiency(evaluation)], units=False)
     (line,) = (line for line in csv.splitlines() if line.startswith("query"))
     assert line.startswith("query,1,900,200,100,2,450,,")

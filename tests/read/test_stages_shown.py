@@ -147,7 +147,7 @@ def test_courses_of_several_archives_are_lines_of_one_diagram(comparison: Compar
     assert [point for point in points if point[1] == "query"][:2] == [("base", "query", 1, 300), ("base", "query", 2, 100)]
     assert {point[0] for point in points} == {"base", "new", "newer", "same"}
     assert [plot["title"]["text"] for plot in drawn["vconcat"][0]["hconcat"]] == [
-        "query: query [1/s]", "query, largest response time [ms]", "query: insert [1/s]", "insert, largest response time [ms]",
+        "query: query [1/s]", "query, maximum response time [ms]", "query: insert [1/s]", "insert, maximum response time [ms]",
     ]  # fmt: skip
     assert "newer" in render.picture(drawn)
 

@@ -33,7 +33,7 @@ def test_homes_that_clients_share_unevenly_are_told_with_their_scales() -> None:
 
     assert found(10) == []
     [uneven] = found(8)
-    assert uneven.startswith("homes: clients are no multiple")
+    assert uneven.startswith("homes: the number of clients is not a multiple")
     assert uneven.endswith("at scale 5")
     [shared] = found([10, 20])
     assert "more than ten clients" in shared

@@ -55,12 +55,12 @@ def test_text_document_and_diagrams_tell_the_same(folder: Path, called: Program)
     done = called("trend", str(folder), "--out", "t")
     assert done.returncode == 3, done.stderr
     assert "server PostgreSQL 15.18 PostgreSQL 16.1" in " ".join(done.stdout.split())
-    assert "too few to tell: a change needs 10" in done.stdout
+    assert "too few to judge: a change needs 10" in done.stdout
     told = json.loads((folder.parent / "t/trend.json").read_text())
     assert told == json.loads(json.dumps(trend.document(*histories(folder, 0.03))))
     assert told["histories"][0]["changes"][0]["differs"]["label"] == ["commit 10", "commit 11"]
     page = (folder.parent / "t/trend.html").read_text()
-    assert all(words in page for words in ('data-diagram="trend-1"', "PostgreSQL 16.1", "too few to tell", "a18"))
+    assert all(words in page for words in ('data-diagram="trend-1"', "PostgreSQL 16.1", "too few to judge", "a18"))
     drawn = json.loads((folder.parent / "t/trend-1.vl.json").read_text())
     assert [row["at"] for row in drawn["datasets"]["changes"]] == [10.5]
     assert not any(one.fell for one in histories(folder, 0.2)[0])
@@ -149,7 +149,7 @@ def test_a_named_stage_has_figures_of_its_own(tmp_path: Path, called: Program) -
     missing = called("trend", "runs", "--of", "power", "--stage", "throughput1")
     assert missing.returncode == 2
     assert "it has no power in stage throughput1" in missing.stderr
-    assert "name a stage that has it, or omit --stage" in missing.stderr
+    assert "specify a stage that has it, or omit --stage" in missing.stderr
 
 
 def test_a_folder_without_an_archive_is_an_error(tmp_path: Path) -> None:

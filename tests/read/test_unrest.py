@@ -37,11 +37,11 @@ def test_other_programs_are_named_with_their_cycles() -> None:
     make = Program("make", 30, children=True, cpu_ns=4 * S, io_bytes=None)
     assert told(of(1), of(2, HOG, make, **busy), of(3, HOG, **busy), of(4)) == [
         "other programs used 1.8 of 2 CPUs during cycles 2–3: stress-ng (pid 12) 1.2, children of make (pid 30) 0.20, "
-        "programs that cannot be seen 0.20"
+        "hidden programs 0.20"
     ]
     assert told(of(1, HOG, node="alba", **busy), of(1)) == [
-        "node alba: other programs used 1.8 of 2 CPUs during cycle 1: stress-ng (pid 12) 1.2, programs that cannot be "
-        "seen 0.20"
+        "node alba: other programs used 1.8 of 2 CPUs during cycle 1: stress-ng (pid 12) 1.2, hidden "
+        "programs 0.20"
     ]
 
 
@@ -57,7 +57,7 @@ def test_a_few_ticks_are_chance() -> None:
 
 def test_stolen_time_is_told_with_its_share() -> None:
     (message,) = told(of(1), of(2, stolen_ns=4 * S), of(5, stolen_ns=2 * S))
-    assert message == "the host took 15% of the CPU time during cycles 2, 5 (stolen time)"
+    assert message == "the hypervisor took 15% of the CPU time during cycles 2, 5 (stolen time)"
 
 
 def test_others_on_the_datas_device_are_told_where_the_database_waits_for_it() -> None:
@@ -66,13 +66,13 @@ def test_others_on_the_datas_device_are_told_where_the_database_waits_for_it() -
         copy = Program("cp", 7, children=False, cpu_ns=0, io_bytes=io_bytes)
         return told(of(1, copy, device_bytes=400_000_000, own_bytes=100_000_000, own_written_bytes=written, **more))
 
-    where = "of the 400 MB on vda, where the data lies, during cycle 1: cp (pid 7)"
-    assert moved(900_000_000) == [f"other programs moved about 200 MB {where}"]
-    assert moved(150_000_000) == [f"other programs moved about 150 MB {where}"], "no more than they were counted with"
+    where = "of the 400 MB on vda, the data disk, during cycle 1: cp (pid 7)"
+    assert moved(900_000_000) == [f"other programs read and wrote about 200 MB {where}"]
+    assert moved(150_000_000) == [f"other programs read and wrote about 150 MB {where}"], "no more than they were counted with"
     for unknown in (0, 90_000_000, None):
         assert moved(unknown) == [], "what the device moved in nobody's name is no other program's"
     assert moved(900_000_000, 40_000_000) == [], "a journal and metadata may be all of it"
-    assert moved(900_000_000, 40_000_000, device_read_bytes=180_000_000) == [f"other programs moved about 120 MB {where}"], (
+    assert moved(900_000_000, 40_000_000, device_read_bytes=180_000_000) == [f"other programs read and wrote about 120 MB {where}"], (
         "60 MB of what was read is the server's, and reads are counted as they are"
     )
     assert moved(900_000_000, io_pressure_ns=S) == []
@@ -152,12 +152,12 @@ def about(code: str, **changes: Any) -> list[str]:
 def test_cycles_that_differ_are_told_with_the_remedy_that_fits() -> None:
     (plain,) = about("scattered-cycles", scatter=SPREAD)
     assert plain.startswith(
-        "the cycles differ by more than their seconds explain: cycle 1 +133%, cycle 2 -76% off the median of 5,754 tps"
+        "the cycles differ by more than the variation of their seconds explains: cycle 1 +133%, cycle 2 -76% off the median of 5,754 tps"
     )
     assert "checkpoint" not in plain
     assert "show --by machine" in plain
     (busy,) = about("scattered-cycles", scatter=SPREAD, uses=(of(1), of(2, others_ns=9 * S)), checkpoints=(2,))
-    assert "others used the CPUs during cycle 2: measure again" in busy
+    assert "other programs used the CPUs during cycle 2: measure again" in busy
     (checkpoint,) = about("scattered-cycles", scatter=SPREAD, checkpoints=(2,))
     assert "only cycle 2 had a checkpoint" in checkpoint
     assert about("scattered-cycles", scatter=SPREAD, drifts=(WITHIN, FALLING)) == []
@@ -166,14 +166,14 @@ def test_cycles_that_differ_are_told_with_the_remedy_that_fits() -> None:
 def test_checkpoints_are_a_remedy_where_the_server_counted_some() -> None:
     (none,) = about("no-steady-state", drifts=(WITHIN, FALLING))
     (some,) = about("no-steady-state", drifts=(WITHIN, FALLING), checkpoints=(1, 2), uses=(of(3, stolen_ns=9 * S),))
-    assert "| others used the CPUs during cycle 3: measure again" in some
+    assert "| other programs used the CPUs during cycle 3: measure again" in some
     assert "checkpoint" not in none
     assert "cycles 1–2 had a checkpoint" in some
 
 
 def test_cycles_without_the_checkpoint_that_others_had_are_told_once() -> None:
     (alone,) = about("few-checkpoints", checkpoints=(3, 7))
-    assert alone.startswith("a cycle is shorter than the time from checkpoint to checkpoint: only cycles 3, 7 of 10 had one")
+    assert alone.startswith("a cycle is shorter than the checkpoint interval: only cycles 3, 7 of 10 had one")
     for else_told in ({"scatter": SPREAD}, {"drifts": (WITHIN, FALLING)}):
         assert about("few-checkpoints", checkpoints=(3,), **else_told) == []
     assert about("few-checkpoints", checkpoints=(1, 2, 3, 4, 5)) == []
@@ -184,8 +184,8 @@ def test_a_number_of_transactions_that_took_less_than_the_time_is_told() -> None
     lasted = replace(SCALE, lasted_s=((1, 2.61), (2, 2.98), (3, 3.4), (4, 2.5)))
     told = [d.message for d in doubts(replace(RUN, sized_for_s=3.0), [lasted]) if d.code == "ended-early"]
     assert told == [
-        "cycles 1, 4 ended after 2.5 s, and not 3 s: the trial that found the number of transactions was slower, as when "
-        "something disturbs it"
+        "cycles 1, 4 ended after 2.5 s, and not 3 s: the trial that set the number of transactions was slower, perhaps "
+        "disturbed"
     ]
     assert [d for d in doubts(RUN, [lasted]) if d.code == "ended-early"] == []
 
@@ -193,7 +193,7 @@ def test_a_number_of_transactions_that_took_less_than_the_time_is_told() -> None
 def test_a_rate_that_is_less_precise_than_wanted_is_told() -> None:
     asked = replace(RUN, precision=0.02)
     told = [d for d in doubts(asked, [replace(SCALE, half_width=0.031)]) if d.code == "imprecise"]
-    assert [d.message for d in told] == ["the median rate is known to within ±3.1% after 10 cycles, wanted were ±2.0%"]
+    assert [d.message for d in told] == ["the median rate is known to within ±3.1% after 10 cycles, requested was ±2.0%"]
     for half_width in (0.02, np.nan):
         assert [d for d in doubts(asked, [replace(SCALE, half_width=half_width)]) if d.code == "imprecise"] == []
     assert about("imprecise", half_width=0.5) == []
@@ -201,7 +201,7 @@ def test_a_rate_that_is_less_precise_than_wanted_is_told() -> None:
 
 def test_others_and_the_host_are_added_up() -> None:
     (message,) = told(of(1), of(2, HOG, others_ns=9 * S // 10, stolen_ns=9 * S // 10))
-    assert message.startswith("other programs and the host together took 9% of the CPU time during cycle 2: stress-ng")
+    assert message.startswith("other programs and the hypervisor together took 9% of the CPU time during cycle 2: stress-ng")
     assert len(told(of(2, others_ns=9 * S, stolen_ns=9 * S))) == 2, "each alone is told alone"
 
 

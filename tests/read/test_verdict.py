@@ -34,7 +34,7 @@ def beside(*scales: int, **cpus: float) -> Evaluation:
         (sample.replace(beside(), doubts=(SHORT,)), "preliminary", [], "preliminary"),
         (beside(10, others=1.7), "disturbed", ["other programs used 1.7 of 4 CPUs"], "not valid"),
         (beside(20, others=1.7), "disturbed", ["other programs used 1.7 of 4 CPUs"], "valid in part"),
-        (beside(10, 20, stolen=1.7), "disturbed", ["the host took 1.7 of 4 CPUs"], "not valid"),
+        (beside(10, 20, stolen=1.7), "disturbed", ["the hypervisor took 1.7 of 4 CPUs"], "not valid"),
         (sample.evaluation(void=frozenset({2, 20})), "void", ["the check failed at scale 2 and 20"], "valid in part"),
         (sample.replace(beside(), doubts=(Doubt("lost", "rows are missing", "", 1, severe=True),)), "void",
          ["rows are missing"], "valid in part"),
@@ -56,12 +56,12 @@ def test_valid_says_what_it_rests_on() -> None:
     assert judge_run(seen, sample.run(checks={})).unknown == ("no condition of the workload was checked",)
     unseen = judge_run(sample.replace(warned, machine={}), sample.run(checks={10: (HOLDS, UNMADE)}))
     assert unseen.say(10) == (
-        "Valid as far as is known, with 1 warning: not every condition of the workload was checked and what other programs "
-        "used was not recorded."
+        "Valid as far as is known, with 1 warning: not every condition of the workload was checked and the CPU use of "
+        "other programs was not recorded."
     )
     local = use(run=1)
     away = sample.replace(seen, machine={10: (replace(local, use=replace(local.use, server_ns=None)),)})
-    assert judge_run(away, held).document()["unknown"] == ["no server process was seen, so what else used its machine is not known"]
+    assert judge_run(away, held).document()["unknown"] == ["the server process was not visible, so other load on its machine is unknown"]
     assert not judge_run(away, sample.run(checks={}, engine="mock")).unknown
 
 
@@ -101,7 +101,7 @@ def test_many_are_told_together() -> None:
 def test_a_side_that_was_disturbed_more_often_is_told() -> None:
     calm, loud = judged(), judged(stolen=2)
     assert Tally({"A": [calm, calm], "B": [calm, loud]}).say() == [
-        "1 of 4 runs is disturbed (1 of 2 of B): the host took 2 of 4 CPUs."
+        "1 of 4 runs is disturbed (1 of 2 of B): the hypervisor took 2 of 4 CPUs."
     ]
     assert "(" not in Tally({"A": [loud], "B": [loud]}).say()[0], "both sides, all of them"
 

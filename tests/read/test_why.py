@@ -129,9 +129,9 @@ def test_a_change_is_told_by_what_it_takes() -> None:
     assert say_change(before, after) == "a transaction takes 0.82 ms instead of 2.4 ms: 0.3 ms instead of 1.9 ms flush"
     assert say_change({}, after) == ""
     noisy, calm = {"flush": 1.0, FOREIGN: 6.6}, {"flush": 1.1, FOREIGN: 1.8}
-    assert say_change(noisy, calm).startswith("a transaction takes, waits for other programs left out, 1.1 ms instead of 1 ms")
+    assert say_change(noisy, calm).startswith("a transaction takes, without waits for other programs, 1.1 ms instead of 1 ms")
     assert FOREIGN not in say_change(noisy, {"flush": 3.0, FOREIGN: 0.0}), "what others took is no finding about a side"
-    assert say_change(after, after).endswith("no share of it changed by a tenth of that")
+    assert say_change(after, after).endswith("no part of it changed by a tenth of that")
 
 
 def test_the_sentence_names_the_largest_causes_and_what_is_not_known() -> None:
@@ -154,7 +154,7 @@ def test_of_many_scales_the_one_of_the_first_screen_is_open_and_the_others_wait_
     assert all(sum(row[2:]) == pytest.approx(1.0, abs=0.03) for row in blocks[0].rows), "what is not shown is small"
     opened, rest, *advice = (one for one in blocks if isinstance(one, Part))
     # Once for all places, where a cause is known.
-    assert [one.title for one in advice] in ([], ["What people do about such causes"])
+    assert [one.title for one in advice] in ([], ["Usual remedies"])
     assert (opened.title, opened.folded) == (f"Scale {found.row.scale:,}", False)
     assert rest.title == "The other 5, one by one"
     assert all(isinstance(one, Part) and one.folded for one in (rest, *rest.blocks))

@@ -68,7 +68,7 @@ def test_a_run_goes_from_its_capacity_to_idle(tmp_path: Path) -> None:
     assert make_choice("idle-watts").read(found).value == pytest.approx(grades[-1].watts)
     said = render_text(find_subject("energy").tell(found))
     assert "transactions per joule over all levels" in said
-    assert "no figure here is a result of SPEC" in said
+    assert "these figures are not SPEC results" in said
     assert len(specs(found, archive.run)["graduated"]["vconcat"]) >= 1
     rows, fields = _picture(found, archive)
     assert [row["name"] for row in rows] == [*(f"{level}%" for level in range(100, 0, -10)), "idle"]
@@ -85,7 +85,7 @@ def test_without_a_meter_the_cpus_stand_in_its_place(tmp_path: Path) -> None:
         return
     assert isnan(rate_overall(found.of(EnergyResult).grades[1]))
     said = render_text(find_subject("energy").tell(found))
-    assert "CPUs stand in its place" in said
+    assert "CPU use is shown instead" in said
     assert "power" not in said.splitlines()[1]
     assert "CPUs in use" in str(specs(found, archive.run)["graduated"])
     assert _picture(found, archive)[1] == ["rate", "ms"]

@@ -45,7 +45,7 @@ WORKLOADS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module", params=PRODUCTS)
 def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A database that is no private server, as far as a run can tell."""
+    """A database that is not a private server, as far as a run can tell."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path_factory.mktemp('kept')}/file.db"
         return
@@ -234,7 +234,7 @@ def test_a_run_on_a_kept_database_that_is_stopped_leaves_it(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("product", mostly_thorough(PRODUCTS, "postgresql"))
 def test_a_private_server_keeps_its_database_in_a_named_folder(product: str, tmp_path: Path, base: Path) -> None:
-    with pytest.raises(SpecError, match=f"private:{product} is gone with its run") as error:
+    with pytest.raises(SpecError, match=f"private:{product} ends with its run") as error:
         run(f"private:{product}", tmp_path, keep=True)
     assert "?directory=FOLDER" in error.value.remedy
     where = f"private:{product}" + ("@3" if product == "firebird" else "") + f"?directory={base}"

@@ -40,7 +40,7 @@ def test_a_run_tries_a_few_numbers_and_tells_the_best(tmp_path: Path) -> None:
     assert "missing-cycles" not in [doubt.code for doubt in archive.evaluate().of(WarningsResult).doubts]
     (line,) = peak_lines(archive.evaluate())
     assert "at 6 clients" in line
-    assert "it may lie beyond" in line
+    assert "the peak may be at more clients" in line
     assert line in results_txt(archive.evaluate(), archive.run)
     assert archive.spec.peak
     told = to_json(archive.evaluate())["peak"]["1"]

@@ -99,7 +99,7 @@ def test_an_error_of_a_meta_command_aborts_one_client(called: Program, tmp_path:
     words = (*words, "--duration", "0.3", "--set", "synchronous=off", "--out", str(tmp_path / "runs"))
     done = called(*words)
     assert done.returncode == 2, done.stderr
-    assert re.search(r"error: the run was aborted in part: cycle 1 .*1 of 3 clients was aborted.*own\.sql:2: division by "
+    assert re.search(r"error: some clients of the run were aborted: cycle 1 .*1 of 3 clients was aborted.*own\.sql:2: division by "
                      "zero", done.stderr), done.stderr  # fmt: skip
     archive = dsbench.Archive.open(next((tmp_path / "runs").glob("*.zip")))
     assert archive.run.status == "complete"

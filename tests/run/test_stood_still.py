@@ -115,4 +115,4 @@ def test_a_stopped_program_tells_it(tmp_path: Path) -> None:
     [archive] = (path for path in (tmp_path / "out").iterdir() if path.is_dir())
     told = [w["message"] for w in described(archive)["warnings"] if w["code"] == "stood-still"]
     assert any("of cycle 2 of scale 1: its rate is too low" in words for words in told), told
-    assert "dsbench stood still for" in out
+    assert "dsbench was suspended for" in out

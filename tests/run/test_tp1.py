@@ -120,7 +120,7 @@ def test_the_program_shows_the_bound(runs: dict[str, dsbench.Archive], called: P
     told = json.loads(called("compare", "--bound", *paths, "--json").stdout)
     assert told["bounds"][0]["bound_tps"] > 0
     alone = called("compare", "--bound", paths[0])
-    assert "name those of one server, machine, scale and settings" in alone.stdout
+    assert "specify runs with the same server, machine, scale and settings" in alone.stdout
 
 
 def test_without_its_history_the_refusal_names_the_remedy(tmp_path: Path) -> None:

@@ -231,6 +231,6 @@ def test_levels_whose_figures_have_units_of_their_own_are_not_compared(made: Stu
     assert not any(one.factors == (0,) for one in mixed.effects.shares)
     whole = sum(one.share for one in found.effects.shares)
     assert sum(one.share for one in mixed.effects.shares) == pytest.approx(whole)
-    words = f"levels of {found.factors[0]} have figures of several units, which are not compared"
+    words = f"levels of {found.factors[0]} have figures in several units, which cannot be compared"
     assert words in shown.verdict(mixed)
     assert words not in shown.verdict(found)

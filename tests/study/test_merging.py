@@ -32,7 +32,7 @@ def test_studies_of_two_machines_are_one_whose_factor_is_the_host(made: Study, t
     assert (host.ratio.value, host.none) == (pytest.approx(1), True)
     assert "host new against old" in shown.text(one)
     assert {"freq-1", "freq-2"} <= set(specs(one)), "cumulative frequencies of both in one diagram"
-    with pytest.raises(SpecError, match="no run of this machine is one of a") as refused:
+    with pytest.raises(SpecError, match="no run on this machine has a") as refused:
         begin(parse({"name": "x", "factor": [{"name": "host", "path": "host", "levels": ["a"]}]}), tmp_path / "x")
     assert "dsbench study merge" in refused.value.remedy
 
@@ -50,7 +50,7 @@ def test_archives_of_one_run_are_a_study_too(tmp_path: Path) -> None:
     assert effects is not None
     assert effects.main[0].ratio.value == pytest.approx(2, rel=0.03)
     other = write(tmp_path, {**run_json({**spec, "clients": 4}, name="other"), "host": "c"}, {"cycles": rows}).path
-    with pytest.raises(SpecError, match="their work is not the same: clients is 1, 4"):
+    with pytest.raises(SpecError, match="their work differs: clients is 1, 4"):
         merge([("", paths[0]), ("", other)], tmp_path / "none")
     failed = {"1": [{"name": "sums", "state": "broken", "detail": "0"}]}
     void = write(tmp_path, {**run_json(spec, name="void"), "host": "c", "checks": failed}, {"cycles": rows}).path

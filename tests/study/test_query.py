@@ -103,7 +103,7 @@ def test_a_damaged_archive_is_left_out_by_name(made: Study, tmp_path: Path) -> N
     with pytest.raises(ArchiveError, match="broken"):
         query.find(tmp_path / "broken")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ArchiveError, match="no archive below"):
+    with pytest.raises(ArchiveError, match="no archive in or below"):
         query.find(tmp_path / "empty")
 
 

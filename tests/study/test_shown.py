@@ -73,7 +73,7 @@ def test_the_axis_of_effects_begins_near_them_and_names_each_tick(whole: Outcome
 
 
 def test_the_caption_of_effects_speaks_of_no_factors_that_are_not_there(whole: Outcomes, tmp_path: Path) -> None:
-    assert "beside the reference of its factor, averaged over the levels of the other factor. Bars" in shown.html(whole)
+    assert "compared with the reference of its factor, averaged over the levels of the other factor. Bars" in shown.html(whole)
     assert "averaged over the levels of the other factors. Bars" in shown.html(outcomes(_one_at_a_time(tmp_path)))
     factor = {"name": "clients", "path": "clients", "levels": [1, 2]}
     run = {"target": "private:sqlite", "scales": [1], "cycles": 2, "duration": 1.0}
@@ -81,7 +81,7 @@ def test_the_caption_of_effects_speaks_of_no_factors_that_are_not_there(whole: O
     make_folder(alone)
     for trial in alone.trials:
         alone = alone.with_trial(archived(alone, trial, lambda at, _scale: 200 * 1.5 ** at[0]))
-    assert "beside the reference of its factor. Bars" in shown.html(outcomes(alone))
+    assert "compared with the reference of its factor. Bars" in shown.html(outcomes(alone))
 
 
 def test_an_interval_that_excludes_nothing_is_not_told_by_its_ends(whole: Outcomes) -> None:
@@ -93,7 +93,7 @@ def test_an_interval_that_excludes_nothing_is_not_told_by_its_ends(whole: Outcom
     text, spec = shown.text(found), specs(found)["effects"]
     assert "e-15" not in text
     assert "e+17" not in text
-    assert re.search("rials that repeat each other are too few, or scatter too much, to tell anything of isolation", text)
+    assert re.search("epeated trials are too few, or their spread is too large, to show anything about isolation", text)
     row = spec["datasets"]["effects"][0]
     assert (row["low"], row["high"]) == (0.002, 2000)
 
@@ -144,7 +144,7 @@ def test_a_trial_is_divided_by_the_one_beside_it_only(made: Study, whole: Outcom
     one = replace(found, made=tuple(both))
     assert one.relative(0, 1, one.points[0]) == pytest.approx((0.5, 0.5, 0.5))
     assert one.uneven
-    assert any("tried as often" in line for line in shown.notes(one))
+    assert any("ran equally often" in line for line in shown.notes(one))
 
 
 def test_a_scale_that_some_trials_have_is_not_compared(made: Study, whole: Outcomes) -> None:
@@ -168,7 +168,7 @@ def test_a_trial_without_a_rate_is_named(made: Study, whole: Outcomes) -> None:
 def test_of_a_factor_with_one_level_nothing_is_told(made: Study) -> None:
     some = replace(made, trials=tuple(one for one in made.trials if one.levels[0] == "serializable"))
     told = shown.verdict(outcomes(some))
-    assert any(line.startswith("nothing can be told of isolation") for line in told)
+    assert any(line.startswith("nothing is known about isolation") for line in told)
     assert not any("no effect of" in line for line in told)
 
 
@@ -197,7 +197,7 @@ def test_a_factor_that_nobody_can_tell_is_undecided_and_not_without_effect(
     told = shown.answer(found, [line])
     assert f"{line[:1].upper()}{line[1:]}." in told.sentence
     assert "would not show" not in told.about, "the sentence says it"
-    assert re.search(r"an effect below [13]\.\d+ times would not show", shown.answer(found, ["real"] * 3 + [line]).about)
+    assert re.search(r"an effect below [13]\.\d+ times cannot be detected", shown.answer(found, ["real"] * 3 + [line]).about)
 
 
 def test_a_median_of_two_lies_between_them() -> None:
@@ -209,7 +209,7 @@ def test_a_study_without_a_trial_says_so(tmp_path) -> None:  # type: ignore[no-u
     begun, _ = begin(parse({"name": "x", "factor": [factor]}), tmp_path / "s")
     text = shown.text(outcomes(begun))
     assert "0 of 6 trials" in text
-    assert "6 trials are not made yet" in text
+    assert "6 trials have not run yet" in text
 
 
 def test_a_factor_that_varies_stays_one_beside_best_and_reference(made: Study, whole: Outcomes) -> None:
@@ -246,7 +246,7 @@ def test_the_best_levels_come_without_a_password_and_say_so(made: Study, whole: 
     text = study.best(found)
     assert "secret" not in text
     assert "***" not in text
-    assert "# a study keeps no password" in text
+    assert "# a study contains no password" in text
     read = tomllib.loads(text)
     assert read["run"]["target"] == "postgresql://me@host/db?sslmode=require"
     found_values = read["factor"][0]["levels"][1]["set"]

@@ -147,10 +147,10 @@ def _cells(found: Outcomes, title: str, *, brief: bool = False) -> list[dict[str
 
 def test_tables_have_a_row_for_each_level_and_scale(found: Outcomes) -> None:
     given = _with(found)
-    taken = [row for row in _cells(given, "took of the machine") if row["level"] == "full" and row["workload"] == "tpcb"]
+    taken = [row for row in _cells(given, "resources by level") if row["level"] == "full" and row["workload"] == "tpcb"]
     assert [(row["scale"], row["CPU [%]"], row["written [GB]"]) for row in taken] == [("1", "40", "2"), ("100", "80", "4")]
     assert "network [MB/s]" not in taken[0], "nothing went through it"
-    made = [row for row in _cells(given, "making the database", brief=True) if row["level"] == "off (reference)"]
+    made = [row for row in _cells(given, "loading the database", brief=True) if row["level"] == "off (reference)"]
     assert (made[0]["populate [min]"], made[0]["populate, of all"]) == ("10", "50%")
     assert (made[0]["foreign keys [min]"], made[0]["foreign keys, of all"], made[0]["together [min]"]) == ("5", "25%", "20")
     tools = [row for row in _cells(given, "disk benchmarks") if row["factor"] == "flushes" and row["workload"] == "select"]

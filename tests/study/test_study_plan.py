@@ -61,7 +61,7 @@ def test_a_fixed_order_is_warned_of(tmp_path: Path) -> None:
     for order in ("as listed", "random blocks"):
         found = planned(tmp_path / order[:2], factor=[THREADS], trials={"order": order})
         ahead = ahead_of(found, estimate(found, begin(found.spec, found.folder)[1]), whole=False)
-        assert ("warning: the trials of each block are made in one order" in ahead) == (order == "as listed")
+        assert ("warning: the trials of each block run in the same order" in ahead) == (order == "as listed")
 
 
 def test_a_screening_tries_many_factors_by_few_trials(tmp_path: Path) -> None:
@@ -303,10 +303,10 @@ def test_the_estimate_has_what_again_makes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("name = 'x'\n[[factors]]\nname = 'a'", "factors: no key has this name; did you mean factor?"),
-     ("name = 'x'\n[[factor]]\nname = 'a'\nlevel = [1]", "factor.1.level: no key has this name; did you mean levels?"),
-     ("name = 'x'\n[trials]\nrepeats = 2\n[[factor]]\nname='a'\npath='clients'\nlevels=[1]", "trials.repeats: no key has this name; did you mean repeat?"),
-     ("[[transaction]]\nname = 'a'", "FILE: this is a workload file and no study")],
+    [("name = 'x'\n[[factors]]\nname = 'a'", "factors: there is no key of this name; did you mean factor?"),
+     ("name = 'x'\n[[factor]]\nname = 'a'\nlevel = [1]", "factor.1.level: there is no key of this name; did you mean levels?"),
+     ("name = 'x'\n[trials]\nrepeats = 2\n[[factor]]\nname='a'\npath='clients'\nlevels=[1]", "trials.repeats: there is no key of this name; did you mean repeat?"),
+     ("[[transaction]]\nname = 'a'", "FILE: this is a workload file, not a study")],
 )  # fmt: skip
 def test_a_file_that_is_no_study_is_told_by_what_is_wrong_in_it(text: str, words: str) -> None:
     with pytest.raises(SpecError) as refused:
@@ -355,7 +355,7 @@ def test_versions_that_are_not_here_are_left_out_and_none_at_all_is_an_error(tmp
     found, _ = _tried(tmp_path, run=BASE, factor=[versions])
     assert [one.status for one in found.trials if one.levels == ("old",)] == ["left out"]
     assert "no PostgreSQL" in found.counted("left out")[0].reason
-    with pytest.raises(SpecError, match="no trial can be made"):
+    with pytest.raises(SpecError, match="no trial can run"):
         planned(tmp_path / "none", run=run, factor=[factor])
 
 
@@ -384,7 +384,7 @@ def test_keys_of_a_template_are_changed() -> None:
     assert [(one.name, len(one.levels)) for one in spec.factor] == [("clients", 2), ("product", 2)]
     assert spec.trials.repeat == 1
     for wrong in ("cycles", "factor.clients=4", "factor=x"):
-        with pytest.raises(SpecError, match="no KEY=VALUE of a study"):
+        with pytest.raises(SpecError, match="not a KEY=VALUE of a study"):
             study.read(Path("clients"), [wrong])
-    with pytest.raises(SpecError, match="no key has this name"):
+    with pytest.raises(SpecError, match="there is no key of this name"):
         study.read(Path("clients"), ["trials.repeats=1"])

@@ -64,7 +64,7 @@ def test_from_a_run_to_a_site_by_four_commands(called: Program, tmp_path: Path) 
     assert called("commons", "init", str(folder)).returncode == 0
     assert {path.name for path in folder.iterdir()} == {"README.md", "LICENSE", "about.toml", ".github", ".gitignore", "entries"}
     again = called("commons", "init", str(folder))
-    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+    assert (again.returncode, "already exists" in again.stderr) == (2, True)
 
     shown = called("commons", "publish", str(STORED / "pg.zip"), "--to", str(folder), "--preview")
     assert "hidden  host" in shown.stdout
@@ -78,7 +78,7 @@ def test_from_a_run_to_a_site_by_four_commands(called: Program, tmp_path: Path) 
     again = called("commons", "publish", *several, "--to", str(folder))
     assert (again.returncode, len(again.stdout.splitlines())) == (1, 1)
     assert "cut.zip: the run is cut-short" in again.stderr
-    assert "is there already: this run is published" in again.stderr
+    assert "already exists: this run is published" in again.stderr
     shutil.rmtree(again.stdout.strip())
 
     # As the workflow does it, in a clean clone.
@@ -141,7 +141,7 @@ def test_what_is_gone_leaves_the_site_and_what_is_no_part_of_it_stays(tmp_path: 
     assert "sqlite" not in (out / "index.html").read_text().lower().split('id="entries"')[1].split("</script>")[0]
     mine = out / "entries/mine.txt"
     mine.write_text("somebody else's")
-    with pytest.raises(EntryError, match=r"holds 'entries/mine\.txt', which no build made"):
+    with pytest.raises(EntryError, match=r"contains 'entries/mine\.txt', which no build created"):
         build(folder, out)
     assert mine.read_text() == "somebody else's"
     mine.unlink()

@@ -9,7 +9,7 @@ from typing import Final
 
 from dsbench.problem import Problem
 
-LEFT: Final = "name the folder or the .zip that a run left"
+LEFT: Final = "specify the folder or the .zip of a run"
 """What to do about a path that is no archive."""
 
 
@@ -21,7 +21,7 @@ class OutError(ArchiveError):
     """The folder for what is written cannot be used."""
 
     def __init__(self, problem: str) -> None:
-        super().__init__(problem, "name a folder that can be written with --out", usage=True)
+        super().__init__(problem, "specify a writable folder with --out", usage=True)
 
 
 @contextmanager
@@ -33,4 +33,4 @@ def told(path: Path, temporary: Path | None = None) -> Iterator[None]:
         if temporary is not None:
             with suppress(OSError):  # It may be where nothing can be written at all.
                 temporary.unlink(missing_ok=True)
-        raise ArchiveError(f"cannot write {path}: {error.strerror}; what was written before stays readable") from error
+        raise ArchiveError(f"cannot write {path}: {error.strerror}; earlier data remains readable") from error

@@ -47,20 +47,20 @@ def is_own(name: str) -> bool:
 def read(folder: Path, name: str) -> bytes:
     """The file ``name`` of the archive in ``folder``.
 
-    ``OSError`` where it is not there; ``ArchiveError`` for what is no regular file, for a link, which may lead
+    ``OSError`` where it is not there; ``ArchiveError`` for what is not a regular file, for a link, which may lead
     elsewhere, and for a file that is too large.
     """
     path = folder / name
     if path.parent != folder and path.parent.is_symlink():
-        raise _refused(path.parent, "is a link, and an archive is read without what lies elsewhere")
+        raise _refused(path.parent, "is a link, and archives are read without files outside them")
     if path.is_symlink():
-        raise _refused(path, "is a link, and an archive is read without what lies elsewhere")
+        raise _refused(path, "is a link, and archives are read without files outside them")
     with os.fdopen(os.open(path, _FLAGS), "rb") as file:
         found = os.fstat(file.fileno())
         if stat.S_ISDIR(found.st_mode):
             raise IsADirectoryError(21, "Is a directory", str(path))
         if not stat.S_ISREG(found.st_mode):
-            raise _refused(path, "is no regular file")
+            raise _refused(path, "is not a regular file")
         most = largest(name)
         content = file.read(found.st_size + 1) if found.st_size <= most else b""
         if max(found.st_size, len(content)) > most:

@@ -45,7 +45,7 @@ def table_of(name: str, data: bytes, where: str) -> pa.Table:
         raise ArchiveError(f"{where}: {error}", error.remedy, usage=True) from None
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
         words = (str(error) or type(error).__name__).splitlines()[0][:200]
-        raise ArchiveError(f"{where} is damaged: {words}", "take another copy of the archive", usage=True) from None
+        raise ArchiveError(f"{where} is damaged: {words}", "use another copy of the archive", usage=True) from None
 
 
 def completed(name: str, rows: pa.Table) -> pa.Table:
@@ -116,7 +116,7 @@ _TOLD_IN: Final = {
     "statements": ("sum_ns", "min_ns", "max_ns"), "plans": ("number", "plan"),
 }  # fmt: skip
 """The same of one table each, beside those that others have empty."""
-_REMEDY: Final = "take another copy of the archive"
+_REMEDY: Final = "use another copy of the archive"
 
 
 def texts_of(name: str) -> list[str]:
@@ -131,7 +131,7 @@ def spare(name: str, described: Any, size: int) -> None:
     """
     not_too_many(name, described.num_rows, "it")
     if described.num_row_groups > _GROUPS:
-        raise ArchiveError(f"it has {described.num_row_groups} groups of rows, more than {_GROUPS}", _REMEDY)
+        raise ArchiveError(f"it has {described.num_row_groups} row groups, more than {_GROUPS}", _REMEDY)
     groups = [described.row_group(number) for number in range(described.num_row_groups)]
     parts = [group.column(number) for group in groups for number in range(group.num_columns)]
     announced = sum(max(part.total_uncompressed_size, 8 * part.num_values) for part in parts)
@@ -184,7 +184,7 @@ def _written(chunk: Any, column: str) -> None:
     try:
         chunk.dictionary.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise ArchiveError(f"the column {column} has texts that are none: {error}", _REMEDY) from None
+        raise ArchiveError(f"the column {column} has invalid text: {error}", _REMEDY) from None
 
 
 def _letters(chunk: Any) -> int:
@@ -212,9 +212,9 @@ def checked(name: str, rows: pa.Table) -> pa.Table:
             ends: Any = pc.min_max(column).as_py()
             most = _LARGEST.get(field.name, _SIGNED if pa.types.is_signed_integer(field.type) else _NUMBER)
             if ends["max"] > most or ends["min"] < -most:
-                raise ArchiveError(f"the column {field.name} has numbers that no run has: {ends['max']}", _REMEDY)
+                raise ArchiveError(f"the column {field.name} has impossible numbers: {ends['max']}", _REMEDY)
         elif pa.types.is_floating(field.type) and rows.num_rows and not _finite(column):
-            raise ArchiveError(f"the column {field.name} has values that are no numbers", _REMEDY)
+            raise ArchiveError(f"the column {field.name} has values that are not numbers", _REMEDY)
     return rows
 
 

@@ -64,7 +64,7 @@ class Archive:
         if type(found) is not int or found != FORMAT:
             newer = type(found) is int and found > FORMAT
             words = f"{path} has format {str(found)[:20]}, and this dsbench reads format {FORMAT}"
-            remedy = "use the dsbench that wrote it, or a later one" if newer else "take another copy of the archive"
+            remedy = "use the dsbench that wrote it, or a later one" if newer else "use another copy of the archive"
             raise ArchiveError(words, remedy, usage=True)
         return archive
 
@@ -90,21 +90,21 @@ class Archive:
             data = from_json(folder.read(self.path.parent, self.path.name) if alone else self.read("run.json"))
         except (KeyError, FileNotFoundError) as error:
             if found := below(self.path):
-                words = f"{self.path} is no archive: it is a folder with {len(found)} of them"
-                raise ArchiveError(words, f"name them, such as {found[-1]}", usage=True) from None
-            words = f"{self.path} is no dsbench archive: it has no run.json"
+                words = f"{self.path} is not an archive, but a folder with {len(found)} of them"
+                raise ArchiveError(words, f"specify them, such as {found[-1]}", usage=True) from None
+            words = f"{self.path} is not a dsbench archive: it has no run.json"
             raise ArchiveError(words, LEFT, usage=True) from error
         except (OSError, ValueError) as error:
-            words = f"{self.path} is no dsbench archive: run.json cannot be read ({error})"
+            words = f"{self.path} is not a dsbench archive: run.json cannot be read ({error})"
             raise ArchiveError(words, LEFT, usage=True) from None
         if not isinstance(data, dict):
-            raise ArchiveError(f"{self.path} is no dsbench archive: run.json holds no table", LEFT, usage=True)
+            raise ArchiveError(f"{self.path} is not a dsbench archive: run.json contains no table", LEFT, usage=True)
         return data
 
     def read(self, name: str) -> bytes:
         """The content of one file; ``KeyError`` or ``OSError`` when it is not there.
 
-        ``ArchiveError`` for a link, for what is no regular file, and for one that is too large.
+        ``ArchiveError`` for a link, for what is not a regular file, and for one that is too large.
         """
         return folder.read(self.path, name) if self.path.is_dir() else packed.content(self.path, name)
 
@@ -196,7 +196,7 @@ def opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, Mapping[str, zipfile.Z
                 file.listing = False
                 yield pack, _files(path, pack)
         except _DAMAGE as error:
-            words = f"{path} is no dsbench archive, or a damaged one: {error or type(error).__name__}"
+            words = f"{path} is not a dsbench archive, or is damaged: {error or type(error).__name__}"
             raise ArchiveError(words, LEFT, usage=True) from None
 
 
@@ -222,12 +222,12 @@ def _files(path: Path, pack: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     names = [one.filename for one in listed]
     for name in names:
         if not _stays_within(name):
-            words = f"{path} holds a file called {name[:200]!r}, which would lie elsewhere"
+            words = f"{path} contains a file {name[:200]!r}, which would be outside of it"
             raise ArchiveError(words, LEFT, usage=True)
     if linked := [one.filename for one in listed if stat.S_IFMT(one.external_attr >> 16) not in (0, stat.S_IFREG)]:
-        raise ArchiveError(f"{path}: {linked[0][:200]!r} is a link, or no file at all", LEFT, usage=True)
+        raise ArchiveError(f"{path}: {linked[0][:200]!r} is a link or a special file", LEFT, usage=True)
     if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise ArchiveError(f"{path} holds two files called {twice[0][:200]!r}", LEFT, usage=True)
+        raise ArchiveError(f"{path} contains two files called {twice[0][:200]!r}", LEFT, usage=True)
     _spare(path, listed)
     root = next((name.removesuffix("run.json") for name in names if name.split("/")[-1] == "run.json"), "")
     return {one.filename.removeprefix(root): one for one in listed}
@@ -246,7 +246,7 @@ def _spare(path: Path, listed: list[zipfile.ZipInfo]) -> None:
         name = repr(one.filename[:200])
         room = min(max(_SMALL, _RATIO * min(one.compress_size, packed)), largest(one.filename))
         if one.compress_type not in _METHODS:
-            raise ArchiveError(f"{path}: {name} is packed in a way that no dsbench packs", LEFT, usage=True)
+            raise ArchiveError(f"{path}: {name} is packed in a format that dsbench does not use", LEFT, usage=True)
         if one.file_size > room:
             raise _refused(path, f"{name} has {one.file_size} bytes unpacked, more than {room}")
     total, room = sum(one.file_size for one in listed), min(max(4 * _SMALL, _RATIO * packed), _ALL)
@@ -255,5 +255,5 @@ def _spare(path: Path, listed: list[zipfile.ZipInfo]) -> None:
 
 
 def _refused(path: Path, why: str) -> ArchiveError:
-    remedy = "if you trust it, unpack it and name its folder"
+    remedy = "if you trust it, unpack it and specify its folder"
     return ArchiveError(f"{path} is not unpacked: {why}", remedy, usage=True)

@@ -204,7 +204,7 @@ class RunRecord(Recorded):
             field = ".".join(str(part) for part in first["loc"]) or "all of it"
             found = json.dumps(first["input"], default=str)[:60]
             words = f"run.json: field {field} is {found}: {plain(first['msg'])}"
-            raise ArchiveError(words, "take another copy of the archive", usage=True) from None
+            raise ArchiveError(words, "use another copy of the archive", usage=True) from None
 
     def asked(self, **target: str) -> RunSpec:
         """The specification as one that can be run again, with another ``target``; ``ArchiveError`` where none can."""
@@ -212,8 +212,8 @@ class RunRecord(Recorded):
         try:
             return recorded({**values, "target": {**values.get("target", {}), **target}})
         except SpecError as error:
-            words = f"run.json asks for what no run can do: {error}"
-            raise ArchiveError(words, "take another copy of the archive, or start a new run", usage=True) from None
+            words = f"run.json has an impossible specification: {error}"
+            raise ArchiveError(words, "use another copy of the archive, or start a new run", usage=True) from None
 
     @property
     def broken(self) -> dict[int, tuple[Condition, ...]]:

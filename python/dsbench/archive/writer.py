@@ -52,7 +52,7 @@ class Writer:
                 return cls(path)
         except OSError as error:
             raise OutError(f"--out: cannot write to {out}: {error.strerror}") from error
-        raise OutError(f"--out: {out} holds a thousand archives called {name}")
+        raise OutError(f"--out: {out} already contains a thousand archives called {name}")
 
     def rows(self, table: str, part: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Adds ``rows`` to ``table`` as the part ``part``; replaces a part of that name."""
@@ -88,7 +88,7 @@ class Writer:
     def text(self, name: str, content: str | bytes) -> Path:
         """Writes another file of the archive, whole. ``ArchiveError`` for a name that leads elsewhere."""
         if Path(name).name != name:
-            raise ArchiveError(f"{name!r} is no name of a file in {self.path}")
+            raise ArchiveError(f"{name!r} is not a valid file name in {self.path}")
         path = self.path / name
         replace(path, content if isinstance(content, bytes) else content.encode())
         return path
@@ -157,4 +157,4 @@ class Writer:
 def _refuse_link(path: Path) -> None:
     """An archive of a stranger may hold links, and what is written through one would lie elsewhere."""
     if path.is_symlink():
-        raise ArchiveError(f"{path} is a link, and nothing is written to where it leads", "remove the link", usage=True)
+        raise ArchiveError(f"{path} is a link, and links are not followed", "remove the link", usage=True)

@@ -52,7 +52,7 @@ class SuiteResult:
 def conform(target: TargetSpec, watch: Watch) -> SuiteResult:
     """Runs the suite; on a private server with the cases in which that is killed as well.
 
-    Raises ``CoreError`` where something of dsbench's is there already, and what starting a server raises.
+    Raises ``CoreError`` where something of dsbench's already exists, and what starting a server raises.
     """
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(servers.start(target, _SESSIONS)) if target.private else None

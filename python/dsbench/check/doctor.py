@@ -42,9 +42,9 @@ _WATCHED_S = 1.0
 
 _EXTRAS = {
     "cluster": ("distributed", "load from several machines"),
-    "drivers": ("firebird.driver", "clients of others, to compare with"),
+    "drivers": ("firebird.driver", "other client programs, for comparison"),
     "query": ("duckdb", "SQL over archives"),
-    "web": ("nicegui", "pages in a browser"),
+    "web": ("nicegui", "report in a browser"),
 }
 """Optional packages of pyproject.toml: extra, module, what it is for."""
 
@@ -105,8 +105,8 @@ def _servers() -> list[Finding]:
 
 def _more_servers() -> list[Finding]:
     words = (
-        "dsbench servers install firebird (a server), mariadb (with MyRocks), postgresql; beside them postgresql"
-        " --version 18, mysql, firebird --version 5"
+        "dsbench servers install firebird (a server), mariadb (with MyRocks), postgresql; also postgresql "
+        "--version 18, mysql, firebird --version 5"
     )
     return [Finding("more servers", True, f"{words}, unpacked into {cache.folder()}")]
 
@@ -123,19 +123,20 @@ def _account(base: Path) -> list[Finding]:
         user = servers.account(base)
     except servers.ServerError as error:
         return [Finding("account", False, error.problem, error.remedy)]
-    who = f"private servers step down to the user {user}" if user else "private servers run as this user"
+    who = f"private servers run as the user {user}" if user else "private servers run as this user"
     if servers.dies_with_us():
-        return [Finding("account", True, f"{who}, and end with dsbench even when it is killed")]
-    remedy = "install util-linux (setpriv); until then the next run ends what a killed one left"
-    return [Finding("account", False, f"{who}; one whose dsbench is killed goes on", remedy)]
+        return [Finding("account", True, f"{who}, and end with dsbench even if it is killed")]
+    remedy = "install util-linux (setpriv); without it, the next run stops servers that a killed run left"
+    return [Finding("account", False, f"{who}; if dsbench is killed, its servers keep running", remedy)]
 
 
 def _stale(base: Path) -> list[Finding]:
     left = servers.stale(base)
     if not left:
-        return [Finding("left-overs", True, f"no folders of dead runs in {base}")]
+        return [Finding("left-overs", True, f"no folders of killed runs in {base}")]
     names = ", ".join(str(path) for path in left)
-    return [Finding("left-overs", False, names, "the next run with a private server removes them; or delete them")]
+    return [Finding("left-overs", False, names, "the next run with a private server removes them; or delete them "
+                                                "yourself")]
 
 
 def _storage(base: Path) -> list[Finding]:
@@ -143,20 +144,20 @@ def _storage(base: Path) -> list[Finding]:
     kind = mount.type if mount else "unknown"
     fits = [scale for scale in spec.DSI_SCALES if scale * BYTES_PER_SCALE * _GROWTH + _LOG_BYTES <= free]
     room = f"{described.size(free)} free in {base}"
-    elsewhere = "name a folder on a larger disk: [target] directory = …"
+    elsewhere = "specify a folder on a larger disk: [target] directory = …"
     found = [
         Finding("room", True, f"{room}: scales up to {fits[-1]}")
         if fits
         else Finding("room", False, f"{room}: too little for any scale", elsewhere)
     ]
-    remedy = "name a folder on a disk: [target] directory = …, or set TMPDIR"
+    remedy = "specify a folder on a disk: [target] directory = …, or set TMPDIR"
     if kind in devices.VOLATILE:
-        found.append(Finding("storage", False, f"{base} lies in memory ({kind}), not on a disk", remedy))
+        found.append(Finding("storage", False, f"{base} is in memory ({kind}), not on a disk", remedy))
     elif kind in devices.STACKED:
-        found.append(Finding("storage", False, f"{base} lies on a stacked file system ({kind})", remedy))
+        found.append(Finding("storage", False, f"{base} is on a stacked file system ({kind})", remedy))
     else:
         device = devices.device_of(base)
-        found.append(Finding("storage", True, f"{base} lies on {kind}" + (f", device {device.name}" if device else "")))
+        found.append(Finding("storage", True, f"{base} is on {kind}" + (f", device {device.name}" if device else "")))
     return found
 
 
@@ -170,7 +171,7 @@ def _file_systems(base: Path) -> list[Finding]:
             here.append(kind)
         except StorageError as error:
             missing.setdefault(f"{error.problem} ({error.remedy})", kind)
-    words = f"--storage makes {', '.join(here) or 'none'}"
+    words = f"--storage supports {', '.join(here) or 'none'}"
     return [Finding("file systems", True, "; ".join([words, *(f"{kind}: {why}" for why, kind in missing.items())]))]
 
 
@@ -185,7 +186,7 @@ def _open_files() -> list[Finding]:
     ok = sessions >= 300
     upper = "the system allows more" if hard == resource.RLIM_INFINITY or hard > soft else "raise it as the superuser"
     remedy = "" if ok else f"ulimit -n 65536 before starting dsbench ({upper})"
-    return [Finding("open files", ok, f"{soft}: enough for some {sessions} connections of all clients", remedy)]
+    return [Finding("open files", ok, f"{soft}: enough for about {sessions} connections of all clients", remedy)]
 
 
 def _cpus() -> list[Finding]:
@@ -194,12 +195,12 @@ def _cpus() -> list[Finding]:
     present, online = len(known["present"]), len(known["online"])
     found = []
     if online < present:
-        remedy = "switch them on (chcpu -e), or measure knowing that they are off"
-        found.append(Finding("CPUs", False, f"{online} of {present} CPUs are switched on", remedy))
+        remedy = "enable them (chcpu -e), or take into account that they are off"
+        found.append(Finding("CPUs", False, f"{online} of {present} CPUs are online", remedy))
     if quota is not None and online and quota < online:
-        words = f"a control group allows {quota:g} of {online} CPUs: what goes beyond waits for its next period"
+        words = f"a control group allows {quota:g} of {online} CPUs: use above that waits for the next period"
         found.append(Finding("CPU quota", False, words, "raise the quota of the container or control group (cpu.max)"))
-    return found or ([Finding("CPUs", True, f"{online}, all that are there")] if online else [])
+    return found or ([Finding("CPUs", True, f"{online}, all online")] if online else [])
 
 
 def _clock() -> list[Finding]:
@@ -208,12 +209,12 @@ def _clock() -> list[Finding]:
     found = f"{named}{cost_ns:.0f} ns a reading from Python"
     if cost_ns < _SLOW_CLOCK_NS:
         return [Finding("clock", True, found)]
-    remedy = "take another type of virtual machine, one that is not emulated: latencies suffer"
+    remedy = "use another type of virtual machine, without emulation: it affects latencies"
     if source != "tsc":
         remedy = f"let the kernel use tsc (clocksource=tsc), or {remedy}"
     if is_tsc_given_up():
         found += "; the kernel found the CPUs' own counter (tsc) unstable"
-        remedy = f"see dmesg for why, and {remedy}"
+        remedy = f"see dmesg for the reason, and {remedy}"
     return [Finding("clock", False, found, remedy)]
 
 
@@ -231,9 +232,9 @@ def _clock_cost_ns() -> float:
 def _governor() -> list[Finding]:
     governor = machine.governor()
     if not governor:
-        return [Finding("CPU frequency", True, "not chosen here: fixed, or the hypervisor's choice")]
+        return [Finding("CPU frequency", True, "not set here: fixed, or set by the hypervisor")]
     ok = governor == "performance"
-    remedy = "" if ok else "cpupower frequency-set -g performance, for figures that repeat"
+    remedy = "" if ok else "for repeatable figures: cpupower frequency-set -g performance"
     return [Finding("CPU frequency", ok, f"governor {governor}", remedy)]
 
 

@@ -153,14 +153,14 @@ def _victim(
 ) -> Iterator[tuple[Victim, Plain]]:
     if target.private is None:
         if kind != "plain":
-            raise SpecError("--storage", f"{kind} is for private servers", "name one: private:postgresql")
+            raise SpecError("--storage", f"{kind} is for private servers", "use one: private:postgresql")
         with contextlib.closing(Target(target.url)) as asked:
             dialect = asked.dialect
         if not dialect.keeps_data:
             raise SpecError("TARGET", "the engine keeps no data", "name a database")
         if not dialect.embedded and not restart and not sys.stdin.isatty():
             problem = "the server must be killed and restarted, and standard input is not a terminal"
-            raise SpecError("--restart", problem, "name a command that does it")
+            raise SpecError("--restart", problem, "specify a command for it")
         victim = InProcess(target.url) if dialect.embedded else Foreign(target.url, restart, said, look)
         yield victim, Plain(Path())
         return
@@ -232,8 +232,8 @@ def _ended(child: Child) -> None:
 
     def look() -> None:
         if time.monotonic() > deadline:
-            problem = f"the sessions of the writers go on {_END_S:.0f} s after the kill"
-            raise ServerError(problem, "see that the server that is restarted is the one of TARGET")
+            problem = f"the sessions of the writers still exist {_END_S:.0f} s after the kill"
+            raise ServerError(problem, "check that the restarted server is the one of TARGET")
 
     with contextlib.suppress(Problem):
         child.answer(look=look)

@@ -52,9 +52,9 @@ class Flushes:
         """Why a flush cannot be one; empty where nothing speaks against it."""
         took = f"a write of 4 KiB and its flush take {self.flushed_ns / 1e3:.3g} µs"
         if self.file_system in devices.VOLATILE:
-            return f"{self.file_system} lies in memory: nothing is ever flushed"
+            return f"{self.file_system} is in memory: nothing is ever flushed"
         if isfinite(self.flushed_ns) and self.flushed_ns < _PLAUSIBLE_NS:
-            return f"{took}: no storage device is so fast"
+            return f"{took}: no storage device is that fast"
         if self.flushed_ns < self.direct_least_ns * _FASTER:
             own = self.direct_least_ns / 1e3
             return f"{took}, the device's own write {own:.3g} µs at its fastest: the flush does not wait for it"

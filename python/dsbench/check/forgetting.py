@@ -59,7 +59,7 @@ class Forgetful(Plain):
         try:
             return self._process.answer()
         except ChildError as error:
-            raise ServerError(f"the file system that forgets has ended: {error}", "try again") from None
+            raise ServerError(f"the forgetful file system has ended: {error}", "try again") from None
 
 
 @contextlib.contextmanager
@@ -78,13 +78,13 @@ def storage(kind: str, home: Path) -> Iterator[Plain]:
     for folder in (disk, mount):
         folder.mkdir(mode=0o755)
         folder.chmod(0o755)
-    process = Child(Forgetting, "the file system that forgets")
+    process = Child(Forgetting, "the forgetful file system")
     try:
         process.ask("mount", str(disk), str(mount))
         try:
             process.answer()
         except Problem as error:
-            remedy = "see that this user may mount: in a container --device /dev/fuse --cap-add SYS_ADMIN"
+            remedy = "check that this user may mount: in a container --device /dev/fuse --cap-add SYS_ADMIN"
             raise ServerError(f"--storage {kind}: {error}", remedy) from None
         yield Forgetful(mount, process, lies=kind == "lying")
     finally:
@@ -94,10 +94,10 @@ def storage(kind: str, home: Path) -> Iterator[Plain]:
 def lacking() -> tuple[str, str] | None:
     """What the file system that forgets needs and is not here, with the remedy."""
     if sys.platform != "linux":
-        return "--storage: the file system that forgets needs Linux", "use --storage plain"
+        return "--storage: the forgetful file system needs Linux", "use --storage plain"
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-        remedy = "load it (modprobe fuse), or give it to the container: --device /dev/fuse --cap-add SYS_ADMIN"
-        return "--storage: there is no FUSE here: /dev/fuse is missing or may not be opened", remedy
+        remedy = "load it (modprobe fuse), or pass it to the container: --device /dev/fuse --cap-add SYS_ADMIN"
+        return "--storage: FUSE is not available: /dev/fuse is missing or cannot be opened", remedy
     if os.geteuid() != 0 and not (shutil.which("fusermount3") or shutil.which("fusermount")):
-        return "--storage: only the superuser can mount here: there is no fusermount3", "install it: apt install fuse3"
+        return "--storage: only root can mount here: fusermount3 is missing", "install it: apt install fuse3"
     return None

@@ -39,7 +39,7 @@ _OF: Final = {
 """Cases of the suite by the promise that they try out."""
 _LEVELS: Final = ("read-committed", "repeatable-read", "serializable")
 _KILL_ALONE: Final = (
-    "A kill leaves the cache of the operating system alone: what a loss of power does shows on --storage forgetful."
+    "A kill does not affect the operating system's cache: to test a power failure, use --storage forgetful."
 )
 
 
@@ -78,10 +78,10 @@ class Checked:
     @property
     def verdict(self) -> str:
         if self.failures:
-            return f"{self.product} DOES NOT KEEP what it promises: {'; '.join(self.failures)}"
+            return f"{self.product} FAILED: {'; '.join(self.failures)}"
         kept = [_lost(self.durability)] if self.durability is not None else []
         cases = [f"{len(self.suite.cases)} cases are as documented"] if self.suite is not None else []
-        return f"{self.product} keeps what it promises: {'; '.join([*cases, *kept])}"
+        return f"{self.product} passed: {'; '.join([*cases, *kept])}"
 
     def described(self) -> dict[str, Any]:
         """As JSON values; ``dsbench run --checked`` takes them up."""
@@ -103,14 +103,14 @@ class Checked:
 
 def lines(checked: Checked) -> Iterator[str]:
     """The table that can stand beside a figure."""
-    yield f"promises of {checked.product}, tried out on {checked.host} at {checked.at}"
+    yield f"test of {checked.product} on {checked.host} at {checked.at}"
     if checked.settings:
         yield f"settings: {', '.join(f'{name} {value}' for name, value in sorted(checked.settings.items()))}"
     if checked.suite is not None:
         for promise, cases in _OF.items():
             yield f"\n{promise}"
             yield from _of_promise(checked.suite, cases)
-        yield "\nisolation: what can happen between two transactions, by level"
+        yield "\nisolation: anomalies that can occur, by level"
         yield from _isolation(checked.suite)
     if checked.durability is not None:
         yield "\ndurability"
@@ -134,7 +134,7 @@ def _of_promise(suite: SuiteResult, wanted: tuple[tuple[str, str], ...]) -> Iter
         outcome = "/".join(dict.fromkeys(case.outcome for case in found))
         shown = "" if outcome in ("holds", "") else f": {outcome}"
         word = "BROKEN" if broken else "absent" if outcome == "absent" else "kept"
-        yield f"  {word:6}  {name}{shown if word != 'absent' else ''}" if found else f"  not tried: {name}"
+        yield f"  {word:6}  {name}{shown if word != 'absent' else ''}" if found else f"  not tested: {name}"
 
 
 def _isolation(suite: SuiteResult) -> Iterator[str]:
@@ -160,8 +160,8 @@ def _cell(case: Case | None) -> str:
 def _durable(found: Durability) -> Iterator[str]:
     yield f"  {'kept' if found.holds else 'BROKEN':6}  {_lost(found)}"
     for number, one in enumerate(found.rounds, start=1):
-        dropped = f", {one.dropped_bytes / 1e6:.3g} MB forgotten" if one.dropped_bytes is not None else ""
-        more = f", {one.extra} more that were under way" if one.extra else ""
+        dropped = f", {one.dropped_bytes / 1e6:.3g} MB lost with the cache" if one.dropped_bytes is not None else ""
+        more = f", {one.extra} more in progress" if one.extra else ""
         why = f": {one.problem.splitlines()[0]}" if one.problem else ""
         yield (f"          kill {number}: {one.acknowledged:,} acknowledged, {one.lost:,} lost, {one.torn:,} torn{more}"
                f"{dropped}, back after {one.recovery_s:.2f} s{why}")  # fmt: skip
@@ -177,7 +177,7 @@ def _lost(found: Durability) -> str:
     )
     lost = f"{found.lost:,} LOST" if found.lost else "none lost"
     torn = f"{found.torn:,} TORN" if found.torn else "none torn"
-    gone = ", and the database did not come back" if any(one.problem for one in found.rounds) else ""
+    gone = ", and the database did not recover" if any(one.problem for one in found.rounds) else ""
     return f"{what}: {lost}, {torn}{gone}"
 
 

@@ -32,7 +32,7 @@ def try_out(
         )  # fmt: skip
         flushed = flushes_of(target)
     except CoreError as error:
-        remedy = "see dsbench doctor, or name another target"
+        remedy = "see dsbench doctor, or use another target"
         raise RunError(f"{target.redacted}: {error}", remedy, usage=error.usage) from None
     return Checked(
         target=target.redacted, version=suite.version if suite is not None else killed.version, suite=suite,

@@ -100,11 +100,11 @@ class Foreign:
         if self._restart:
             done = subprocess.run(self._restart, shell=True, stdout=sys.stderr, check=False)
             if done.returncode:
-                raise ServerError(f"--restart ended with {done.returncode}: {self._restart}", "mend the command")
+                raise ServerError(f"--restart ended with {done.returncode}: {self._restart}", "correct the command")
             return
         termios.tcflush(sys.stdin, termios.TCIFLUSH)  # What was typed before is no answer.
         how = "kill -9 of all its processes, or cut its power"
-        self._said(f"the sessions commit. End the server hard ({how}), start it again, then press Enter.")
+        self._said(f"the sessions commit. Kill the server ({how}), start it again, then press Enter.")
         self._look()
         while not select.select([sys.stdin], [], [], _LOOK_S)[0]:
             self._look()
@@ -121,10 +121,10 @@ class Foreign:
             except CoreError as error:
                 self._look()
                 if not told:
-                    self._said(f"waiting for the server to take sessions, {_BACK_S:.0f} s at most …")
+                    self._said(f"waiting up to {_BACK_S:.0f} s for the server to accept sessions …")
                 told = True
                 if time.monotonic() > deadline:
-                    raise ServerError(f"the server does not come back: {error}", "start it, and check again") from None
+                    raise ServerError(f"the server does not recover: {error}", "start it, and check again") from None
                 time.sleep(0.5)
             finally:
                 target.close()

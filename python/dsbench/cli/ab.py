@@ -110,7 +110,7 @@ def command(
     if found.error is not None:
         left = counted(max(blocks - len(found.blocks), 1), "block")
         words = f"{found.error}; {counted(len(found.blocks), 'complete block')} kept in {out}, at least {left} left"
-        errors.tell(words, "go on with the same command and --resume")
+        errors.tell(words, "continue with the same command and --resume")
         failed = errors.USAGE if found.error.usage else errors.FAILED
         sys.exit(failed if stop.signal is None else 128 + stop.signal)
     sys.exit(EXIT[found.ratio.verdict])

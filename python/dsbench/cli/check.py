@@ -95,7 +95,7 @@ def command(
     if promised or durable:
         populated = {"--scale": scale, "--workload": workload, "--set": given}
         for option in (option for option, value in populated.items() if value):
-            raise spec.SpecError(option, "promises are tried out on tables of their own", "omit it")
+            raise spec.SpecError(option, "--promises uses its own tables", "omit it")
         kind = storage or "plain"
         if kind not in (known := _storages("")):
             raise spec.SpecError("--storage", f"no storage called {kind[:60]!r}", f"use {', '.join(known)}")
@@ -104,7 +104,7 @@ def command(
         return
     tried = {"--rounds": rounds, "--clients": clients, "--storage": storage, "--restart": restart, "--out": out}
     for option in (option for option, value in tried.items() if value):
-        raise spec.SpecError(option, "it belongs to --promises and --durability", "add one of them, or omit it")
+        raise spec.SpecError(option, "it needs --promises or --durability", "add one of them, or omit it")
     _consistent(where, scale, workload, given, as_json)
 
 
@@ -117,10 +117,10 @@ def _consistent(
         spec.known_workload(asked["workload"])
     if where.private is not None and where.directory is None:
         remedy = (
-            "name the URL of a database in which a run has left its tables, or the folder of a private server; or try "
-            "out what it promises: --promises"
+            "specify the URL of a database in which a run kept its tables, or the folder of a private server; or test "
+            "the server itself: --promises"
         )
-        raise spec.SpecError("TARGET", "a private server is gone with its run: there is nothing to check", remedy)
+        raise spec.SpecError("TARGET", "a private server ends with its run: there is nothing to check", remedy)
     found = check_target(where, {name: value for name, value in asked.items() if value})
     if as_json:
         print(json.dumps([condition.described() for condition in found.conditions], indent=2))
@@ -172,8 +172,9 @@ def _shown(found: Checked, out: Path | None, as_json: bool) -> None:
         try:
             found.write(out)
         except OSError as error:
-            raise spec.SpecError("--out", f"{out} cannot be written: {error.strerror}", "name another file") from None
+            raise spec.SpecError("--out", f"{out} cannot be written: {error.strerror}", "specify another "
+                                                                                        "file") from None
         print(f"for a run: --checked {shlex.quote(str(out))}", file=sys.stderr)
     if found.failures:
-        errors.tell("the target does not keep what it promises")
+        errors.tell("the target failed the test")
         sys.exit(errors.FAILED)

@@ -37,11 +37,11 @@ def invite(
     try:
         from dsbench.measure.nodes import bundle  # Late: an extra.
     except ImportError as error:
-        problem = f"this needs a package that is not here: {error}"
+        problem = f"this needs a package that is not installed: {error}"
         raise ClusterError(problem, how_to_install(), usage=True) from None
     host, port = _address(address)
     if math.isnan(hours):
-        raise SpecError("--hours", "must be a number", "write how many hours, such as 72")
+        raise SpecError("--hours", "must be a number", "specify a number of hours, such as 72")
     made = bundle.invite(out, nodes, host, port or bundle.PORT, timedelta(hours=hours))
     if as_json:
         said = {"address": made.coordinator.address, "expires": made.coordinator.expires,
@@ -86,13 +86,13 @@ def up(
     try:
         from dsbench.measure.nodes import bundle, serving  # Late: an extra.
     except ImportError as error:
-        problem = f"this needs a package that is not here: {error}"
+        problem = f"this needs a package that is not installed: {error}"
         raise ClusterError(problem, how_to_install(), usage=True) from None
     hosts = [host.strip() for host in ssh.split(",") if host.strip()]
     invitation = bundle.invitation(cluster)
     failed = serving.up(hosts, invitation, command, lambda line: print(line, file=sys.stderr, flush=True))
     if failed:
-        errors.tell(f"these nodes did not end well: {', '.join(failed)}", "see what they said above")
+        errors.tell(f"these nodes failed: {', '.join(failed)}", "see their messages above")
         sys.exit(errors.FAILED)
 
 

@@ -69,7 +69,7 @@ def command(
 def _bound(archives: list[Path], reference: str, price: str, out: Path | None, as_json: bool) -> None:
     if reference or price:
         named = "--reference" if reference else "--price"
-        raise Problem(f"{named}: a bound has none", "omit it, or omit --bound", usage=True)
+        raise Problem(f"{named} cannot be combined with --bound", "omit it, or omit --bound", usage=True)
     from dsbench.several import bounds, files  # Late: as above.
 
     found = bounds.read(archives)

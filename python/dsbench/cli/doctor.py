@@ -21,7 +21,7 @@ def command(
     context: typer.Context,
     calibrate: Annotated[
         bool,
-        typer.Option("--calibrate", help="Measure the client, against servers that answer at once"),
+        typer.Option("--calibrate", help="Measure the client against servers that answer at once"),
     ] = False,
     clients: Annotated[int, typer.Option(rich_help_panel=_CALIBRATION, help="Simulated clients, beside one alone")] = 8,
     duration: Annotated[

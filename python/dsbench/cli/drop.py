@@ -30,8 +30,9 @@ def command(
     def agreed(words: str) -> bool:
         nonlocal refused
         if not yes and not sys.stdin.isatty():
-            remedy = "give --yes to remove it"
-            raise spec.SpecError("--yes", f"{words}: this needs an answer, and standard input is no terminal", remedy)
+            remedy = "add --yes to remove it"
+            raise spec.SpecError("--yes", f"{words}: this needs confirmation, and standard input is not a "
+                                          "terminal", remedy)
         refused = not yes and not typer.confirm(f"{words}\nRemove it?", default=False, err=True)
         return not refused
 

@@ -11,8 +11,8 @@ from dsbench.spec import OPTIONS, Option
 from dsbench.spec.words import GROUPS
 
 _HEAD: Final = (
-    "A run of dsbench: dsbench run --config FILE. What is named here has its default; a line that begins with #name is "
-    "left to the workload, the engine or chance until the # is taken away. Options override this file."
+    "A run of dsbench: dsbench run --config FILE. Settings have their defaults; those with a # depend on the workload, "
+    "the engine or chance, until you remove the #. Options override this file."
 )
 _TABLES: Final[dict[str, str]] = {
     "target": '{ url = "private:sqlite" }',
@@ -23,9 +23,9 @@ _TABLES: Final[dict[str, str]] = {
 _MORE: Final[dict[str, str]] = {
     "target": 'With settings of a private server: { url = "private:postgresql", version = "18", directory = "/data", '
     'settings = { shared_buffers = "1GB" } }',
-    "workload_settings": "dsbench run --list has their names. As an example for tpcc: { size = \"0.1\" }",
-    "limits": 'As an example: { memory = "1GiB", write = "20MiB/s" }',
-    "storage": 'As an example: { type = "ext4", data = "journal", block = "1k", size = "4GiB" }',
+    "workload_settings": "dsbench run --list has their names. For example, for tpcc: { size = \"0.1\" }",
+    "limits": 'For example: { memory = "1GiB", write = "20MiB/s" }',
+    "storage": 'For example: { type = "ext4", data = "journal", block = "1k", size = "4GiB" }',
 }
 
 

@@ -52,7 +52,7 @@ def _served(metrics: Metrics, where: str) -> Iterator[None]:
         server = _Server((host or "127.0.0.1", int(port)), Answering)
     except (OSError, ValueError, OverflowError) as error:
         words = f"cannot listen on {where[:60]!r}: {getattr(error, 'strerror', '') or error}"
-        raise SpecError("--metrics", words, "name a free port of this machine, or HOST:PORT") from None
+        raise SpecError("--metrics", words, "specify a free port of this machine, or HOST:PORT") from None
     threading.Thread(target=server.serve_forever, daemon=True, name="metrics").start()
     metrics.message(f"metrics: http://{host or '127.0.0.1'}:{server.server_port}/metrics")
     try:
@@ -127,11 +127,11 @@ _KNOWN: Final[Mapping[str, tuple[Literal["gauge", "counter"], str]]] = {
     "clients": ("gauge", "Clients on each node."),
     "phase": ("gauge", "1, with what is done now."),
     "rate_tps": ("gauge", "Committed transactions per second of the cycle so far."),
-    "committed_total": ("counter", "Transactions committed in cycles; at the end as many as the archive counts."),
+    "committed_total": ("counter", "Transactions committed in cycles; at the end, the number in the archive."),
     "failed_total": ("counter", "Attempts that failed in cycles."),
     "residence_p50_seconds": ("gauge", "Median latency in the last second of the cycle."),
-    "residence_p99_seconds": ("gauge", "99% quantile of the latencies in the last second of the cycle."),
-    "own_cpus": ("gauge", "CPUs that dsbench took in the last second of the cycle."),
+    "residence_p99_seconds": ("gauge", "99th percentile of the latencies in the last second of the cycle."),
+    "own_cpus": ("gauge", "CPUs that dsbench used in the last second of the cycle."),
     "machine_cpus": ("gauge", "CPUs of this machine that were busy in the last second of the cycle."),
 }
 

@@ -25,7 +25,7 @@ def command(
     try:
         from dsbench.measure.nodes import bundle, serving  # Late: an extra.
     except ImportError as error:
-        problem = f"a node needs a package that is not here: {error}"
+        problem = f"a node needs a package that is not installed: {error}"
         raise ClusterError(problem, how_to_install(), usage=True) from None
 
     def say(text: str) -> None:

@@ -119,5 +119,5 @@ def share(option: str, text: str) -> float:
     except ValueError:
         found = 0.0
     if not 0.0005 <= found <= 1:
-        raise spec.SpecError(option, f"{text[:60]!r} is no share from 0.05% to 100%", "write, for example, 2%")
+        raise spec.SpecError(option, f"{text[:60]!r} is not a percentage from 0.05% to 100%", "write, for example, 2%")
     return found

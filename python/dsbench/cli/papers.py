@@ -200,12 +200,12 @@ def command(
     """List the experiments of five papers with the commands that repeat them here, and run one of them."""
     wanted: Size | None = "small" if small else "full" if full else None
     if small and full:
-        raise Problem("--small, --full: these are two sizes", "choose one of them", usage=True)
+        raise Problem("--small, --full: these exclude each other", "use one of them", usage=True)
     if wanted is None and (dry_run or out is not None):
         option = "--dry-run" if dry_run else "--out"
-        raise Problem(f"{option}: nothing is made without a size", "add --small, or --full", usage=True)
+        raise Problem(f"{option}: it needs a size", "add --small, or --full", usage=True)
     if wanted and item is None:
-        raise Problem(f"--{wanted}: it makes one item", f"name one: {_WHERE}", usage=True)
+        raise Problem(f"--{wanted}: it runs one item only", f"specify one: {_WHERE}", usage=True)
     if item is None:
         chosen = list(papers().values()) if paper is None else [_paper(paper)]
         print(_as_json([_described(one) for one in chosen]) if as_json else _listed(chosen))
@@ -216,7 +216,7 @@ def command(
     elif wanted is None:
         print("\n".join(_about(one)))
     elif one.why:
-        raise Problem(f"{one.paper} {one.id} cannot be made here: {one.why}", _WHERE, usage=True)
+        raise Problem(f"{one.paper} {one.id} cannot be reproduced here: {one.why}", _WHERE, usage=True)
     elif dry_run:
         print("\n".join(_planned(one, wanted, out)))
     else:
@@ -244,8 +244,8 @@ def _listed(chosen: list[Paper]) -> str:
             text = f"{item.shows}{more}" + (f" {item.reason}" if item.reason else "")
             lines.append(fill(head + text, 110, subsequent_indent=" " * len(head), break_on_hyphens=False))
         lines.append("")
-    lines.append(f"{MADE} made here, {PART} in part, {UNTRIED} planned and not tried yet, {NOT} not; "
-                 "dsbench study papers 000 fig-8 shows the commands of one, --small makes it")  # fmt: skip
+    lines.append(f"{MADE} reproduced here, {PART} in part, {UNTRIED} planned and not yet tried, {NOT} not; "
+                 "dsbench study papers 000 fig-8 shows the commands for one, --small runs them")  # fmt: skip
     return "\n".join(lines)
 
 
@@ -254,7 +254,7 @@ def _about(item: Item) -> Iterator[str]:
     yield f"{paper.number} {item.id}: {paper.author}, {paper.title} ({paper.year})"
     yield item.shows
     if item.why:
-        yield f"{NOT} not made here: {item.why}"
+        yield f"{NOT} not reproduced here: {item.why}"
         return
     if item.reason:
         yield f"{item.mark} {item.reason}"
@@ -263,7 +263,7 @@ def _about(item: Item) -> Iterator[str]:
         yield f"\n{'at full size' if size == 'full' else 'in small'}{took}:"
         yield from (f"  dsbench {line}" for line in (*item.commands(size), *item.shown(size)))
     yield f"\ndiagram or table: {item.picture}"
-    yield f"made by: dsbench study papers {item.paper} {item.id} --small, in papers/{item.folder}"
+    yield f"made with: dsbench study papers {item.paper} {item.id} --small, in papers/{item.folder}"
 
 
 def _planned(item: Item, size: Size, out: Path | None) -> Iterator[str]:
@@ -350,10 +350,10 @@ def _make(item: Item, size: Size, folder: Path) -> None:
     """Runs the commands that are not done, then those that show the result."""
     record = _read_record(folder)
     if record.get("size", size) != size:
-        problem = f"--out: {folder} has the item in {record['size']}"
-        raise Problem(problem, f"name another --out FOLDER, or add --{record['size']}", usage=True)
+        problem = f"--out: {folder} contains the item in the size {record['size']}"
+        raise Problem(problem, f"specify another --out FOLDER, or add --{record['size']}", usage=True)
     if not record and folder.is_dir() and any(folder.iterdir()):
-        raise Problem(f"--out: {folder} has other files", "name a new --out FOLDER", usage=True)
+        raise Problem(f"--out: {folder} contains other files", "specify a new --out FOLDER", usage=True)
     folder.mkdir(parents=True, exist_ok=True)
     done = list(record.get("done", ()))
     _write_record(folder, item, size, done)
@@ -405,10 +405,11 @@ def _run(line: str, folder: Path, item: Item, size: Size, *, shown: bool = False
             with (folder / (file or _LOG)).open("w" if file else "a", encoding="utf-8") as output:
                 code = _wait(own, folder, stop, output)
     if stop.signal is not None:
-        errors.tell("stopped; what was made stays", f"go on with: {again}")
+        errors.tell("stopped; finished commands are kept", f"continue with: {again}")
         sys.exit(128 + stop.signal)
     if code not in (0, 3, 4) or (code and words[0] not in ("ab", "trend")):
-        raise Problem(f"dsbench {line}: it ended with {code}", f"see {folder / _LOG}; what was made stays: {again}")
+        raise Problem(f"dsbench {line}: it ended with {code}", f"see {folder / _LOG}; finished commands are kept: "
+                                                               f"{again}")
 
 
 def _wait(command: list[str], folder: Path, stop: Stop, output: IO[str] | None = None) -> int:

@@ -37,7 +37,7 @@ class PlotKind(StrEnum):
 def command(
     archive: Annotated[Path, typer.Argument(help="Folder of an archive, or its zip with --out")],
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Make the .vl.json files anew from the data; edits are lost")
+        bool, typer.Option("--fresh", help="Recreate the .vl.json files from the data; edits are lost")
     ] = False,
     rates: Annotated[
         PlotForm | None,

@@ -25,7 +25,7 @@ def command(
     to: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder of the results; dsbench commons init makes one")],
     by: Annotated[str, typer.Option(help="Who measured")] = "",
     machine: Annotated[
-        str, typer.Option(help="Name of the machine; the same name is the same machine")
+        str, typer.Option(help="Name of the machine; entries of one name are one machine")
     ] = "",
     price: Annotated[
         str,
@@ -49,8 +49,8 @@ def command(
 ) -> None:
     """Add archives to a folder of results, without what shows where they were made.
 
-    An entry holds run.json, the tables without the trace, and results.csv. Passwords are never in an archive. What is
-    there already is passed over. Of several archives those that a commons would refuse are named and left out.
+    An entry contains run.json, the tables without the trace, and results.csv. Passwords are never in an archive.
+    Existing entries are skipped. Of several archives, those that a commons would refuse are listed and skipped.
     """
     from dsbench.commons import about as owner
     from dsbench.commons import entry, packing
@@ -86,7 +86,7 @@ def _describe(package: Package) -> None:
     print(package.entry.sentence)
     print(f"entry {package.entry.id}, {len(package.archive) / 1024:,.0f} KiB")
     if disturbed := package.entry.disturbed:
-        print(f"  shown   {'disturbed':<13} {disturbed}; it will have no place in the ranking")
+        print(f"  shown   {'disturbed':<13} {disturbed}; it will not be ranked")
     for warning in package.entry.warnings:
         print(f"  shown   {'warning':<13} {warning}")
     for name, value in package.entry.system.items():
@@ -98,4 +98,4 @@ def _describe(package: Package) -> None:
         for was, now in sorted(found.items()):
             print(f"  hidden  {kind:<13} {was} -> {now or 'nothing'}")
     if not package.hidden:
-        print("  hidden  nothing: the archive has none of it")
+        print("  hidden  nothing: the archive contains none of it")

@@ -38,11 +38,11 @@ EPILOG = (
 DETAILS = {
     "--config": "docs/run.toml is such a file. An archive is a folder, its zip or its run.json. Options override it.",
     "--erase": "A device that is in use, or has a signature (wipefs), is refused even so.",
-    "--trust": "Settings that name programs, files, addresses or users are refused without it: docs/security.md.",
+    "--trust": "Settings with programs, files, addresses or users are refused without it: docs/security.md.",
     "--resume": "It continues where it ended, with the specification that it has.",
     "--report": "dsbench show and dsbench plot make the report later.",
     "--cluster": "dsbench cluster invite makes such a folder, too.",
-    "--dask": "The address of its scheduler: tls://HOST:PORT or tcp://127.0.0.1:PORT. Nobody is invited.",
+    "--dask": "The address of its scheduler: tls://HOST:PORT or tcp://127.0.0.1:PORT. There is no invitation.",
     "--dask-tls": "Files of the authority, and of a certificate and its key.",
 }  # fmt: skip
 """By option of this command what --help leaves out."""
@@ -92,7 +92,7 @@ def command(
     config: Annotated[
         Path | None,
         Option(
-            help="TOML file of settings, or an archive whose run to repeat", metavar="FILE", rich_help_panel=words.WORK
+            help="TOML file of settings, or the archive of a run to repeat", metavar="FILE", rich_help_panel=words.WORK
         ),
     ] = None,
     dry_run: Annotated[
@@ -111,7 +111,8 @@ def command(
     trust: Annotated[
         bool,
         Option(
-            "--trust", help="Take from --config or --resume what does more than tune", rich_help_panel=words.WORK,
+            "--trust", help="Accept settings beyond tuning from --config or "
+                            "--resume", rich_help_panel=words.WORK,
         ),
     ] = False,
     out: Annotated[Path, Option(metavar="FOLDER", help="Folder for the archive")] = Path("archives"),
@@ -119,7 +120,7 @@ def command(
     report: Annotated[str, Option(help="full, or none: the measurements alone", metavar="full|none")] = "full",
     metrics: Annotated[str, Option(help="Serve Prometheus metrics at PORT or HOST:PORT", metavar="PORT")] = "",
     cluster: Annotated[
-        Path, Option(metavar="FOLDER", help="Invitation of the nodes; made if it is missing")
+        Path, Option(metavar="FOLDER", help="Invitation of the nodes; created if it is missing")
     ] = Path("cluster"),
     dask: Annotated[str, Option(help="Use the workers of a running Dask as nodes", metavar="ADDRESS")] = "",
     dask_tls: Annotated[str, Option(help="TLS files of --dask [as Dask is configured]", metavar="CA,CERT,KEY")] = "",
@@ -149,7 +150,7 @@ def command(
         return
     asked = specification({**context.params, "erase": erase}, config)
     if not asked.spec.nodes and (idle := usage.given(context, "cluster", "dask", "dask_tls", "join_timeout")):
-        raise spec.SpecError(", ".join(idle), "nothing to do for it: the load is made here", "add --nodes N")
+        raise spec.SpecError(", ".join(idle), "it has no effect without --nodes", "add --nodes N")
     if dry_run:
         with loading():
             from dsbench.measure.ahead import look_ahead, text_of
@@ -213,8 +214,8 @@ def _read_load(text: str) -> str:
     try:
         return Path(text).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "it is no text"
-        remedy = "name a file with TIME:RATE in its lines, or write '0s:100, 60s:500, 90s:end'"
+        why = getattr(error, "strerror", None) or "it is not text"
+        remedy = "specify a file with TIME:RATE in its lines, or write '0s:100, 60s:500, 90s:end'"
         raise spec.SpecError("--load", f"cannot read {text[:60]!r}: {why}", remedy) from None
 
 
@@ -223,7 +224,7 @@ def _refuse_changes(context: typer.Context) -> None:
     changes = [param.name for param in context.command.params if param.name and param.name not in _WITH_RESUME]
     if given := usage.given(context, *changes):
         remedy = "omit it, or start a new run"
-        raise spec.SpecError(", ".join(given), "a resumed run keeps its specification and its place", remedy)
+        raise spec.SpecError(", ".join(given), "a resumed run keeps its specification and its folder", remedy)
 
 
 def _resume(
@@ -256,7 +257,7 @@ def _tell(finished: library.Finished, stop: Stop, as_json: bool, verbose: bool) 
     elif shown is not None:
         terminal.show(shown.blocks)
     if finished.problem:
-        errors.tell(finished.problem, f"free space, then dsbench plot --fresh {outcome.archive}")
+        errors.tell(finished.problem, f"free up space, then dsbench plot --fresh {outcome.archive}")
     if outcome.error is not None:
         errors.tell(str(outcome.error), outcome.error.remedy)
         sys.exit(_exit_code(outcome, outcome.error, stop))
@@ -264,7 +265,8 @@ def _tell(finished: library.Finished, stop: Stop, as_json: bool, verbose: bool) 
         scales = ", ".join(str(x) for x in outcome.void_scales)
         errors.tell(f"the check failed: the figures of scale {scales} are void", "see results.log for the conditions")
     if outcome.aborted:
-        errors.tell(f"the run was aborted in part: {outcome.aborted}", "mend the script, and run it anew")
+        errors.tell(f"some clients of the run were aborted: {outcome.aborted}", "correct the script, and start a new "
+                                                                                "run")
         sys.exit(errors.USAGE)
     if finished.problem or outcome.void_scales:
         sys.exit(errors.FAILED)

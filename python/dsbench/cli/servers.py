@@ -82,7 +82,7 @@ def install(
 
 def _agreed() -> bool:
     if not sys.stdin.isatty():
-        errors.tell("this needs an answer, and standard input is no terminal", "give --yes to go ahead")
+        errors.tell("this needs confirmation, and standard input is not a terminal", "add --yes to go ahead")
         return False
     return typer.confirm("Go ahead?", default=False, err=True)
 
@@ -129,7 +129,7 @@ def _try_page(page: Path) -> None:
     except OSError as error:
         problem = f"{page}: {error.strerror}"
     if problem:
-        raise spec.SpecError("--write", problem, "name a file that can be written, such as docs/engines.md")
+        raise spec.SpecError("--write", problem, "specify a writable file, such as docs/engines.md")
 
 
 def _conform(url: str) -> SuiteResult:
@@ -140,7 +140,7 @@ def _conform(url: str) -> SuiteResult:
         with Counting() as progress:
             return conformance.conform(target, progress.show)
     except CoreError as error:
-        remedy, usage = "see dsbench doctor, or name another target", error.kind == "configuration"
+        remedy, usage = "see dsbench doctor, or use another target", error.kind == "configuration"
         raise RunError(f"{target.redacted}: {error}", remedy, usage=usage) from None
 
 
@@ -153,5 +153,5 @@ def _conform_apart(url: str) -> SuiteResult:
     try:
         return SuiteResult.of(json.loads(done.stdout)[0])
     except ValueError:
-        words, usage = f"{spec.redact(url)}: the suite did not come to its end", done.returncode == errors.USAGE
+        words, usage = f"{spec.redact(url)}: the suite did not finish", done.returncode == errors.USAGE
         raise RunError(words, "see its messages above", usage=usage) from None

@@ -44,8 +44,8 @@ def command(
     from dsbench.read.shown import read, read_as
 
     if as_json and form is not ShowForm.TEXT:
-        problem = f"--as {form.value} and --json are two ways to write one thing"
-        raise Problem(problem, "choose one of them", usage=True)
+        problem = f"--as {form.value} and --json exclude each other"
+        raise Problem(problem, "use one of them", usage=True)
     named, money = without_zips(archives), terminal.check_price(price)
     if as_json:
         found = [read(path, by.value, verbose=verbose, price=money).document for path in named]

@@ -58,7 +58,7 @@ def run(
         str, typer.Option(metavar="DEVICE", help="Confirm that its storage may erase this device")
     ] = "",
     trust: Annotated[
-        bool, typer.Option("--trust", help="Take from the file what does more than tune")
+        bool, typer.Option("--trust", help="Accept settings beyond tuning from the file")
     ] = False,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress")] = False,
@@ -155,13 +155,13 @@ def add(
     from dsbench.study.estimate import added
 
     if not level and repeat < 1:
-        raise SpecError("--level", "nothing to add", "name --level FACTOR=VALUE, or --repeat 2")
+        raise SpecError("--level", "nothing to add", "specify --level FACTOR=VALUE, or --repeat 2")
     study = room.load(folder)
     levels: dict[str, list[Any]] = {}
     for text in level or ():
         name, mark, value = text.partition("=")
         if not mark:
-            raise SpecError("--level", f"{text!r} is no FACTOR=VALUE", "write, for example, --level clients=32")
+            raise SpecError("--level", f"{text!r} is not a FACTOR=VALUE", "write, for example, --level clients=32")
         levels.setdefault(name, []).append(room.value_of(value))
     extended = room.extend(study, levels, max(repeat, 0))
     with claimed(folder):
@@ -212,7 +212,7 @@ def best(
 def _two(text: str) -> tuple[str, str]:
     first, comma, second = (part.strip() for part in text.partition(","))
     if not (first and comma and second) or "," in second:
-        raise SpecError("--pair", f"{text[:60]!r} are no two factors", "write, for example, --pair clients,isolation")
+        raise SpecError("--pair", f"{text[:60]!r} are not two factors", "write, for example, --pair clients,isolation")
     return first, second
 
 

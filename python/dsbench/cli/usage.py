@@ -118,7 +118,7 @@ def _command() -> str:
 
 def _remedy(error: Any) -> str:
     if apart := _apart(sys.argv):
-        return f"several numbers are written with commas: {apart}"
+        return f"separate several numbers by commas: {apart}"
     written = str(getattr(error, "option_name", "") or getattr(error, "command_name", ""))
     if written in _PGBENCH and error.ctx is not None and error.ctx.command.name == "run":
         return f"{_of_pgbench(sys.argv)}: see dsbench run -h"

@@ -50,7 +50,7 @@ def _lines(entry: Entry) -> Iterator[str]:
     yield f"  {entry.about}"
     yield f"  scale: 1 is one {entry.unit.name}, {entry.unit.about}"
     yield f"  figure: {entry.headline.label}, {entry.headline.about}"
-    call = "procedure where the engine has them" if entry.defaults.call == "procedure" else entry.defaults.call
+    call = "procedure if the engine has them" if entry.defaults.call == "procedure" else entry.defaults.call
     retry = "--retry" if entry.defaults.retries else "--no-retry"
     yield f"  by default: {retry}, --call {call}"
     if entry.defaults.terminals_per_unit is not None:
@@ -62,8 +62,8 @@ def _lines(entry: Entry) -> Iterator[str]:
 
 def _rules(kind: Kind) -> str:
     parts = [
-        f"{kind.least_share:.0%} of the mix at least" if kind.least_share is not None else "",
+        f"at least {kind.least_share:.0%} of the mix" if kind.least_share is not None else "",
         f"90% within {kind.limit_s:g} s" if kind.limit_s is not None else "",
-        f"{kind.keying_s:g} s of keying, {kind.mean_think_s:g} s of thinking" if kind.keying_s is not None else "",
+        f"{kind.keying_s:g} s keying time, {kind.mean_think_s:g} s think time" if kind.keying_s is not None else "",
     ]
     return ": " * any(parts) + ", ".join(part for part in parts if part)

@@ -66,7 +66,7 @@ class About(BaseModel):
     @classmethod
     def _seen(cls, value: str) -> str:
         if is_unseen(value):
-            raise ValueError("holds letters that nobody sees")
+            raise ValueError("contains invisible characters")
         return value
 
     @field_validator("by", "machine")
@@ -74,7 +74,7 @@ class About(BaseModel):
     def _plain(cls, value: str) -> str:
         value = unicodedata.normalize("NFC", " ".join(value.split()))
         if _is_lookalike(value):
-            raise ValueError("holds letters that look like others, so that two names look like one")
+            raise ValueError("contains look-alike letters, so that two names look the same")
         return value
 
     @field_validator("price", mode="before")

@@ -109,8 +109,8 @@ def list_entries(folder: Path) -> list[Path]:
     if within.is_symlink():
         raise EntryError(f"{within} is a link", "make it a folder", usage=True)
     if not within.is_dir():
-        words = f"{folder} is no commons: it has no folder entries"
-        raise EntryError(words, f"make one: dsbench commons init {folder}", usage=True)
+        words = f"{folder} is not a commons: it has no folder entries"
+        raise EntryError(words, f"create one: dsbench commons init {folder}", usage=True)
     return sorted(path for path in within.iterdir() if not path.name.startswith("."))
 
 
@@ -133,7 +133,7 @@ def write(package: Package, folder: Path) -> Path:
     except OSError as error:
         shutil.rmtree(part, ignore_errors=True)
         words = f"--to: cannot write to {folder}: {error.strerror or error}"
-        raise EntryError(words, "name a folder that can be written", usage=True) from None
+        raise EntryError(words, "specify a writable folder", usage=True) from None
     return within
 
 
@@ -142,14 +142,14 @@ def _there(within: Path, package: Package) -> EntryError:
     try:
         read_entry(within)
         if (within / "archive.zip").read_bytes() == package.archive:
-            words = f"{within} is there already: this run is published"
+            words = f"{within} already exists: this run is published"
             return PublishedError(words, "nothing was written", usage=True)
-        why = "its archive.zip is another one"
+        why = "its archive.zip is different"
     except EntryError as error:
         why = str(error)
     except OSError as error:
         why = f"it has no archive.zip: {error.strerror}"
-    return EntryError(f"{within} is half an entry: {why}", "remove that folder, and publish again", usage=True)
+    return EntryError(f"{within} is an incomplete entry: {why}", "remove that folder, and publish again", usage=True)
 
 
 def name_of(run: RunRecord) -> str:

@@ -29,8 +29,8 @@ _DATE: Final = (1980, 1, 1, 0, 0, 0)
 def prepare(path: Path, about: About, hide: Collection[str] = HIDDEN) -> Package:
     """The entry of the archive at ``path``; ``RefusedError`` for one that a commons would refuse."""
     if unknown := set(hide) - set(HIDEABLE):
-        words = f"--hide: {min(unknown)!r} is nothing that can be hidden"
-        raise EntryError(words, f"name some of {', '.join(HIDEABLE)}", usage=True)
+        words = f"--hide: {min(unknown)!r} cannot be hidden"
+        raise EntryError(words, f"use some of {', '.join(HIDEABLE)}", usage=True)
     source = Archive.open(path)
     if wrong := audit(source):
         words = f"{path}: {wrong[0].sentence}"
@@ -41,8 +41,9 @@ def prepare(path: Path, about: About, hide: Collection[str] = HIDDEN) -> Package
     name = name_of(run)
     content = pack(source, name, hider)
     if len(content) > LARGEST_ARCHIVE:
-        words = f"{path}: without its trace it has {len(content) >> 20} MiB, and an entry has {LARGEST_ARCHIVE >> 20}"
-        raise RefusedError(words, "it was not written: measure for less long, or without --per-statement", usage=True)
+        words = (f"{path}: without its trace it has {len(content) >> 20} MiB, and the maximum for an entry is "
+                 f"{LARGEST_ARCHIVE >> 20}")
+        raise RefusedError(words, "it was not written: use shorter cycles, or omit --per-statement", usage=True)
     digest = hashlib.sha256(content).hexdigest()
     entry_id = f"{name}-{digest[:10]}"
     if about.price is None:

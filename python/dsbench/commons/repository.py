@@ -18,8 +18,8 @@ _FILES: Final = {
 def begin(folder: Path) -> list[Path]:
     """Writes the files of a new commons into ``folder``; ``EntryError`` where one of them is there."""
     if taken := [name for name in _FILES if (folder / name).exists() and name != "README.md"]:
-        words = f"{folder / taken[0]} is there already"
-        raise EntryError(words, "nothing was written: name a new folder, or a fresh clone", usage=True)
+        words = f"{folder / taken[0]} already exists"
+        raise EntryError(words, "nothing was written: specify a new folder, or a fresh clone", usage=True)
     made = []
     try:
         for name, template in _FILES.items():
@@ -31,7 +31,7 @@ def begin(folder: Path) -> list[Path]:
             made.append(path)
     except OSError as error:
         words = f"cannot write to {folder}: {error.strerror}"
-        raise EntryError(words, "name a folder that can be written", usage=True) from None
+        raise EntryError(words, "specify a writable folder", usage=True) from None
     return made
 
 

@@ -111,20 +111,22 @@ def build(folder: Path, out: Path, *, reports: bool = False, progress: Progress 
         new.rename(out)
     except OSError as error:
         words = f"--out: cannot write to {out}: {error.strerror or error}"
-        raise Problem(words, "name a folder that can be written", usage=True) from None
+        raise Problem(words, "specify a writable folder", usage=True) from None
     return Site(out / "index.html", verified)
 
 
 def _see(folder: Path, out: Path) -> None:
     """Refuses a place for a site that a commons can say something about, and one that holds anything else."""
     if out.resolve().is_relative_to(folder.resolve()):
-        words = f"--out: {out} lies within the commons, which would say what the site is"
-        raise EntryError(words, "name a folder outside of it, such as ../site", usage=True)
+        words = f"--out: {out} is within the commons, which must not contain the site"
+        raise EntryError(words, "specify a folder outside of it, such as ../site", usage=True)
     if out.is_symlink() or (out.exists() and not out.is_dir()):
-        raise EntryError(f"--out: {out} is a {'link' if out.is_symlink() else 'file'}", "name a new folder", usage=True)
+        raise EntryError(f"--out: {out} is a {'link' if out.is_symlink() else 'file'}", "specify a new "
+                                                                                        "folder", usage=True)
     here = (path.relative_to(out).as_posix() for path in out.rglob("*"))
     if strange := next((name for name in here if not _BUILT.fullmatch(name)), ""):
-        raise EntryError(f"--out: {out} holds {strange!r}, which no build made", "name a new folder", usage=True)
+        raise EntryError(f"--out: {out} contains {strange!r}, which no build created", "specify a new "
+                                                                                       "folder", usage=True)
 
 
 def _copy(source: Path, target: Path, *, reports: bool) -> None:

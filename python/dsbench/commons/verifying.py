@@ -37,14 +37,14 @@ def verify(folder: Path) -> Entry:
     if path.stat().st_size > LARGEST_ARCHIVE:
         raise EntryError(f"{entry.id}: archive.zip is larger than {LARGEST_ARCHIVE >> 20} MiB")
     if more := sorted(one.name for one in folder.iterdir() if one.name not in FILES):
-        raise EntryError(f"{entry.id} holds {more[0]!r}, and an entry has entry.json and archive.zip only")
+        raise EntryError(f"{entry.id} contains {more[0]!r}, and an entry has only entry.json and archive.zip")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != entry.sha256 or digest[:10] != entry.id[-10:]:
-        raise EntryError(f"{entry.id}: archive.zip is another one than was published: its digest differs")
+        raise EntryError(f"{entry.id}: archive.zip differs from the published one: wrong digest")
     if any(is_unseen(word) for word in _words(entry.model_dump())):
-        raise EntryError(f"{entry.id}: entry.json holds letters that nobody sees")
+        raise EntryError(f"{entry.id}: entry.json contains invisible characters")
     if any(redact_words(word) != word for word in _words(entry.model_dump())):
-        raise EntryError(f"{entry.id}: entry.json holds what looks like a password")
+        raise EntryError(f"{entry.id}: entry.json contains what looks like a password")
     try:
         if wrong := next(_contradictions(entry, Archive.open(path)), ""):
             raise EntryError(f"{entry.id}: {wrong}")
@@ -58,7 +58,7 @@ def verify(folder: Path) -> Entry:
 def _contradictions(entry: Entry, archive: Archive) -> Iterator[str]:
     """What in the archive cannot be true, and what the entry says that does not follow from it."""
     if more := sorted(set(archive.names()) - PACKED):
-        yield f"archive.zip holds {more[0][:60]!r}, which no entry has"
+        yield f"archive.zip contains {more[0][:60]!r}, which no entry has"
         return
     if crowd := crowded(archive):
         yield crowd

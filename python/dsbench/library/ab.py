@@ -63,7 +63,7 @@ def versus(
             raise SpecError(option, "each side of a comparison has one number of clients and its own database",
                             "omit it, or make several comparisons")  # fmt: skip
     if a.scales != b.scales:
-        raise SpecError("--scales", "both have to have the same scales", "name them once, for both")
+        raise SpecError("--scales", "both must have the same scales", "specify them once, for both")
     if one_database:
         _refuse_apart(a, b)
     specs = {"A": a.model_copy(update={"label": a.label or "A"}), "B": b.model_copy(update={"label": b.label or "B"})}
@@ -156,8 +156,8 @@ def _refuse_unfinished(out: Path) -> None:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return
     if unfinished:
-        problem = f"{out} has {len(data['blocks'])} blocks of a comparison without a verdict"
-        raise SpecError("--out", problem, "go on with it: --resume; or name another folder")
+        problem = f"{out} has {len(data['blocks'])} blocks of an unfinished comparison"
+        raise SpecError("--out", problem, "continue it: --resume; or specify another folder")
 
 
 def _resumed(asked: Versus, out: Path) -> Versus:
@@ -171,7 +171,7 @@ def _resumed(asked: Versus, out: Path) -> Versus:
         blocks = tuple(_read_block(one, some, evaluations) for one, some in zip(data["blocks"], opened, strict=True))
         if any(one.order not in ORDERS or len(one.rates) != len(one.archives) or len(one.rates) != len(one.order)
                for one in blocks):  # fmt: skip
-            raise ValueError("a block is not whole")
+            raise ValueError("a block is incomplete")
         wanted = asked.asked or {}
         # One that asks for a trial goes on with the placement that it began with.
         sides = {letter: {**one, "placement": before[letter]["placement"]}
@@ -179,11 +179,11 @@ def _resumed(asked: Versus, out: Path) -> Versus:
         asked = replace(asked, asked={**wanted, **sides})
         apart = _apart(before, asked.asked)
     except (ArchiveError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        problem = f"no comparison to go on with: {path} cannot be read ({str(error)[:200]})"
-        raise SpecError("--resume", problem, "name the folder of the one that was cut short by --out") from None
+        problem = f"no comparison to continue: {path} cannot be read ({str(error)[:200]})"
+        raise SpecError("--resume", problem, "specify the folder of the interrupted comparison with --out") from None
     if apart:
         problem = f"{path} compares something else: {', '.join(apart)}"
-        raise SpecError("--resume", problem, "give the options of its beginning, or another --out")
+        raise SpecError("--resume", problem, "use its original options, or another --out")
     return replace(asked, seed=seed, blocks=blocks, evaluations=evaluations)
 
 
@@ -213,9 +213,9 @@ def _refuse_apart(a: RunSpec, b: RunSpec) -> None:
     if a.target.private is None or a.target.private != b.target.private or a.target.version != b.target.version:
         raise SpecError(option, "A and B must be private servers of one product and version", remedy)
     if len(a.scales) > 1:
-        raise SpecError(option, "a database is kept of one scale", "name one scale, or omit --one-database")
+        raise SpecError(option, "a kept database has one scale", "specify one scale, or omit --one-database")
     if a.storage or b.storage:
-        raise SpecError(option, "a file system that is made for a run goes with it", "omit --storage")
+        raise SpecError(option, "the file system of a run is removed at its end", "omit --storage")
 
 
 @contextmanager
@@ -254,12 +254,12 @@ def _run(
     refuse_missing(list_stages(evaluation), choice.stage, choice.group)
     found = choice.read(evaluation)
     if choice == RATE and not isfinite(found.value):
-        words = f"nothing was committed at a scale of {outcome.archive.name}: there is no rate to compare"
+        words = f"{outcome.archive.name} committed nothing at a scale, so there is no rate to compare"
         raise RunError(words, "use longer cycles: --duration")
     if not isfinite(found.value) or not (found.value > 0 or choice.how.step):
         stage = f" in stage {choice.stage}" * bool(choice.stage)
         words = f"{outcome.archive.name} has no {choice.how.name}{stage} to compare: it is 0 or unknown"
-        raise RunError(words, choice.remedy or "compare something else: --of")
+        raise RunError(words, choice.remedy or "compare another metric: --of")
     return _Made(outcome.archive, evaluation, found, judge_run(evaluation, archive.run))
 
 

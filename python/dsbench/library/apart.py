@@ -122,5 +122,5 @@ class _Apart(Task):
             finished = perform(spec, out, _Sending(self.say), self._stop, joining, report=False)
         outcome = finished.outcome
         if finished.problem and outcome.error is None:
-            raise ArchiveError(finished.problem, "free space; ab goes on with --resume, and study run by itself")
+            raise ArchiveError(finished.problem, "free up space; ab continues with --resume, study run by itself")
         return outcome

@@ -105,4 +105,4 @@ def _package(name: str) -> Any:
         return import_module(name)
     except ImportError as error:
         remedy = f"pip install {name}, or take the Arrow table: archive.table(…)"
-        raise ImportError(f"{name} is not here ({error}); {remedy}", name=name) from error
+        raise ImportError(f"{name} is not installed ({error}); {remedy}", name=name) from error

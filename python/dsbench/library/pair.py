@@ -169,7 +169,7 @@ class Versus:
 
     @cached_property
     def changed(self) -> str:
-        """What became of a transaction's time with B, at the largest scale; empty where the archives do not tell, and
+        """Changes of a transaction's time with B, at the largest scale; empty where the archives do not tell, and
         where B is not known to differ."""
         if self.ratio.verdict not in _TURNED:
             return ""

@@ -59,7 +59,7 @@ def find(folder: Path) -> Found:
         except ArchiveError as error:
             problems.append(str(error))
     if not archives:
-        problem = problems[0] if problems else f"no archive below {folder}"
+        problem = problems[0] if problems else f"no archive in or below {folder}"
         raise ArchiveError(problem, "name a folder in which runs left archives, or a study's", usage=True)
     return Found(tuple(archives), tuple(sorted(p.parent for p in folder.rglob("study.json"))), tuple(problems))
 
@@ -75,7 +75,7 @@ def names() -> dict[str, str]:
         "settings": "A setting of a server, a workload or the system below them, by archive.",
         "trials": "A trial of a study, with a column for each factor.",
         "measures": "A measure (docs/studies.md) of an archive, stage, group of clients, number of clients and scale: "
-        "those of the group '' are of the measured clients, or of all; scale is empty for one value of a whole run.",
+        "the group '' is the measured clients, or all; scale is empty for one value of a whole run.",
         "dsi": "The DSI of an archive at one of its numbers of clients, with its interval over the cycles.",
     }
     return made | {name: table.sentence for name, table in TABLES.items()}
@@ -297,8 +297,8 @@ def _values(head: str, column: pa.ChunkedArray[Any]) -> list[Any]:
     try:
         return column.to_pylist()
     except (OverflowError, ValueError, pa.ArrowException) as error:
-        words = f"the column {head} has values of {column.type} that cannot be shown: {error}"
-        raise QueryError(words, "ask for them as text: CAST(… AS VARCHAR)") from None
+        words = f"the column {head} has values of type {column.type} that cannot be shown: {error}"
+        raise QueryError(words, "convert them to text: CAST(… AS VARCHAR)") from None
 
 
 def described(found: Found) -> dict[str, list[str]]:
@@ -318,4 +318,4 @@ def _duckdb() -> Any:
         return import_module("duckdb")
     except ImportError as error:
         remedy = "pip install 'dsbench-db[query]', or read the tables by dsbench.open(…).table(…)"
-        raise QueryError(f"DuckDB is not here ({error})", remedy, usage=False) from None
+        raise QueryError(f"DuckDB is not installed ({error})", remedy, usage=False) from None

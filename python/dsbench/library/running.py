@@ -72,8 +72,8 @@ def run(
     if not isinstance(spec, RunSpec):
         spec = specify(spec, **options)
     elif options:
-        remedy = "change the specification: spec.model_copy(update={…}), or name the options to specify()"
-        raise SpecError(", ".join(options), "a specification is whole", remedy)
+        remedy = "change the specification: spec.model_copy(update={…}), or pass the options to specify()"
+        raise SpecError(", ".join(options), "a specification is complete", remedy)
     return _archive(perform(spec, Path(out), observer or Silent(), stop, joining, report=report), stop)
 
 
@@ -97,7 +97,7 @@ def _archive(finished: Finished, stop: Stop | None) -> Archive:
     if outcome.error is not None and not wanted:
         raise outcome.error
     if finished.problem:
-        raise ArchiveError(finished.problem, f"free space, then dsbench plot --fresh {outcome.archive}")
+        raise ArchiveError(finished.problem, f"free up space, then dsbench plot --fresh {outcome.archive}")
     return Archive.open(outcome.archive)
 
 
@@ -146,8 +146,8 @@ def _load_report() -> None:
     except ModuleNotFoundError:
         raise
     except (ImportError, MemoryError) as error:
-        words = f"what writes the report cannot be loaded: {str(error) or 'no memory'}"
-        raise RunError(words, "leave it more memory: see ulimit -v") from None
+        words = f"the library for the report cannot be loaded: {str(error) or 'no memory'}"
+        raise RunError(words, "allow it more memory: see ulimit -v") from None
     render.keep_script()
 
 

@@ -53,7 +53,7 @@ def _tell_rates(evaluation: Evaluation, run: RunRecord) -> Iterator[Block]:
     if any(part.of(RateResult).void_scales for _, part in parts):
         yield Sentence("!: the check of this scale failed, and its figures must not be used", "note")
     if any(part.of(LatencyResult).response for _, part in parts):
-        yield Sentence("Times count from the intended start of a transaction.", "note")
+        yield Sentence("Times count from the intended start of each transaction.", "note")
     if run.spec.peak:
         yield Listed(peak_lines(evaluation))
 

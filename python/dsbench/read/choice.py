@@ -130,7 +130,7 @@ class Choice:
     def remedy(self) -> str:
         """What makes a run that has it; empty where that is not known."""
         if self.stage and self.how.in_stage is not None:
-            return f"name a stage that has it, or omit --stage; else {self.how.needs}"
+            return f"specify a stage that has it, or omit --stage; otherwise {self.how.needs}"
         return self.how.needs
 
     def read(self, evaluation: Evaluation) -> Figure:

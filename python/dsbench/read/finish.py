@@ -64,8 +64,8 @@ def plot(path: Path, out: Path | None, *, fresh: bool, form: Form | None = None)
     fresh = fresh or form is not None or (out is None and path.is_dir() and _lacks_report(path))
     folder = out or path
     if path.is_file() and out is None:
-        remedy = "name a folder with --out, or the unpacked archive"
-        raise ArchiveError(f"--out: {path} is packed, and a diagram has to go somewhere", remedy, usage=True)
+        remedy = "specify a folder with --out, or the unpacked archive"
+        raise ArchiveError(f"--out: {path} is packed, and diagrams need a folder", remedy, usage=True)
     # A folder to which diagrams were drawn by --out holds no run, but files that can be edited all the same.
     archive = Archive(path) if not fresh and out is None and _edited(path) else Archive.open(path)
     if out is not None:
@@ -122,8 +122,8 @@ def _drawn(path: Path, out: Path | None, *, fresh: bool, form: Form | None) -> d
     """The diagrams by name: as the edited files have them where there are some, or ``fresh``."""
     there(path)
     if path.is_file() and out is None:
-        remedy = "name a folder with --out, or the unpacked archive"
-        raise ArchiveError(f"--out: {path} is packed, and a diagram has to go somewhere", remedy, usage=True)
+        remedy = "specify a folder with --out, or the unpacked archive"
+        raise ArchiveError(f"--out: {path} is packed, and diagrams need a folder", remedy, usage=True)
     if not fresh and form is None and _edited(path):
         drawn = render.edited(path)
     else:
@@ -136,7 +136,7 @@ def _drawn(path: Path, out: Path | None, *, fresh: bool, form: Form | None) -> d
 
 def _sealed(path: Path) -> list[Path]:
     if problem := write(path).problem:
-        raise ArchiveError(problem, f"free space, then dsbench plot --fresh {path}")
+        raise ArchiveError(problem, f"free up space, then dsbench plot --fresh {path}")
     return [path / name for name in Archive(path).names()] + [path.with_name(path.name + ".zip")]
 
 

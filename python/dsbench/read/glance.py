@@ -91,26 +91,27 @@ def limit(found: Best, run: RunRecord) -> Limit:
         return Limit(f"not the database alone: {words}. Do not use this figure", foreign=True)
     spec, ceiling = run.spec, ceiling_tps(found, run)
     if spec.legs:
-        return Limit("the pace: the legs of --load say when transactions start", paced=True)
+        return Limit("the pace: the legs of --load set when transactions start", paced=True)
     if spec.rate and rate >= OF_PACE * spec.rate:
-        return Limit(f"the pace: {spec.rate:,.6g} starts per second were asked for", paced=True)
+        return Limit(f"the pace: {spec.rate:,.6g} starts per second were requested", paced=True)
     if spec.pace == "terminals":
-        return Limit("the pace: people at terminals key in and think", paced=True)
+        return Limit("the pace: terminals with keying and think times", paced=True)
     if rate >= OF_CEILING * ceiling:
-        return Limit(f"dsbench itself: with a database that costs nothing it made {ceiling:,.0f} tps before the run")
+        return Limit(f"dsbench itself: against an engine that answers at once it made {ceiling:,.0f} tps before the "
+                     "run")
     cpus, busy, server, client, waited = _machine(part, scale)
     used = f"{busy:.1f} of {cpus} CPUs were in use" + (f", {server:.1f} by the server" if isfinite(server) else "")
-    used += f", {client:.1f} by dsbench" + (" with the database in it" if run.embedded else "") if cpus else ""
+    used += f", {client:.1f} by dsbench" + (" including the embedded database" if run.embedded else "") if cpus else ""
     if cpus and busy >= (1 - LEAST_IDLE) * cpus:
         return Limit(f"the CPUs: {used}")
     if (failed := 1 - part.of(ErrorsResult).success_share.get(scale, 1.0)) > MOST_FAILED:
         return Limit(f"failures: {failed:.0%} of the attempts failed")
     if waited > MOST_IO:
-        return Limit(f"storage: something waited for it in {waited:.0%} of the time; {used}")
+        return Limit(f"storage: tasks waited for it in {waited:.0%} of the time; {used}")
     if not cpus:
-        return Limit("not known: the archive does not tell what the machine did")
-    storage = f", and storage was waited for in {waited:.0%} of the time" if isfinite(waited) else ""
-    turns = "; on this database writers take turns" if run.dialect.single_writer and part.clients > 1 else ""
+        return Limit("not known: the archive has no samples of the machine")
+    storage = f", and tasks waited for storage in {waited:.0%} of the time" if isfinite(waited) else ""
+    turns = "; this database allows one writer at a time" if run.dialect.single_writer and part.clients > 1 else ""
     return Limit(f"not known: {used}{storage}; nothing else was measured{turns}")
 
 
@@ -136,7 +137,7 @@ class Taken:
     """``other programs``, or ``programs other than dsbench`` where the server is not told from them."""
     others: float
     stolen: float
-    """What the host took."""
+    """What the hypervisor took."""
     cpus: int
     """All that the machine has."""
     node: str
@@ -144,16 +145,16 @@ class Taken:
     scale: int
 
     def say(self, alike: Sequence[Taken] = ()) -> str:
-        """``other programs used 1.7 and the host took 0.5 of 4 CPUs``; of several ``alike`` from the least to the
+        """``other programs used 1.7 and the hypervisor took 0.5 of 4 CPUs``; of several ``alike`` from the least to the
         most."""
         said = [f"{what} {_span([getattr(one, name) for one in alike or (self,)])}"
-                for what, name in ((f"{self.who} used", "others"), ("the host took", "stolen"))
+                for what, name in ((f"{self.who} used", "others"), ("the hypervisor took", "stolen"))
                 if any(getattr(one, name) > _TOLD * self.cpus for one in alike or (self,))]  # fmt: skip
         return f"{' and '.join(said)} of {self.cpus} CPUs{f' of {self.node}' if self.node else ''}"
 
 
 def find_taken(part: Evaluation, scale: int, embedded: bool) -> list[Taken]:
-    """What other programs and the host took of the CPUs of each machine; none where it was little."""
+    """What other programs and the hypervisor took of the CPUs of each machine; none where it was little."""
     found: dict[str, list[MachineUse]] = {}
     for one in part.of(MachineResult).machine.get(scale, ()):
         found.setdefault(one.node, []).append(one.use)

@@ -25,7 +25,7 @@ def pacing(run: RunRecord) -> str:
         each = f"{run.workload.defaults.terminals_per_unit or 0} paced terminals per scale"
         how = f"{spec.terminals:,} paced terminals" if spec.terminals else each
     elif spec.objective:
-        how = "open loop, a search of the rate"
+        how = "open loop, search for the rate"
     elif spec.graduated:
         how = "open loop, 100% of the capacity to idle"
     elif spec.legs:

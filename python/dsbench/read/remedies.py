@@ -27,54 +27,54 @@ _FIREBIRD: Final = "https://www.firebirdsql.org/file/documentation/html/en/refdo
 _SQLITE: Final = "https://www.sqlite.org/"
 _KERNEL: Final = "https://docs.kernel.org/"
 
-_ROWS: Final = "Shorter transactions; the row that all change last; or spread it over several rows"
+_ROWS: Final = "Make transactions shorter; update the contended row last, or spread it over several rows"
 
 _TABLE: Final = (
-    Remedy(shares.CPU, "postgres", "Look at the plans of the statements that take most: an index may be missing",
+    Remedy(shares.CPU, "postgres", "Check the plans of the slowest statements: an index may be missing",
            _PG + "using-explain.html"),
-    Remedy(shares.CPU, "mysql", "Look at the plans of the statements that take most: an index may be missing",
+    Remedy(shares.CPU, "mysql", "Check the plans of the slowest statements: an index may be missing",
            _MARIADB + "explain/"),
-    Remedy(shares.CPU, "sqlite", "Look at the plans of the statements that take most: an index may be missing",
+    Remedy(shares.CPU, "sqlite", "Check the plans of the slowest statements: an index may be missing",
            _SQLITE + "eqp.html"),
-    Remedy(shares.QUEUE, "postgres", "Fewer connections than clients of the load, by a pooler",
+    Remedy(shares.QUEUE, "postgres", "Use a pooler, with fewer connections than clients",
            _PG + "runtime-config-connection.html"),
-    Remedy(shares.QUEUE, "", "More CPUs, or fewer clients at a time", _KERNEL + "scheduler/sched-stats.html"),
-    Remedy(shares.FOREIGN, "", "End the other programs, or give server and clients CPUs of their own",
+    Remedy(shares.QUEUE, "", "Use more CPUs, or fewer clients", _KERNEL + "scheduler/sched-stats.html"),
+    Remedy(shares.FOREIGN, "", "Stop the other programs, or give server and clients dedicated CPUs",
            _KERNEL + "admin-guide/cgroup-v2.html#cpuset"),
     Remedy(shares.LOCK, "postgres", _ROWS,
            _PG + "explicit-locking.html#LOCKING-ROWS"),
     Remedy(shares.LOCK, "mysql", _ROWS,
            _MARIADB + "innodb-lock-modes/"),
-    Remedy(shares.LOCK, "firebird", "Shorter transactions; WAIT with LOCK TIMEOUT or NO WAIT",
+    Remedy(shares.LOCK, "firebird", "Make transactions shorter; use WAIT with LOCK TIMEOUT or NO WAIT",
            _FIREBIRD + "#fblangref50-transacs-settransac"),
-    Remedy(shares.LOCK, "sqlite", "WAL lets readers go on beside the writer; BEGIN IMMEDIATE waits at the start",
+    Remedy(shares.LOCK, "sqlite", "WAL mode lets readers run next to the writer; BEGIN IMMEDIATE waits at the start",
            _SQLITE + "wal.html"),
-    Remedy(shares.LATCH, "postgres", "The name of the wait says which part of the server it is",
+    Remedy(shares.LATCH, "postgres", "The name of the wait event shows which part of the server it is",
            _PG + "monitoring-stats.html#WAIT-EVENT-TABLE"),
-    Remedy(shares.LATCH, "mysql", "The mutexes of InnoDB by name", _MARIADB + "show-engine-innodb-mutex/"),
-    Remedy(shares.FLUSH, "postgres", "The log on a faster device; commit_delay; or synchronous_commit=off where a "
-           "crash may lose the last commits", _PG + "wal-async-commit.html"),
-    Remedy(shares.FLUSH, "mysql", "The log on a faster device; or innodb_flush_log_at_trx_commit=2 where a crash may "
-           "lose the last commits", _MARIADB + "innodb-system-variables/#innodb_flush_log_at_trx_commit"),
-    Remedy(shares.FLUSH, "sqlite", "WAL with synchronous=NORMAL where a power cut may lose the last commits",
+    Remedy(shares.LATCH, "mysql", "See the mutexes of InnoDB by name", _MARIADB + "show-engine-innodb-mutex/"),
+    Remedy(shares.FLUSH, "postgres", "Move the log to a faster device; set commit_delay; or "
+           "synchronous_commit=off if a crash may lose the last commits", _PG + "wal-async-commit.html"),
+    Remedy(shares.FLUSH, "mysql", "Move the log to a faster device; or set innodb_flush_log_at_trx_commit=2 if a "
+           "crash may lose the last commits", _MARIADB + "innodb-system-variables/#innodb_flush_log_at_trx_commit"),
+    Remedy(shares.FLUSH, "sqlite", "Use WAL mode with synchronous=NORMAL if a power cut may lose the last commits",
            _SQLITE + "pragma.html#pragma_synchronous"),
-    Remedy(shares.FLUSH, "firebird", "A faster device; without forced writes a power cut may break the database",
+    Remedy(shares.FLUSH, "firebird", "Use a faster device; without forced writes a power cut may corrupt the database",
            "https://www.firebirdsql.org/file/documentation/html/en/firebirddocs/gfix/firebird-gfix.html"),
-    Remedy(shares.READ, "postgres", "More shared_buffers, or memory for the page cache",
+    Remedy(shares.READ, "postgres", "Increase shared_buffers, or the memory for the page cache",
            _PG + "runtime-config-resource.html#GUC-SHARED-BUFFERS"),
-    Remedy(shares.READ, "mysql", "A larger innodb_buffer_pool_size", _MARIADB + "innodb-buffer-pool/"),
-    Remedy(shares.READ, "sqlite", "A larger cache_size or mmap_size", _SQLITE + "pragma.html#pragma_cache_size"),
-    Remedy(shares.READ, "firebird", "More page buffers", _FIREBIRD),
-    Remedy(shares.WRITE, "postgres", "Checkpoints further apart: max_wal_size and checkpoint_timeout",
+    Remedy(shares.READ, "mysql", "Increase innodb_buffer_pool_size", _MARIADB + "innodb-buffer-pool/"),
+    Remedy(shares.READ, "sqlite", "Increase cache_size or mmap_size", _SQLITE + "pragma.html#pragma_cache_size"),
+    Remedy(shares.READ, "firebird", "Increase the page buffers", _FIREBIRD),
+    Remedy(shares.WRITE, "postgres", "Space checkpoints further apart: max_wal_size and checkpoint_timeout",
            _PG + "wal-configuration.html"),
-    Remedy(shares.WRITE, "mysql", "A larger innodb_log_file_size, and innodb_io_capacity for the device",
+    Remedy(shares.WRITE, "mysql", "Increase innodb_log_file_size, and set innodb_io_capacity for the device",
            _MARIADB + "innodb-redo-log/"),
-    Remedy(shares.NETWORK, "postgres", "Fewer messages: procedures, or pipelining of the client",
+    Remedy(shares.NETWORK, "postgres", "Send fewer messages: use procedures, or pipelining in the client",
            _PG + "libpq-pipeline-mode.html"),
-    Remedy(shares.NETWORK, "mysql", "Fewer messages: procedures, or several rows in a statement",
+    Remedy(shares.NETWORK, "mysql", "Send fewer messages: use procedures, or several rows per statement",
            _MARIADB + "stored-procedure-overview/"),
-    Remedy(shares.CLIENT, "", "More processes or threads of the client, or a faster driver: see dsbench doctor "
-           "--calibrate", "docs/clients.md"),
+    Remedy(shares.CLIENT, "", "Use more processes or threads in the client, or a faster driver: see dsbench "
+           "doctor --calibrate", "docs/clients.md"),
 )  # fmt: skip
 _SAME: Final = {shares.CLIENT_QUEUE: shares.CLIENT, shares.CLIENT_TURN: shares.CLIENT}
 

@@ -142,9 +142,9 @@ def _find_unknown(parts: Sequence[Evaluation], run: RunRecord) -> Iterable[str]:
         yield "no condition of the workload was checked"
     uses = [one.use for part in parts for of_scale in part.of(MachineResult).machine.values() for one in of_scale]
     if not uses:
-        yield "what other programs used was not recorded"
+        yield "the CPU use of other programs was not recorded"
     elif not run.embedded and all(use.server_ns is None for use in uses):
-        yield "no server process was seen, so what else used its machine is not known"
+        yield "the server process was not visible, so other load on its machine is unknown"
 
 
 def judge_cycles(evaluation: Evaluation, run: RunRecord) -> Tally:

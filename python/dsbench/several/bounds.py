@@ -29,18 +29,18 @@ _COUNT: Final = "transactions"
 """The setting that says nothing about what a transaction does."""
 SAFE: Final = "on"
 NOTE: Final = (
-    "Minimum time: what the parts of one transaction take at their peak rates, one after another; the upper bound is "
-    "its inverse. Logging: switches of durability that are off, else on."
+    "Minimum time: the time of the parts of one transaction at their peak rates, one after another; the upper bound "
+    "is its inverse. Logging: durability settings that are off, otherwise on."
 )
 BEYOND: Final = (
-    "faster than its bound: each part pays for its own commit and round trip, which the whole pays for once; "
-    "or the parts were disturbed"
+    "faster than its bound: each part has its own commit and round trip, the whole only one; or the parts "
+    "were disturbed"
 )
 _LINE: Final = 80
 """Characters of the subtitle's font that fit the width of the diagram."""
 _NO_PARTS: Final = (
-    "no run with all its parts: name those of one server, machine, scale and settings, such as tp1, t1 and t2, whose "
-    "parts have one state of logging and t1 has no conflict"
+    "no run has all its parts: specify runs with the same server, machine, scale and settings, such as tp1, t1 and "
+    "t2, with the same logging, and t1 without conflicts"
 )
 
 
@@ -256,7 +256,7 @@ def _state(one: Measured) -> str:
 def _subtitle(bounds: Sequence[Bound], scale: int) -> list[str]:
     """Below the title: what the dashed lines are, and what was observed of them."""
     states = " or ".join(dict.fromkeys(_state(one.parts[0][0]) for one in bounds))
-    lines = [f"scale {scale}; dashed: upper bound out of the peaks of the parts{f' [{states}]' if states else ''}"]
+    lines = [f"scale {scale}; dashed: upper bound from the peaks of the parts{f' [{states}]' if states else ''}"]
     lines += [f"{one.whole.label} [{_state(one.whole)}]: {one.share:.0%} of the bound {format_number(one.tps)}"
               for one in bounds]  # fmt: skip
     return [part for line in lines for part in textwrap.wrap(line, _LINE)]
@@ -297,6 +297,6 @@ def spec(bounds: Bounds, system: str) -> Spec:
         layers, name="bound", archive=system, data={"rates": rows, "bounds": across_rows},
         title=vega.title(f"{system}: rates and upper bounds",
                               subtitle=_subtitle(mine, runs[0].scale)),
-        description="Rates of a workload and of its parts over the number of clients, with the upper bound of the "
-        "former that the peaks of the latter allow.",
+        description="Rates of a workload and of its parts over the number of clients, with the upper bound from "
+        "the peaks of the parts.",
     )  # fmt: skip

@@ -42,8 +42,8 @@ def say_change(before: dict[str, float], after: dict[str, float]) -> str:
     told = sorted((name for name, change in changes.items() if abs(change) >= _LEAST * max(was, now)),
                   key=lambda name: -abs(changes[name]))  # fmt: skip
     parts = [f"{_show(after.get(name, 0.0))} instead of {_show(before.get(name, 0.0))} {name}" for name in told[:_MOST]]
-    why = f": {', '.join(parts)}" if parts else ", and no share of it changed by a tenth of that"
-    without = ", waits for other programs left out," if beside >= _LEAST * max(was, now) else ""
+    why = f": {', '.join(parts)}" if parts else ", and no part of it changed by a tenth of that"
+    without = ", without waits for other programs," if beside >= _LEAST * max(was, now) else ""
     return f"a transaction takes{without} {_show(now)} instead of {_show(was)}{why}"
 
 

@@ -273,11 +273,11 @@ def _by_clients(archive: Archive, reference: str) -> Comparison:
     numbers = sorted({key.clients for key in whole.series})
     if len(numbers) < 2:
         raise ArchiveError("ARCHIVES: compare needs at least two archives, or one with several numbers of clients",
-                           "name two or more", usage=True)  # fmt: skip
+                           "specify two or more", usage=True)  # fmt: skip
     if reference:
         wanted = reference.removeprefix("clients ")
         if wanted not in map(str, numbers):
-            raise ArchiveError(f"--reference: {reference[:100]!r} is no number of clients of this archive",
+            raise ArchiveError(f"--reference: {reference[:100]!r} is not a number of clients of this archive",
                                f"use one of {', '.join(map(str, numbers))}", usage=True)  # fmt: skip
         numbers.sort(key=lambda clients: str(clients) != wanted)
     parts = []
@@ -342,8 +342,8 @@ def _referred(archives: list[Archive], reference: str) -> list[Archive]:
     if not chosen:
         labels = dict.fromkeys(one.run.spec.label for one in archives if one.run.spec.label)
         known = ", ".join(map(repr, labels)) or "they have no labels"
-        raise ArchiveError(f"--reference: {reference[:100]!r} is none of the archives",
-                           f"name one of their paths, or a label: {known}", usage=True)  # fmt: skip
+        raise ArchiveError(f"--reference: {reference[:100]!r} is not one of the archives",
+                           f"specify one of their paths, or a label: {known}", usage=True)  # fmt: skip
     return sorted(archives, key=lambda one: one is not chosen[0])
 
 
@@ -439,9 +439,9 @@ def basis(section: Section) -> str:
     together = f"; {LEVEL:.0%} for all {columns} columns of a row together (Bonferroni)" if columns > 1 else ""
     if not section.compared[0].repeated:
         what = "of one search each" if section.searched else "over the cycles of one run each"
-        return f"{what}: the spread between runs is not in it{together}"
+        return f"{what}: the spread between runs is not included{together}"
     counts = [len(side) for side in section.evaluations]
-    alike = "; a column of one run is taken to scatter as the others do" if min(counts) == 1 else ""
+    alike = "; a column with one run is assumed to have the same spread" if min(counts) == 1 else ""
     numbers = " + ".join(map(str, counts))
     return f"by the spread between runs of the same settings ({numbers} runs){alike}{together}"
 
@@ -457,7 +457,7 @@ def _verdict(comparison: Comparison, section: Section, number: int, first: str) 
     one = section.compared[number]
     sound = {scale: found for scale, found in one.relative.items() if isfinite(found.value)}
     if not sound:
-        return f"no verdict: no scale with a rate and a check that holds, here and at {first}"
+        return f"no verdict: no scale has a rate and a passed check, here and at {first}"
     over = "" if len(sound) == 1 else f" over scales {min(sound)}-{max(sound)}"
     if one.overall is None and len(sound) > 1:
         return f"no verdict: nothing was committed at a scale, see {', '.join(map(str, sound))} one by one"
@@ -471,7 +471,7 @@ def _verdict(comparison: Comparison, section: Section, number: int, first: str) 
     if "spec.workload" in comparison.differences:
         return f"no verdict, as the workloads differ: {figure}{more}"
     if comparison.load:
-        more += "; they did not do the same work"
+        more += "; they did different work"
     return _words(comparison, section, number, factor, figure) + more
 
 
@@ -483,14 +483,14 @@ def _words(comparison: Comparison, section: Section, number: int, factor: Interv
             return f"{figure}: no verdict, no run was repeated at these scales"
         return f"{word}: {figure}" if differs else f"cannot tell: {figure} lies within the spread between runs"
     if number in comparison.alike:
-        return f"{figure} with the same settings: so far may two runs lie apart here, whatever is changed"
+        return f"{figure} with the same settings: two runs may differ this much here without any change"
     if not isfinite(factor.low):
-        without = "no verdict: the steps of a search tell no interval" if section.searched else \
-            f"no interval, no verdict below {FEWEST} cycles of each scale that commit"
+        without = "no verdict: the steps of the search give no interval" if section.searched else \
+            f"no interval and no verdict below {FEWEST} committing cycles at each scale"
         return f"{figure}: {without}"
     if not differs:
         return f"cannot tell: {figure}"
     return (
-        f"{word} in this one pair of runs: {figure}. How far runs of the same settings lie apart is not known: "
-        "repeat both, and name all archives"
+        f"{word} in this one pair of runs: {figure}. The spread between runs with the same settings is "
+        "unknown: repeat both, and specify all archives"
     )

@@ -75,7 +75,7 @@ def rates(comparison: Comparison, section: Section, form: Form = "log") -> Spec 
                if section.measure == "tps" and _dsi(runs)}  # fmt: skip
     several = comparison.archives > len(comparison.sides)
     middle = "geometric mean of the runs' medians" if several else "median over the cycles"
-    note = f"{middle}; bars: minimum to maximum of the cycles; marks of one scale stand side by side"
+    note = f"{middle}; bars: minimum to maximum of the cycles; marks of one scale are side by side"
     what = "transaction rate [tps]" if section.measure == "tps" else f"New-Orders per minute ({section.measure})"
     headline = f"Transaction rates of {comparison.extent}"
     if section.searched:
@@ -278,7 +278,7 @@ def versus(courses: Sequence[tuple[float, Interval]], difference: float, how: Me
                                                          for name in ("ratio", "mean", "low", "high"))],
         ),
     ]  # fmt: skip
-    note = f"points: each block; bars: {last.level:.0%} interval as it was after that block; grey: ±{difference:.1%}"
+    note = f"points: each block; bars: {last.level:.0%} interval after that block; grey: ±{difference:.1%}"
     words = f"B has {last.value:.3f} times the {how.label} of A"
     words = f"{how.label} of B minus that of A: {how.show_ratio(last.value)}" if how.step else words
     return finish(
@@ -312,7 +312,7 @@ def history(found: History) -> Spec:
         for told in found.changes
     ]  # fmt: skip
     x = channel("number:Q", scale=dict(domain=[0.5, rates.size + 0.5], nice=False),
-              axis=dict(title="run, in the order in which they were made", tickMinStep=1, format="d",
+              axis=dict(title="runs in order of time", tickMinStep=1, format="d",
                             labelExpr=WHOLE))  # fmt: skip
     what = "transaction rate" if how.name == "rate" else how.label
     y = channel("rate:Q", title=f"{what} [{found.unit}]" if found.unit else what,
@@ -334,5 +334,5 @@ def history(found: History) -> Spec:
         layers, name="trend", archive="the folder", data={"results": rows, "levels": levels, "changes": marks},
         title=vega.title(f"{counted(len(found.changes), 'change')} in {rates.size} runs" if found.changes
                               else f"no change in {rates.size} runs", subtitle=textwrap.wrap(found.name, _WRAP)),
-        description=f"{what} of each run in their order; vertical lines are changes of the level.",
+        description=f"{what} of each run in order of time; vertical lines are changes of the level.",
     )  # fmt: skip

@@ -37,7 +37,7 @@ def side_by_side(found: Queries, labels: Sequence[str]) -> Spec:
         base.mark("point", filled=True, size=40, opacity=1).encode(
             x=channel("ms:Q", scale=scale, axis=axis), y=y, yOffset=beside, color=colour, shape=shape, tooltip=tips),
     )  # fmt: skip
-    notes = ["geometric mean of all tests; bars: least to greatest time; no result in the sense of the TPC"]
+    notes = ["geometric mean of all tests; bars: minimum to maximum time; not TPC results"]
     return assembled(
         {"width": 440, "height": {"step": max(9, 24 // len(names)), "for": "offset"}, **body},
         name="compared-queries", archive="the comparison", data={"queries": rows},

@@ -43,7 +43,8 @@ def bars(comparison: Comparison) -> Spec | None:
     if not plots:
         return None
     lines = [{"hconcat": plots[at : at + _ACROSS], "spacing": 14} for at in range(0, len(plots), _ACROSS)]
-    notes = ["rows in stages of inserts, else queries or transactions, per second; of repeated runs the geometric mean"]
+    notes = ["rows in stages of inserts, otherwise queries or transactions, per second; of repeated runs the "
+             "geometric mean"]
     return assembled(
         {"vconcat": lines, "spacing": 14}, name="stages", archive="the comparison", data={"stages": rows},
         title=vega.title("Rates of the stages", subtitle=notes),
@@ -102,11 +103,11 @@ def courses(comparison: Comparison) -> Spec | None:
             plots.append(_line(name, here, comparison.labels))
     if not plots:
         return None
-    notes = ["a point: mean rate and largest response time of the second, or seconds, before it"]
+    notes = ["each point: mean rate and maximum response time of the second, or seconds, before it"]
     return assembled(
         {"vconcat": plots, "spacing": 14}, name="courses", archive="the comparison", data={"seconds": rows},
         title=vega.title("Course of the stages", subtitle=notes),
-        description="Rate and largest response time of each second, a row of plots for each stage.",
+        description="Rate and maximum response time of each second, a row of plots for each stage.",
     )  # fmt: skip
 
 
@@ -139,7 +140,7 @@ def _line(name: str, rows: list[Row], labels: tuple[str, ...]) -> Spec:
             group = here[0]["clients"]
             plots.append(course_plot(f"{name}: {group} [1/s]", "rate", name, labels, shown))
             low, high = log_domain([row["ms"] for row in here])
-            times = course_plot(f"{group}, largest response time [ms]", "ms", name, labels, f"{shown} && datum.ms > 0")
+            times = course_plot(f"{group}, maximum response time [ms]", "ms", name, labels, f"{shown} && datum.ms > 0")
             times["encoding"]["y"]["scale"] = {"type": "log", "domain": [low, high], "nice": False}
             ticks = log_ticks(low, high)
             times["encoding"]["y"]["axis"]["values"] = ticks[:: max(1, len(ticks) // 5)]

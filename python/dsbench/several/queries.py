@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
     from dsbench.several.compare import Comparison
 
-NO_RESULT: Final = "TPC-H-like: no figure is a result in the sense of the TPC"
+NO_RESULT: Final = "TPC-H-like: not TPC results"
 _FIGURES: Final = (
     ("Power@Size-like", "power"), ("Throughput@Size-like", "throughput"), ("QphH@Size-like", "qphh"),
     ("geometric mean [s]", "geometric_s"), ("sum [s]", "sum_s"),
@@ -141,7 +141,7 @@ def tell_queries(found: Sequence[Queries], names: Sequence[str], *, brief: bool)
         columns = [Column(name, digits=4) for name in names]
         yield Table(f"Figures, {at_scale}", [Column("", left=True), *columns], rows)
         bases = " and ".join(names[base] for base in dict.fromkeys(one.bases))
-        title = f"How many times as fast as {bases}, {at_scale}; ▲ faster, ▼ slower, no sign: no certain difference"
+        title = f"How many times as fast as {bases}, {at_scale}; ▲ faster, ▼ slower, no sign: no significant difference"
         sides = range(len(names))
         if brief:
             yield _tabulate(title, one, names)
@@ -152,8 +152,8 @@ def tell_queries(found: Sequence[Queries], names: Sequence[str], *, brief: bool)
             yield Table("" if at else title, [Column("", left=True), *(Column(kind) for kind in kinds)], rows)
         yield Part(f"With intervals, {at_scale}", [_tabulate(title, one, names)], folded=True)
     yield Sentence(
-        "A query: the geometric mean of its times in all tests, with a 95% interval of Student's t where both sides "
-        "have as many; with one seed both asked the same at each place.", "note",
+        "A query: the geometric mean of its times in all tests, with a 95% interval of Student's t if both sides "
+        "have the same number; with the same seed, both ran the same queries in the same order.", "note",
     )  # fmt: skip
 
 

@@ -26,13 +26,13 @@ def answer(comparison: Comparison) -> Answer:
         about += f"; grey: less than {FASTER - 1:.0%} apart"
     elif sections:
         known = any(isfinite(one.low) for one in _factors(sections[0]).values())
-        without = "no intervals: the steps of the searches do not tell them" if sections[0].searched else \
+        without = "no intervals: the steps of the searches do not give any" if sections[0].searched else \
             f"no intervals below {FEWEST} cycles of each scale"
-        about += f"; grey: no certain difference; 95% intervals {basis(sections[0])}" if known else \
-            f"; {without}, so no difference is certain"
+        about += f"; grey: no significant difference; 95% intervals {basis(sections[0])}" if known else \
+            f"; {without}, so no difference is significant"
     if comparison.alike and len(comparison.sides) > 2:
         same = _join(_labels(comparison)[at] for at in sorted(comparison.alike))
-        about += f"; {same} has the settings of the first: what lies between them is chance"
+        about += f"; {same} has the settings of the first: differences between them are chance"
     dangers = [f"{line[:1].upper()}{line[1:]}." for line in comparison.apart()]
     noun = "number of clients" if comparison.of_one_run else "run"
     return Answer(_say(comparison, sections), about, dangers, verdict=comparison.tally.say(noun))
@@ -77,9 +77,9 @@ def _say(comparison: Comparison, sections: Sequence[Section]) -> str:
     apart = {key: one for key, one in found.items() if Ratio(one.value, one.low, one.high).apart}
     if not apart:
         if not any(isfinite(one.low) for one in found.values()):
-            few = "Searches without intervals tell none" if sections[0].searched else "So few cycles tell none"
+            few = "Searches without intervals rank none" if sections[0].searched else "So few cycles rank none"
             return f"{few} apart from {_reference(comparison)}."
-        return _say_alike(found.values(), f"None certainly differs from {_reference(comparison)}", "")
+        return _say_alike(found.values(), f"None differs significantly from {_reference(comparison)}", "")
 
     def who(key: tuple[int, int], word: str) -> str:
         section = sections[key[0]]
@@ -106,7 +106,7 @@ def _say_pair(comparison: Comparison, section: Section) -> str:
     if section.searched and len(scales) == 1:
         figure += _say_capacities(section, at)
     if at in comparison.alike:
-        return f"Two runs of the same settings: one {figure}."
+        return f"Two runs with the same settings: one {figure}."
     apart = {x: one.value > 1 for x, one in scales.items() if one.low > 1 or one.high < 1}
     if not isfinite(factor.low):
         few = "the searches have no interval" if section.searched else "too few cycles to rule out chance"
@@ -163,12 +163,12 @@ def _say_where(
     times = low if low == high else f"{low} to {high}"
     last, first = list(scales)[-len(apart) :], list(scales)[: len(apart)]
     if len(set(apart.values())) == 1 and list(apart) == last:
-        where = f"from scale {last[0]:,} on; below, the two may be alike" if len(last) > 1 else \
-            f"at scale {last[0]:,}; below, the two may be alike"
+        where = f"from scale {last[0]:,} on; below, the two may be equal" if len(last) > 1 else \
+            f"at scale {last[0]:,}; below, the two may be equal"
     elif len(set(apart.values())) == 1 and list(apart) == first:
-        where = f"up to scale {first[-1]:,}; above, the two may be alike"
+        where = f"up to scale {first[-1]:,}; above, the two may be equal"
     else:
-        where = f"at scale {listed(apart)}; elsewhere, the two may be alike"
+        where = f"at scale {listed(apart)}; elsewhere, the two may be equal"
     return f"{names[0]} {_times(section, times, names[1])} {where}."
 
 
@@ -253,7 +253,8 @@ def _tabulate_scales(comparison: Comparison, sections: Sequence[Section], names:
                   for cell in row] for row in rows]  # fmt: skip
         what = "relative capacities; ▲ more, ▼ less" if sections[0].searched else "relative rates; ▲ faster, ▼ slower"
         known = any(isfinite(one.low) for one in _factors(sections[0]).values())
-        what = f"{what}, no sign: no certain difference" if known else f"{what.partition(';')[0]}, without intervals"
+        meaning = "no sign: no significant difference"
+        what = f"{what}, {meaning}" if known else f"{what.partition(';')[0]}, without intervals"
         yield Table(what, heads, shown)
 
 
@@ -263,7 +264,7 @@ def _tabulate_stages(comparison: Comparison, names: Sequence[str]) -> Iterator[T
     rows = [[_plain(stages.relative(side, at)) for at in range(len(stages.names))] for side in range(len(sides))]
     known = [at for at in range(len(stages.names)) if any(row[at] for row in rows)]
     heads = [Column("", left=True), *(Column(stages.names[at]) for at in known)]
-    title = f"relative rate of each stage; ▲ {FASTER} or more, ▼ {SLOWER} or less, however far runs scatter"
+    title = f"relative rate of each stage; ▲ {FASTER} or more, ▼ {SLOWER} or less, whatever the spread of runs"
     yield Table(title, heads, [[side, *(row[at] for at in known)] for side, row in zip(sides, rows, strict=True)])
 
 

@@ -30,7 +30,7 @@ from dsbench.stats.values import Interval
 
 STEM: Final = "comparison"
 _MEAN: Final = (
-    "mean: the mean of the factors along lg scale, over the scales that an archive has in common with the first"
+    "mean: the mean of the factors along lg scale, over the scales that the archive shares with the first"
 )
 _VERDICTS: Final = ("faster", "slower", "more", "less", "cannot tell")
 _LETTERS: Final = 40
@@ -40,16 +40,16 @@ _MOST: Final = 30
 """Settings that only some of the archives have, of which a terminal shows no more."""
 _CAPTIONS: Final = {
     "rate": "Rates over the scale; bars: minimum to maximum of the cycles.",
-    "load": "Response times that 99% keep, over the rate: a dot for each cycle of a search; lines and bands: the "
+    "load": "99th percentile of response times by rate: a dot for each cycle of a search; lines and bands: the "
     "highest rates that keep the objective, with their intervals.",
     "relative": "Each rate divided by that of the first at the same scale; bars: 95% intervals.",
-    "freq": "Share of transactions that take longer than the time below. The further right a curve ends, the worse "
-    "its slowest transactions.",
+    "freq": "Share of transactions that take longer than the time on the axis. The further right a curve ends, the "
+    "worse its slowest transactions.",
     "clients": "Rates over the number of clients, at the largest scale.",
     "stages": "Rate of each stage, a bar for each archive.",
-    "courses": "Rate and largest response time of each second of each stage, a line for each archive.",
+    "courses": "Rate and maximum response time of each second of each stage, a line for each archive.",
     "queries": "Times of each query and refresh, a dot for each archive.",
-    "bound": "Rates over the number of clients, with the upper bound of the whole out of the peaks of its parts.",
+    "bound": "Rates over the number of clients, with the upper bound from the peaks of its parts.",
 }
 _SWITCHED: Final = frozenset({"rate", "relative", "clients"})
 
@@ -315,7 +315,7 @@ def _tell_differences(comparison: Comparison, names: Sequence[str], *, brief: bo
     if len(others) > len(shown):
         yield Sentence(f"and {len(others) - len(shown)} more: see --json, or the page of --out", "note")
     if not comparison.differences:
-        yield Sentence("Nothing that is known of the runs differs.")
+        yield Sentence("The recorded settings of the runs do not differ.")
 
 
 def text(comparison: Comparison) -> str:

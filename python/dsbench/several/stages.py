@@ -117,8 +117,8 @@ def _name(heading: str, scale: int, *, several: bool) -> str:
     return ", ".join(part for part in (words, f"scale {scale}" if scale and (several or not words) else "") if part)
 
 
-_RATES: Final = "operations per second: rows in stages of inserts, else queries or transactions"
-_BACKGROUND: Final = f"inserts in the background per second, of their target; {FAILED} below {SUSTAINED:.0%}"
+_RATES: Final = "operations per second: rows in stages of inserts, otherwise queries or transactions"
+_BACKGROUND: Final = f"background inserts per second, of their target; {FAILED} below {SUSTAINED:.0%}"
 
 
 def tell_rates(stages: Stages, labels: Sequence[str]) -> Iterator[Table]:
@@ -139,7 +139,7 @@ def tell_rates(stages: Stages, labels: Sequence[str]) -> Iterator[Table]:
     for name, over, under in stages.ratios:
         columns = [Column("", left=True), Column("inserts/s", form=".3f"), Column("deletes/s", form=".3f")]
         rows = [[side, *quotients(stages, at, over, under)] for at, side in enumerate(sides)]
-        yield Table(f"{name}: what transactions of few rows reach of those of many", columns, rows)
+        yield Table(f"{name}: rate with few rows per transaction divided by that with many", columns, rows)
 
 
 def quotients(stages: Stages, side: int, over: int, under: int) -> tuple[float, float]:

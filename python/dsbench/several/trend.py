@@ -49,8 +49,8 @@ _NEAR: Final = 5
 _MOST: Final = 8
 """Differences that a terminal shows of a change."""
 _CAPTION: Final = (
-    "Each point is a run: the median rate of its cycles, of several scales the mean along lg scale. Grey: the median "
-    "of a level. A dashed line stands where the level changed, red for the worse."
+    "Each point is a run: the median rate of its cycles, or the mean along lg scale of several scales. Grey: the "
+    "median of a level. A dashed line marks a change of the level, red for the worse."
 )
 
 
@@ -81,7 +81,7 @@ class Changed:
     differs: Mapping[str, tuple[str, str]]
     """Name of a setting or version to its values before and from here on."""
     became: str = ""
-    """What became of a transaction's time, at the largest scale; empty where the archives do not tell."""
+    """Changes of a transaction's time, at the largest scale; empty where the archives do not tell."""
 
 
 @dataclass(frozen=True)
@@ -106,11 +106,11 @@ class History:
         if len(self.results) < FEWEST:
             return ""
         if self.leaning < _LEANS:
-            return "changes are judged as if no run leaned on the one before it: these runs show no such thing"
-        words = f"each run leans on the one before it (correlation {self.leaning:.2f}, AR(1)); changes are judged so"
+            return "changes are judged with independent runs: these runs show no autocorrelation"
+        words = f"consecutive runs are correlated ({self.leaning:.2f}, AR(1)), and changes are judged accordingly"
         if self.leaning < _HEAVILY:
             return words
-        return f"{words}. So strong a correlation may still pass for a change: more runs, further apart, tell more"
+        return f"{words}. So strong a correlation may still look like a change: use more runs, further apart"
 
     @property
     def fell(self) -> bool:
@@ -155,11 +155,11 @@ def histories(folder: Path, smallest: float, choice: Choice = RATE) -> tuple[lis
         found.setdefault((run.host, product(run), *same), []).append((run, result, path))
     refuse_missing(stages, choice.stage, choice.group)
     if not found and lacking:
-        words = f"none of the {counted(lacking, 'complete run')} in {folder} counts: {choice.lack}"
-        raise ArchiveError(words, choice.remedy or "measure something else: --of", usage=True)
+        words = f"none of the {counted(lacking, 'complete run')} in {folder} can be used: {choice.lack}"
+        raise ArchiveError(words, choice.remedy or "use another metric: --of", usage=True)
     if not found:
-        words = f"{folder} holds no archive of a run that is complete"
-        raise ArchiveError(words, "name the folder in which the archives lie", usage=True)
+        words = f"{folder} contains no archive of a complete run"
+        raise ArchiveError(words, "specify the folder of the archives", usage=True)
     made = [_history(sorted(runs, key=lambda one: one[1].started), smallest, choice) for runs in found.values()]
     return _tell_apart(made, [runs[0][0] for runs in found.values()]), left
 
@@ -188,7 +188,7 @@ def _is_known(value: float, choice: Choice) -> bool:
 def archives(folder: Path) -> list[Path]:
     """Every archive below ``folder``, one that is there as a folder and as a zip once."""
     if not folder.is_dir():
-        raise ArchiveError(f"{folder} is not a folder", "name the folder in which the archives lie", usage=True)
+        raise ArchiveError(f"{folder} is not a folder", "specify the folder of the archives", usage=True)
     found = {path.parent for path in folder.rglob("run.json")}
     return sorted([*found, *(path for path in folder.rglob("*.zip") if path.with_suffix("") not in found)])
 
@@ -281,7 +281,7 @@ def _tell(history: History, *, brief: bool) -> Iterator[Block]:
     rate = how.name == "rate"
     value = Column(unit, form=",.1f") if rate else Column(how.label, unit, digits=4)
     few = len(rates) < FEWEST
-    found = f"; too few to tell: a change needs {FEWEST} runs" if few else "" if history.changes else "; no change"
+    found = f"; too few to judge: a change needs {FEWEST} runs" if few else "" if history.changes else "; no change"
     median = with_unit(_figure(how, float(np.median(rates))), unit)
     yield Sentence(f"{counted(len(rates), 'run')}, median {median}{found}")
     if history.assumed:
@@ -294,7 +294,7 @@ def _tell(history: History, *, brief: bool) -> Iterator[Block]:
         more = len(rows) - len(shown)
         yield Part(_sentence(one, how), [
             Table(f"What changed at change {at}", heads, shown) if rows
-            else Sentence("Nothing else that is known of the runs changed there."),
+            else Sentence("No other recorded setting changed there."),
             *([Sentence(f"and {more} more: see --json", "note")] if more else []),
             *([Sentence(f"{one.became[:1].upper()}{one.became[1:]}.")] if one.became else []),
         ])  # fmt: skip

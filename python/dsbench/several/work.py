@@ -45,9 +45,9 @@ def say_apart(
         yield "the workloads differ: their rates count different transactions"
     if load:
         verb = "differ" if len(load) > 1 else "differs"
-        yield f"the load is not the same: {', '.join(load)} {verb}; relative rates compare other work as well"
+        yield f"the load differs: {', '.join(load)} {verb}; relative rates also include this difference"
     lax = {label: list(dict.fromkeys(x for run in runs for x in unsafe(run))) for label, runs in sides.items()}
     if not all(lax.values()):
         for label, switches in lax.items():
             if switches:
-                yield f"{label} may lose what it has committed ({', '.join(switches)}): that is part of its {figure}"
+                yield f"{label} may lose committed data ({', '.join(switches)}): that is part of its {figure}"

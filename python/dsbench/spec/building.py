@@ -229,7 +229,7 @@ def refuse_no_target(url: str) -> None:
 
 
 def refuse_unused(target: Target, workload: str) -> None:
-    """``SpecError`` where ``target`` is no private server and yet is given what only such a one can take.
+    """``SpecError`` where ``target`` is not a private server and yet is given what only such a one can take.
 
     Such a wish would stay in ``run.json`` without an effect.
     """

@@ -28,7 +28,7 @@ PROBES = ("dd", "fio", "bonnie++", "postmark")
 COUNTING = ("bonnie++", "postmark")
 """Those that take a number of small files."""
 MOST_FILES = 1_000_000
-"""Storage tools that measure beside a database."""
+"""Disk benchmarks beside a database."""
 PEAK_CLIENTS = 64
 """Up to which number of clients a peak is searched when nothing else is said."""
 

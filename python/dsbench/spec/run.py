@@ -266,7 +266,7 @@ class RunSpec(Frozen):
         Call | None,
         About("procedure (one round trip) or statements", TRANSACTIONS, "load", default="procedure if possible"),
     ] = None
-    """``None``: procedure where the engine has them."""
+    """``None``: procedure if the engine has them."""
     population: Annotated[
         Population, About("bulk: parallel load; procedure: row by row, as in the paper", TRANSACTIONS, "told")
     ] = "bulk"

@@ -192,7 +192,7 @@ def _value(kind: str, name: str, text: str) -> str:
 
 
 def bytes_of(text: str) -> int:
-    """Bytes of 4k, 16 KiB, 4GiB or 4096, with powers of 1024; 0 for what is no size."""
+    """Bytes of 4k, 16 KiB, 4GiB or 4096, with powers of 1024; 0 for what is not a size."""
     found = _SIZE.fullmatch(text.strip())
     return int(found[1]) * _UNITS[found[2].lower()] if found else 0
 

@@ -72,7 +72,7 @@ def durability(run: RunFacts) -> Iterator[Doubt]:
         yield Doubt(
             "durability",
             f"{unsafe.switch} = {unsafe.value}: {unsafe.meaning}",
-            "compare only with runs of the same setting, or switch durability on",
+            "compare only with runs that have the same setting, or turn durability on",
         )
 
 
@@ -83,7 +83,7 @@ def short_cycles(run: RunFacts) -> Iterator[Doubt]:
     if run.duration_s < SHORT_CYCLE_S or run.cycles < FEWEST_CYCLES:
         remedy = f"use {FEWEST_CYCLES} cycles or more of {SHORT_CYCLE_S:g} s or more"
         if run.workload.data.indexed and not run.searched:
-            remedy += "; for an index that compares with those of others, --profile dsi"
+            remedy += "; for a comparable index, --profile dsi"
         are = "is" if run.cycles == 1 else "are"
         words = f"{_count(run.cycles, 'cycle')} of {run.duration_s:.3g} s {are} too short to compare with other runs"
         yield Doubt("short-cycles", words, remedy)
@@ -92,16 +92,17 @@ def short_cycles(run: RunFacts) -> Iterator[Doubt]:
 def slow_clock(run: RunFacts) -> Iterator[Doubt]:
     """Each transaction is timed by two readings of a clock that is read from a device."""
     if run.clock in SLOW_CLOCKS:
-        words = f"the kernel's clock is {run.clock}, whose readings take microseconds: they are in every latency"
-        remedy = "let the kernel use tsc (clocksource=tsc; dmesg says why not), or another type of virtual machine"
+        words = f"the kernel's clock is {run.clock}, and each reading takes microseconds, which adds to every latency"
+        remedy = ("let the kernel use tsc (clocksource=tsc; see dmesg if it does not), or use another type of virtual "
+                  "machine")
         yield Doubt("slow-clock", words, remedy)
 
 
 def saving_power(run: RunFacts) -> Iterator[Doubt]:
     """The frequency of the CPUs depends on what they did just before."""
     if FOLLOWING & set(run.governor.split(", ")):
-        words = f"the frequency of the CPUs is governed by {run.governor}: it follows the load, and rates with it"
-        yield Doubt("power-saving", words, "cpupower frequency-set -g performance, for figures that repeat")
+        words = f"the CPU frequency governor is {run.governor}: the frequency, and so the rate, depends on the load"
+        yield Doubt("power-saving", words, "for repeatable figures: cpupower frequency-set -g performance")
 
 
 def check_failed(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
@@ -109,8 +110,8 @@ def check_failed(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     own = any(setting.name == "file" for setting in run.workload.settings)  # The conditions are the user's.
     if scale.broken:
         known = (
-            "Firebird is known to keep changes of transactions that were rolled back, now and then: see whether it "
-            "holds with auto_undo=off (--set, or in the URL), and else "
+            "a known defect of Firebird sometimes keeps changes of transactions that were rolled back: check "
+            "whether the condition holds with auto_undo=off (--set, or in the URL); otherwise "
         )
         remedy = (
             f"do not use the figures of this scale; {known if run.undo_log and scale.failed else ''}look for lost "
@@ -128,8 +129,8 @@ def check_failed(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
 def unchecked(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """The database was not checked."""
     if scale.cycles and not scale.checked:
-        message = "the database was not checked: the run ended before"
-        remedy = "resume the run if cycles are missing, else repeat the scale: the check follows the last cycle"
+        message = "the database was not checked, as the run ended before"
+        remedy = "resume the run if cycles are missing, otherwise repeat the scale: the check follows the last cycle"
         yield Doubt("unchecked", message, remedy, scale.scale)
 
 
@@ -147,10 +148,10 @@ def void(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     elif scale.kept == 0 and scale.failed + scale.unknown:
         words = f"no transaction succeeded: {_count(scale.failed, 'attempt')} failed"
         words += f", most often by {scale.main_error}" if scale.main_error else ""
-        words += f"; {_count(scale.unknown, 'commit')} of unknown end" if scale.unknown else ""
-        yield Doubt("void", words, "look at the errors of the run (--by errors)", scale.scale, severe=True)
+        words += f"; {_count(scale.unknown, 'commit')} of unknown outcome" if scale.unknown else ""
+        yield Doubt("void", words, "check the errors of the run (--by errors)", scale.scale, severe=True)
     elif scale.committed == 0:
-        remedy = "look at the errors of the run; longer cycles (--duration) when transactions outlast them"
+        remedy = "check the errors of the run; use longer cycles (--duration) if transactions take longer than a cycle"
         yield Doubt("void", "no transaction was committed within a cycle", remedy, scale.scale)
 
 
@@ -166,9 +167,9 @@ def resumed(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if scale.populations > 1:
         yield Doubt(
             "resumed",
-            f"the cycles come from {scale.populations} populations of the database: the run was resumed in between, "
-            "and the check covers the last of them",
-            "repeat the run in one go when the spread of the cycles matters",
+            f"the database was loaded {scale.populations} times, as the run was resumed: its cycles ran on "
+            "different copies, and the check covers the last one",
+            "repeat the run without an interruption if the spread of the cycles matters",
             scale.scale,
         )
 
@@ -179,8 +180,8 @@ def degraded(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         missing = [f"node {node.name}, {words}" for node in scale.nodes for words in node.absent]
         more = f"; and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         why = f": {'; '.join(missing[:MOST_NAMED])}{more}" if missing else ""
-        message = f"{_count(scale.absent, 'cycle')} without all nodes, less load than demanded{why}"
-        yield Doubt("degraded", message, "look at the missing node and repeat the run", scale.scale)
+        message = f"{_count(scale.absent, 'cycle')} without all nodes, so with less load than specified{why}"
+        yield Doubt("degraded", message, "check the missing node and repeat the run", scale.scale)
 
 
 def slow_node(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
@@ -191,13 +192,13 @@ def slow_node(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         if node.cpu_busy > MOST_NODE_CPU:
             signs.append(f"CPUs {node.cpu_busy:.0%} busy")
         if node.ceiling_share > MOST_CEILING:
-            signs.append(f"at {node.ceiling_share:.0%} of its rate when the database costs nothing")
+            signs.append(f"at {node.ceiling_share:.0%} of its rate against an engine that answers at once")
         if signs:
             slow.append(f"{node.name} ({', '.join(signs)})")
     if slow:
         more = f" and {len(slow) - MOST_NAMED} more" if len(slow) > MOST_NAMED else ""
-        words = f"nodes may be the limit, not the database: {', '.join(slow[:MOST_NAMED])}{more}"
-        remedy = "spread the load over more or faster nodes; dsbench show --by nodes tells all of them"
+        words = f"the nodes, not the database, may limit the rate: {', '.join(slow[:MOST_NAMED])}{more}"
+        remedy = "spread the load over more or faster nodes; dsbench show --by nodes shows all of them"
         yield Doubt("slow-node", words, remedy, scale.scale)
 
 
@@ -208,7 +209,7 @@ def start_skew(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         yield Doubt(
             "start-skew",
             f"node {worst.name} started up to {worst.start_off_ns / 1e6:.1f} ms off the common start of a cycle",
-            "use longer cycles, a faster way between the machines, or fewer clients on that node",
+            "use longer cycles, a faster network between the machines, or fewer clients on that node",
             scale.scale,
         )
 
@@ -218,8 +219,8 @@ def incomplete(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if not scale.committed <= scale.histogram_count <= scale.committed + scale.rolled_back:
         yield Doubt(
             "incomplete",
-            f"the histogram holds {scale.histogram_count} latencies of {scale.committed} transactions",
-            "quantiles and confidence levels are those of a part; resume or repeat the run",
+            f"the histogram has only {scale.histogram_count} latencies of {scale.committed} transactions",
+            "percentiles and confidence levels cover only a part of the transactions; resume or repeat the run",
             scale.scale,
         )
 
@@ -234,14 +235,14 @@ def failures(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if kind in COLLISIONS:
         levels = "" if run.isolation == "read-committed" else " or --isolation read-committed"
         remedy = (
-            "collisions are expected where the scale is small for the number of clients: "
-            f"{repeat}larger scales{levels} avoid them"
+            "serialization failures are expected if the scale is small for the number of "
+            f"clients: {repeat}larger scales{levels} avoid them"
         )
     elif kind == "busy":
-        remedy = f"clients wait for each other's locks: {repeat}fewer --clients avoid them"
+        remedy = f"clients deadlock on each other's row locks: {repeat}fewer --clients avoid that"
     else:
-        remedy = "look at the errors of the run and at the server's log"
-    most = f", most by {scale.main_error}" if scale.main_error else ""
+        remedy = "check the errors of the run and the server's log"
+    most = f", most often by {scale.main_error}" if scale.main_error else ""
     yield Doubt("failures", f"{share:.1%} of the attempts failed{most}", remedy, scale.scale)
 
 
@@ -250,8 +251,8 @@ def unknown_commits(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if scale.unknown:
         yield Doubt(
             "unknown-commits",
-            f"{_count(scale.unknown, 'commit')} of unknown outcome: the connection was lost in between",
-            "look for restarts of the server and breaks of the network in its log",
+            f"{_count(scale.unknown, 'commit')} of unknown outcome: the connection was lost during the commit",
+            "check the server's log for restarts and network failures",
             scale.scale,
         )
 
@@ -262,9 +263,9 @@ def missed_starts(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         share = scale.missed / (scale.missed + scale.attempts)
         yield Doubt(
             "missed-starts",
-            f"{scale.missed} starts that were due ({share:.1%}) were never made, so response times look better than "
+            f"{scale.missed} scheduled starts ({share:.1%}) never took place, so response times look better than "
             "they are",
-            "demand less (--rate, --load, a stricter --objective), or give more --clients",
+            "lower the rate (--rate, --load, a stricter --objective), or use more --clients",
             scale.scale,
         )
 
@@ -278,10 +279,10 @@ def remote_share(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     chance = REMOTE_SIGMAS * sqrt(asked.share * (1 - asked.share) / scale.kept)
     if not asked.least <= share <= asked.most and abs(share - asked.share) > chance:
         source, unit = run.workload.meaning.specification or run.workload.name, run.workload.unit.name
-        remedy = f"do not call the figures {run.workload.label}; when one {unit} fails more than others "
+        remedy = f"do not present the figures as {run.workload.label}; if one {unit} fails more often than others "
         yield Doubt(
             "remote-share",
-            f"{share:.1%} of the transactions {asked.what}, {source} asks for "
+            f"{share:.1%} of the transactions {asked.what}, {source} requires "
             f"{asked.least * 100:g}-{asked.most * 100:g}%",
             remedy + "--retry keeps the mix",
             scale.scale,
@@ -316,19 +317,20 @@ def client_bottleneck(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """
     signs = []
     if not run.embedded and run.nodes == 0 and run.cpus and scale.client_cpus / run.cpus > MOST_CLIENT_CPU:
-        signs.append(f"the client took {scale.client_cpus / run.cpus:.0%} of the machine's CPU")
+        signs.append(f"the client used {scale.client_cpus / run.cpus:.0%} of the machine's CPU time")
     if run.pacings == {"closed"} and not run.reconnect and scale.outside_share > MOST_OUTSIDE:
         signs.append(f"its clients spent {scale.outside_share:.0%} of their time outside of transactions")
     rate_tps = scale.committed / scale.measured_s if scale.cycles else 0.0
     # What was exceeded is no ceiling: the client was disturbed while it was measured.
     if run.nodes == 0 and MOST_CEILING * run.ceiling_tps < rate_tps <= run.ceiling_tps:
         share = rate_tps / run.ceiling_tps
-        signs.append(f"it reached {share:.0%} of what the client does when the database costs nothing (calibration)")
+        signs.append(f"it reached {share:.0%} of the client's maximum rate against an engine that answers at once "
+                     "(calibration)")
     if signs:
         yield Doubt(
             "client-bottleneck",
-            "the rate may be the client's: " + ", ".join(signs),
-            "make the load on other machines (--nodes), or change --clients; see dsbench doctor --calibrate",
+            "the client may limit the rate: " + ", ".join(signs),
+            "generate the load on other machines (--nodes), or change --clients; see dsbench doctor --calibrate",
             scale.scale,
         )
 

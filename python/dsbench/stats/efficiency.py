@@ -63,7 +63,7 @@ class Spent:
     resident_bytes: float = _NAN
     """Memory that the server's processes hold."""
     longest_ns: float = _NAN
-    """The longest response time of an operation."""
+    """The maximum response time of an operation."""
     rates: Floats = field(default_factory=lambda: _NO_RATES)
     """Operations in each whole second."""
     written_bytes: float = _NAN
@@ -90,7 +90,7 @@ class Column:
 COLUMNS: Final = (
     Column("ips", "rows/s", "rows inserted, or indexed, per second", lambda s: per(s.inserted, s.duration_s)),
     Column(
-        "qps", "1/s", "queries per second, or transactions, where the measured clients insert no rows",
+        "qps", "1/s", "queries or transactions per second, if the measured clients insert no rows",
         lambda s: _NAN if s.inserts else per(s.operations, s.duration_s),
     ),
     Column("rps", "1/s", "reads of the device per second", lambda s: per(s.reads, s.device_s)),
@@ -100,10 +100,11 @@ COLUMNS: Final = (
     Column("rpq", "reads", "reads of the device per operation", lambda s: per(s.reads, s.operations)),
     Column("rkbpq", "KiB", "read from the device per operation", lambda s: per(s.read_bytes / KIB, s.operations)),
     Column(
-        "wpi", "writes", "writes of the device per row inserted, per operation where none are",
+        "wpi", "writes", "writes of the device per row inserted, or per operation without inserts",
         lambda s: per(s.writes, s.written),
     ),
-    Column("wkbpi", "KiB", "written to the device, likewise", lambda s: per(s.write_bytes / KIB, s.written)),
+    Column("wkbpi", "KiB", "written to the device per row inserted, or per operation without "
+                           "inserts", lambda s: per(s.write_bytes / KIB, s.written)),
     Column("csps", "1/s", "context switches of the machine per second", lambda s: per(s.switches, s.host_s)),
     Column("cpups", "%", "share of all CPUs in use, user and system", lambda s: 100 * per(s.cpu_s, s.cpus_s)),
     Column("cspq", "switches", "context switches per operation", lambda s: per(s.switches, s.operations)),
@@ -111,9 +112,9 @@ COLUMNS: Final = (
     Column("dbgb1", "GiB", "the database with its indexes, at the end", lambda s: s.database_bytes / GIB),
     Column("dbgb2", "GiB", "the whole data directory, logs included", lambda s: s.directory_bytes / GIB),
     Column("rss", "GiB", "memory that the server holds", lambda s: s.resident_bytes / GIB),
-    Column("maxop", "s", "longest response time of an operation", lambda s: s.longest_ns / 1e9),
-    Column("p50", "1/s", "rate that half of the seconds reach", lambda s: reached(s.rates, 0.50)),
-    Column("p99", "1/s", "rate that 99% of the seconds reach", lambda s: reached(s.rates, 0.99)),
+    Column("maxop", "s", "maximum response time of an operation", lambda s: s.longest_ns / 1e9),
+    Column("p50", "1/s", "rate reached in half of the seconds", lambda s: reached(s.rates, 0.50)),
+    Column("p99", "1/s", "rate reached in 99% of the seconds", lambda s: reached(s.rates, 0.99)),
     Column(
         "read_amp", "", "read amplification: bytes read from the device per byte of user data inserted",
         lambda s: per(s.read_bytes, s.written_bytes),

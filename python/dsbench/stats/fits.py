@@ -98,8 +98,8 @@ def scalability(rates: Mapping[int, float]) -> Fit | None:
     found = solve(measured)
     law = _law(found)
     drawn = np.array([solve(values) for values in _again(measured, law(at), 3)])
-    meanings = (("λ", "rate of one client", "tps"), ("σ", "share that is done one after another", ""),
-                ("κ", "cost of agreement, per pair of clients", ""))  # fmt: skip
+    meanings = (("λ", "rate of one client", "tps"), ("σ", "serial share", ""),
+                ("κ", "coherency cost, per pair of clients", ""))  # fmt: skip
     parameters = _parameters(meanings, found, drawn)
     fits = _rms(measured, law(at)) <= FITS
     words = _peak(found, drawn, float(at[-1])) if fits else _unfit(measured, law(at), at, "clients")
@@ -119,15 +119,15 @@ def _law(found: Floats) -> Callable[[Floats], Floats]:
 def _peak(found: Floats, drawn: Floats, largest: float) -> str:
     """Where the law has its peak; none where κ may be 0, as any κ above it makes one somewhere."""
     least, most = (1 - LEVEL) / 2, (1 + LEVEL) / 2
-    beyond = f"no peak up to {BEYOND * largest:g} clients, twice what was measured: it says nothing beyond"
+    beyond = f"no peak up to {BEYOND * largest:g} clients, twice the measured maximum; nothing is known beyond that"
     at = float(_tops(found[np.newaxis])[0])
     if not at <= BEYOND * largest:
         return beyond
     if float(np.quantile(drawn[:, 2], least)) <= 0:
-        return f"no peak is sure up to {BEYOND * largest:g} clients: κ may be 0, and the rate may go on rising"
+        return f"no peak is certain up to {BEYOND * largest:g} clients: κ may be 0, so the rate may keep rising"
     low, high = (float(end) for end in np.quantile(_tops(drawn), [least, most], method="inverted_cdf"))
     peak = float(_law(found)(np.array([at]))[0])
-    where = "" if at <= largest else ", beyond what was measured"
+    where = "" if at <= largest else ", beyond the measured range"
     within = f"{min(low, at):.0f} to {max(high, at):.0f}" if high <= BEYOND * largest else f"{min(low, at):.0f} or more"
     return f"the rate has its peak of {peak:,.0f} tps at {at:.0f} clients [{within}]{where}"
 
@@ -168,9 +168,9 @@ def memory(rates: Mapping[int, float], sizes_gb: Mapping[int, float], clients: i
     parameters.append(Parameter("G_0", "its size", "GB", sized))
     ends = grid[0] < place.value < grid[-1] and found[1] > SLOWER * found[0]
     fits = _rms(measured, law(at)) <= FITS and ends
-    words = f"the memory ends at scale {place.value:,.0f}" if fits else (
+    words = f"the memory is full at scale {place.value:,.0f}" if fits else (
         _unfit(measured, law(at), at, "scales") if ends
-        else f"no cut-off shows within scales {at[0]:.0f}-{at[-1]:.0f}")  # fmt: skip
+        else f"no cut-off within scales {at[0]:.0f}-{at[-1]:.0f}")  # fmt: skip
     return Fit("memory", "scale", "transaction rate [tps]", at, measured, law(at), _between(at, law), tuple(parameters),
                fits, words)  # fmt: skip
 
@@ -215,13 +215,14 @@ def collisions(scales: Floats, shares: Floats, found: Collision) -> Fit | None:
     again = np.minimum(_again(shares, law(scales), 1), 1.0)
     squares = (curves**2).sum(axis=1) - 2 * again @ curves.T
     drawn = near[np.argmin(squares, axis=1)][:, np.newaxis]
-    parameters = _parameters((("κ", "chance that two clients at one row collide", ""),), np.array([found.kappa]), drawn)
+    unknown = (("κ", "probability that two clients on the same row conflict", ""),)
+    parameters = _parameters(unknown, np.array([found.kappa]), drawn)
     fits = _rms(shares, law(scales)) <= FITS
     needed = found.kappa * (found.clients - 1) / (1 / 0.99 - 1)
     largest = float(scales[-1])
     words = (
-        f"one attempt of a hundred fails from scale {needed:,.0f} on" if needed <= BEYOND * largest
-        else f"more than one attempt of a hundred fails up to scale {BEYOND * largest:g}, twice what was measured"
+        f"one attempt in a hundred fails from scale {needed:,.0f} on" if needed <= BEYOND * largest
+        else f"more than one attempt in a hundred fails up to scale {BEYOND * largest:g}, twice the measured maximum"
     ) if fits else _unfit(shares, law(scales), scales, "scales")  # fmt: skip
     return Fit("collisions", "scale", "share of attempts that succeed", scales, shares, law(scales),
                _between(scales, law), parameters, fits, words)  # fmt: skip
@@ -231,7 +232,7 @@ def _unfit(measured: Floats, modelled: Floats, at: Floats, what: str) -> str:
     away = measured / modelled - 1
     worst = int(np.argmax(np.abs(away)))
     missed = f"{_rms(measured, modelled):.0%} (rms), {at[worst]:g} by {away[worst]:+.0%}"
-    return f"the model does not fit: it misses {what} by {missed}"
+    return f"the model does not fit: it is off by {missed} for {what}"
 
 
 def _rms(measured: Floats, modelled: Floats) -> float:

@@ -81,7 +81,7 @@ def imprecise(found: Index, wanted: float) -> Iterator[Doubt]:
     whole = np.log10(found.highest_scale / found.lowest_scale) / 2
     known = float(10 ** ((found.dsi.high - found.dsi.value) / whole) - 1)
     if known > wanted:
-        words = f"the mean rate of all scales is known within ±{min(known, 10):.1%}, wanted were ±{wanted:.1%}"
+        words = f"the mean rate of all scales is known to within ±{min(known, 10):.1%}, requested was ±{wanted:.1%}"
         yield Doubt("imprecise", words, "use longer cycles, or more of them: --duration, --max-cycles")
 
 

@@ -32,8 +32,8 @@ _NAMED: Final = 4
 
 RESOURCES: Final = {"cpu": "a CPU", "io": "storage", "memory": "memory"}
 """What the kernel calls that for which threads wait, and what it is."""
-QUIET: Final = "end them, or give the benchmark a machine for itself, and measure again"
-FREE: Final = "leave more memory free: the system swaps, or reads again what it had"
+QUIET: Final = "stop them, or use a dedicated machine, and measure again"
+FREE: Final = "leave more memory free: the system swaps or rereads evicted pages"
 OWN_CPUS: Final = "use a machine whose CPUs are not shared with others, or measure at another time"
 
 
@@ -160,13 +160,14 @@ def use_doubts(uses: Iterable[CycleUse], scale: int) -> Iterator[Doubt]:
             yield Doubt("other-programs", words, QUIET, scale)
         if stolen := [one for one in cycles if _much(one.use, one.use.stolen_ns)]:
             share = sum(one.use.share(one.use.stolen_ns) for one in stolen) / len(stolen)
-            words = f"{where}the host took {share:.0%} of the CPU time during {spans(stolen)} (stolen time)"
+            words = f"{where}the hypervisor took {share:.0%} of the CPU time during {spans(stolen)} (stolen time)"
             yield Doubt("stolen-time", words, OWN_CPUS, scale)
         both = [one for one in cycles if one.disturbed and one not in busy and one not in stolen]
         if both:
             shares = [one.use.share(one.use.others_ns + one.use.stolen_ns) for one in both]
             took = f"{sum(shares) / len(both):.0%} of the CPU time during {spans(both)}{programs(both)}"
-            yield Doubt("other-programs", f"{where}other programs and the host together took {took}", QUIET, scale)
+            yield Doubt("other-programs", f"{where}other programs and the hypervisor together took "
+                                          f"{took}", QUIET, scale)
         if short := [one for one in cycles if one.use.pressure(one.use.memory_pressure_ns) > MOST_PRESSURE]:
             share = sum(one.use.pressure(one.use.memory_pressure_ns) for one in short) / len(short)
             words = f"{where}programs waited for memory in {share:.0%} of the time during {spans(short)} (pressure)"
@@ -174,9 +175,9 @@ def use_doubts(uses: Iterable[CycleUse], scale: int) -> Iterator[Doubt]:
         if moved := [one for one in cycles if _moved(one)]:
             foreign = sum(one.foreign_bytes for one in moved)
             total = sum(one.use.device_bytes or 0 for one in moved)
-            bytes_moved = f"about {_mb(foreign)} of the {_mb(total)} on {moved[0].use.device}, where the data lies"
-            words = f"{where}other programs moved {bytes_moved}, during {spans(moved)}"
-            remedy = "end them, or keep the data on a device that nothing else uses, and measure again"
+            bytes_moved = f"about {_mb(foreign)} of the {_mb(total)} on {moved[0].use.device}, the data disk"
+            words = f"{where}other programs read and wrote {bytes_moved}, during {spans(moved)}"
+            remedy = "stop them, or keep the data on a dedicated device, and measure again"
             yield Doubt("other-storage", words + writers(moved), remedy, scale)
 
 
@@ -190,7 +191,7 @@ def noticed(used: Used, pressure: Mapping[str, float]) -> Iterator[tuple[str, st
     if _much(use, use.others_ns):
         yield f"other programs use {others([used])}{programs([used])}", QUIET
     if _much(use, use.stolen_ns):
-        yield f"the host takes {use.share(use.stolen_ns):.0%} of the CPU time (stolen time)", OWN_CPUS
+        yield f"the hypervisor takes {use.share(use.stolen_ns):.0%} of the CPU time (stolen time)", OWN_CPUS
     for what, share in pressure.items():
         if share > MOST_PRESSURE:
             yield f"programs waited for {RESOURCES[what]} in {share:.0%} of the last ten seconds (pressure)", QUIET
@@ -207,7 +208,7 @@ def programs(uses: Sequence[Used]) -> str:
     for program in (program for one in uses for program in one.programs):
         found[program.named] = found.get(program.named, 0) + program.cpu_ns
     if unseen_ns := sum(one.use.unseen_ns for one in uses):
-        found["programs that cannot be seen"] = unseen_ns
+        found["hidden programs"] = unseen_ns
     ordered = sorted(found.items(), key=lambda item: -item[1])
     told = [f"{name} {shown}" for name, cpu_ns in ordered[:_NAMED] if (shown := _cpus(cpu_ns, uses)) != "0.00"]
     more = ", …" if len(ordered) > _NAMED else ""

@@ -109,7 +109,7 @@ def in_words(found: Peak, *, told: bool = False) -> str:
     plural = "s" * (found.clients != 1)
     words = f"peak {_short(found.rate_tps)} tps at {found.clients:,} client{plural}: {', '.join(parts)}"
     if not found.fresh and not told:
-        words += "; as the highest of several medians it is rather too high"
+        words += "; as the highest of several medians, it tends to be too high"
     if found.at_the_end:
-        return f"{words}; it may lie beyond, at more clients"
-    return words if found.sure else f"{words}; chance may have made it: a neighbour may be as good"
+        return f"{words}; the peak may be at more clients"
+    return words if found.sure else f"{words}; this may be chance: neighbouring numbers of clients may be as good"

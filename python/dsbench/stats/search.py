@@ -106,7 +106,7 @@ class Load:
         cycles = f"last {len(steps)} cycles" if len(steps) > 1 else "last cycle"
         miss = "miss" if len(steps) > 1 else "misses"
         rate = say_rate(self.tried[-1].demanded)
-        return f"the {cycles}, at {rate}/s, {miss} it as a whole: {share:.1%} do, {self.objective.allowed:.2%} may"
+        return f"the {cycles}, at {rate}/s, {miss} it overall: {share:.1%}, allowed are {self.objective.allowed:.2%}"
 
     @property
     def is_open(self) -> bool:
@@ -144,7 +144,7 @@ class Load:
         if all(one.keeps for one in counted):
             return f"all of {many} keep it"
         best = max(one.achieved for one in counted if one.keeps)
-        return f"{say_rate(best)} tps kept it, and too few steps tell where it ends"
+        return f"{say_rate(best)} tps kept it, and too few steps to find the limit"
 
     @property
     def ends(self) -> str:
@@ -235,8 +235,8 @@ def capacity_doubts(loads: Mapping[int, Load]) -> Iterator[Doubt]:
         if spoilt := [one for one in load.tried if one.still_s]:
             longest = max(one.still_s for one in spoilt)
             of = f"{len(spoilt)} of the {len(load.tried)} cycles of the search are left out"
-            words = f"{of}: dsbench stood still in them, for up to {longest:.2g} s"
-            remedy = "keep the program and its machine from being stopped, or put to sleep"
+            words = f"{of}: dsbench was suspended in them for up to {longest:.2g} s"
+            remedy = "make sure that neither dsbench nor its machine is suspended"
             yield Doubt("capacity", words, remedy, scale)
         if load.capacity is None:
             continue
@@ -244,7 +244,7 @@ def capacity_doubts(loads: Mapping[int, Load]) -> Iterator[Doubt]:
         missed = [one for one in last if not one.keeps]
         if load.capacity.reach <= MOST_REACH and (len(last) <= 1 or len(missed) < len(last)):
             continue
-        words = f"the highest rate with {load.objective.words} is hardly known ({load.ends})"
+        words = f"the highest rate with {load.objective.words} is not known precisely ({load.ends})"
         words += f": {load.against}" if load.against else ""
         if missed:
             words += f"; {len(missed)} of the last {len(last)}, at {say_rate(last[0].demanded)}/s, missed it"

@@ -151,7 +151,7 @@ def _split_cpu(running: float, threads: Threads) -> dict[What, float]:
 
 
 def _count_client(seen: StateSeen) -> dict[What, float]:
-    """What lies outside the server: the clients' own time, and messages on their way."""
+    """What lies outside the server: the clients' own time, and messages on the network."""
     threads = seen.client or Threads()
     return {
         What(CLIENT): seen.client_cpu, What(CLIENT_QUEUE): threads.queued, What(NETWORK): seen.network,

@@ -128,9 +128,9 @@ def window_doubts(found: Mapping[int, tuple[Window, ...]]) -> list[Doubt]:
     return [
         Doubt(
             "window",
-            f"{shown(window, window.value)} {window.name} ({window.count:,} {window.unit}), a valid run has "
+            f"{shown(window, window.value)} {window.name} ({window.count:,} {window.unit}), required are "
             f"{shown(window, window.low)} to {shown(window, window.high)}",
-            "do not compare it with other TPC-C-like runs; look for transactions of one kind that fail",
+            "do not compare it with other TPC-C-like runs; check whether transactions of one kind fail",
             scale,
         )
         for scale, row in sorted(found.items())
@@ -214,8 +214,8 @@ def size_doubts(settings: Mapping[str, str]) -> list[Doubt]:
     part = float(settings.get("size", 1))
     if part == 1:
         return []
-    message = f"the database holds {part:.0%} of the rows of TPC-C: the figures are not TPC-C-like"
-    return [Doubt("size", message, "omit --set size; a part of the rows is for trying out")]
+    message = f"the database has {part:.0%} of the rows of TPC-C: the figures are not TPC-C-like"
+    return [Doubt("size", message, "omit --set size; it is for trials only")]
 
 
 _TERMINALS: Final = 10
@@ -233,9 +233,9 @@ def home_doubts(settings: Mapping[str, str], clients: Mapping[int, Sequence[int]
     shared = [x for x, numbers in clients.items() if any(n > _TERMINALS * x for n in numbers)]
     uneven = [x for x, numbers in clients.items() if any(n > x and n % x for n in numbers)]
     kinds = (
-        (shared, "more than ten clients for each warehouse: some ask Stock-Level of one district (clause 2.8.1.1)",
+        (shared, "more than ten clients per warehouse: some share a district in Stock-Level (clause 2.8.1.1)",
          "use fewer --clients or terminals, a larger scale, or --set affinity=off"),
-        (uneven, "clients are no multiple of the warehouses: some of these have one more than others",
+        (uneven, "the number of clients is not a multiple of the warehouses: some have one client more than others",
          "use a multiple, or --set affinity=off"),
     )  # fmt: skip
     return [

@@ -34,7 +34,7 @@ def no_steady_state(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
             yield Doubt(
                 "no-steady-state",
                 f"no steady state: the rate drifted by {drift.drift:+.0%} {stretch} (p = {drift.p_value:.2g})",
-                f"{disturbed}{fell}use longer or more cycles; look for cache warm-up and growing tables",
+                f"{disturbed}{fell}use longer or more cycles; check for cache warm-up and growing tables",
                 scale.scale,
             )
 
@@ -48,7 +48,7 @@ def scattered(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     more = f" and {len(found.off) - _TOLD} more" if len(found.off) > _TOLD else ""
     cpu = describe_cpu(scale.server_cpu_us)
     words = (
-        f"the cycles differ by more than their seconds explain: {told}{more} off the median of "
+        f"the cycles differ by more than the variation of their seconds explains: {told}{more} off the median of "
         f"{found.median_tps:,.0f} tps (p = {found.p_value:.2g}){f'; {cpu}' if cpu else ''}"
     )
     yield Doubt("scattered-cycles", words, _remedy(scale), scale.scale)
@@ -59,7 +59,7 @@ def imprecise(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if run.precision is not None and scale.half_width > run.precision:
         words = (
             f"the median rate is known to within ±{min(scale.half_width, 10):.1%} after {scale.cycles} cycles, "
-            f"wanted were ±{run.precision:.1%}"
+            f"requested was ±{run.precision:.1%}"
         )
         yield Doubt("imprecise", words, "use longer cycles, or more of them: --duration, --max-cycles", scale.scale)
 
@@ -70,7 +70,7 @@ def ended_early(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if early:
         words = (
             f"{cycles_named(early)} ended after {min(early.values()):.3g} s, and not {run.sized_for_s:g} s: the trial "
-            "that found the number of transactions was slower, as when something disturbs it"
+            "that set the number of transactions was slower, perhaps disturbed"
         )
         yield Doubt("ended-early", words, "repeat the run on a quiet machine, or with a longer --duration", scale.scale)
 
@@ -85,9 +85,9 @@ def few_checkpoints(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if 0 < met < scale.cycles / 2 and scale.scatter is None and not drifts:
         yield Doubt(
             "few-checkpoints",
-            f"a cycle is shorter than the time from checkpoint to checkpoint: only {cycles_named(scale.checkpoints)} "
-            f"of {scale.cycles} had one, and the median is that of the others",
-            "use cycles long enough that each has one, or take the mean of the rates",
+            f"a cycle is shorter than the checkpoint interval: only {cycles_named(scale.checkpoints)} "
+            f"of {scale.cycles} had one, and the median is from the others",
+            "use cycles long enough for a checkpoint in each, or use the mean of the rates",
             scale.scale,
         )
 
@@ -104,14 +104,14 @@ def starved_clients(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         words.append(f"{clients} of {ledger.clients} clients finished no transaction in cycle {cycle}{more}")
     if ledger.apart:
         times = f", {ledger.half_ns / ledger.median_ns:,.0f} times the median" if ledger.median_ns else ""
-        words.append(f"half of the clients' time went into transactions of {_time(ledger.half_ns)} or more{times}")
+        words.append(f"half of the clients' time was spent in transactions of {_time(ledger.half_ns)} or more{times}")
     turns = "the engine lets one client write at a time, and its lock has no queue: use --clients 1; "
     why = turns if run.single_writer else ""
     yield Doubt(
         "starved-clients",
         "; ".join(words),
-        f"do not use quantiles over transactions, which are those of the others; {why}dsbench show --by clients has "
-        "the times by client time, --by why what they waited for",
+        f"percentiles over transactions hide this; {why}dsbench show --by clients has times by client time, --by "
+        "why shows the wait events",
         scale.scale,
     )
 
@@ -120,14 +120,14 @@ def foreign_transactions(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """The server counted other transactions than the clients."""
     more = max(scale.counted, key=lambda one: one.foreign, default=None)
     if more is not None and more.foreign:
-        words = f"the server counted {more.server:,} transactions in cycle {more.cycle}, where the clients made "
-        words += f"{more.ended:,}: somebody else worked on the database"
-        remedy = "keep other sessions off the database, or name another, and repeat the scale"
+        words = f"the server counted {more.server:,} transactions in cycle {more.cycle}, and the clients made "
+        words += f"{more.ended:,}: other sessions used the database"
+        remedy = "keep other sessions off the database, or specify another, and repeat the scale"
         yield Doubt("foreign-transactions", words, remedy, scale.scale)
     few = max(scale.counted, key=lambda one: one.lacking, default=None)
     if few is not None and few.lacking:
         words = f"the clients made {few.ended:,} transactions in cycle {few.cycle}, the server counted {few.server:,}"
-        remedy = "see whether something between client and server answers in its place, or the server lost its counters"
+        remedy = "check for a cache or proxy between client and server, or a reset of the server's counters"
         yield Doubt("uncounted-transactions", words, remedy, scale.scale)
 
 
@@ -145,8 +145,8 @@ def stood_still(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     gaps = [] if scale.ledger is None or run.searched else [
         one for one in scale.ledger.gaps if one.length_ns >= _LEAST_GAP_NS and one.missing >= _LEAST_MISSING
     ]  # fmt: skip
-    remedy = "look into the server's log; quantiles over transactions hide a pause, dsbench show --by clients shows it"
-    who = "the server, its storage or the machine stood still"
+    remedy = "check the server's log; percentiles over transactions hide a stall, dsbench show --by clients shows it"
+    who = "the server, its storage or the machine stalled"
     if gaps:
         worst = max(gaps, key=lambda one: one.length_ns)
         more = f"; it happened in {cycles_named([one.cycle for one in gaps])}" if len(gaps) > 1 else ""
@@ -158,7 +158,7 @@ def stood_still(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         words = f"a transaction that was in flight at the end of cycle {cycle} took {length_ns / 1e9:.2f} s: {who}"
         yield Doubt("stood-still", words, remedy, scale.scale)
     elif scale.stood_still and run.pacings == {"closed"}:
-        words = f"hardly a transaction ended for about a second in {cycles_named(scale.stood_still)}: {who}"
+        words = f"almost no transaction ended for about a second in {cycles_named(scale.stood_still)}: {who}"
         yield Doubt("stood-still", words, remedy, scale.scale)
 
 
@@ -186,10 +186,10 @@ def uneven_clients(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     others = f"; uneven in {cycles_named(found.uneven)}" if len(found.uneven) > 1 else ""
     yield Doubt(
         "uneven-clients",
-        f"the slowest of {found.clients} clients had {worst:.2f} of the mean rate in cycle {cycle}, which chance does "
-        f"not explain{others}",
-        "see dsbench show --by cost for waits, switches and moves between CPUs; with fewer --clients, or a machine of "
-        "more CPUs, clients starve less; do not read quantiles as those of every client",
+        f"the slowest of {found.clients} clients had {worst:.2f} of the mean rate in cycle {cycle}, more than chance "
+        f"explains{others}",
+        "see dsbench show --by cost for waits, context switches and CPU migrations; use fewer --clients or more CPUs; "
+        "percentiles do not apply to every client",
         scale.scale,
     )
 
@@ -199,10 +199,11 @@ def _remedy(scale: ScaleFacts) -> str:
     if disturbed := _disturbed(scale):
         return disturbed
     if scale.checkpoints and len(set(scale.checkpoints)) < scale.cycles:
-        return f"only {cycles_named(scale.checkpoints)} had a checkpoint: use cycles long enough that each has one"
-    return "use more or longer cycles; see what else the machine did: dsbench show --by machine"
+        return f"only {cycles_named(scale.checkpoints)} had a checkpoint: use cycles long enough for one in each"
+    return "use more or longer cycles; check other load on the machine: dsbench show --by machine"
 
 
 def _disturbed(scale: ScaleFacts) -> str:
     cycles = {use.cycle for use in scale.uses if use.disturbed}
-    return f"others used the CPUs during {cycles_named(cycles)}: measure again on a quiet machine" if cycles else ""
+    words = f"other programs used the CPUs during {cycles_named(cycles)}: measure again on a quiet machine"
+    return words if cycles else ""

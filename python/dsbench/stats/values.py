@@ -49,23 +49,23 @@ class ScaleResult:
     scale: int = _column("scale", "", "X_s")
     database_size_gb: float = _column("database size", "GB", "after population and keys, in 10^9 bytes")
     rate_median_tps: float = _column(
-        "rate median", "tps", "median over the cycles of T_i: the official rate of the scale", "7"
+        "rate median", "tps", "median over the cycles of T_i, the rate of the scale", "7"
     )
     rate_mean_tps: float = _column("rate mean", "tps", "T", "8")
     rate_stddev_tps: float = _column("rate stddev", "tps", "sample standard deviation (n - 1) of T_i, from 2 cycles on")
     rate_min_tps: float = _column("rate min", "tps", "least T_i")
     rate_max_tps: float = _column("rate max", "tps", "highest T_i")
     transactions: int = _column("transactions", "", "M", "5")
-    failed: int = _column("failed attempts", "", "sum of E_inj, attempts that were retried included")
+    failed: int = _column("failed attempts", "", "sum of E_inj, including attempts that were retried")
     residence_total_s: float = _column("residence time, total", "s", "sum of R_inj", "1")
     effective_duration_s: float = _column(
         "effective duration", "s", "sum over the cycles of first start to last counted end, over all nodes and clients"
     )
-    rate_multiplier: float = _column("multiplier f", "", "f: transactions under way at once, on average", "11")
+    rate_multiplier: float = _column("multiplier f", "", "f: mean number of transactions in progress", "11")
     rates_at: Mapping[float, float] = _column("rates at the levels", "tps", "f / quantile", "10")
     """Confidence level (0-1), rising, to the rate at it in tps: from column 13 on, named by the level."""
     populate_s: float = _column(
-        "populate", "s", "filling the tables, with the reset of those that grow; the mean where it was done again"
+        "populate", "s", "loading the tables, with the reset of growing tables; the mean if repeated"
     )
     primary_key_s: float = _column("primary key", "s", "adding the primary keys, as above")
     foreign_key_s: float = _column("foreign key", "s", "adding the foreign keys, as above")

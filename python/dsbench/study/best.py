@@ -28,7 +28,7 @@ def best(found: Outcomes, *, likely: bool = False, vary: Sequence[str] = ()) -> 
     kept = [found.factors.index(name) for name in dict.fromkeys(vary)]
     chosen = [found.references[at] if at in kept else _best(found, at, likely) for at in range(len(found.factors))]
     if chosen == list(found.references):
-        ways = "" if likely else "; or take what is likely better: dsbench study best FOLDER --likely"
+        ways = "" if likely else "; or use what is probably better: dsbench study best FOLDER --likely"
         more = f"more repetitions show smaller effects: dsbench study add FOLDER --repeat 3{ways}"
         raise SpecError("FOLDER", "no level was found to be better than its reference", more)
     spec = found.study.spec
@@ -51,7 +51,7 @@ def best(found: Outcomes, *, likely: bool = False, vary: Sequence[str] = ()) -> 
     return "\n".join(lines) + "\n" + tomli_w.dumps(whole)
 
 
-NO_PASSWORD: Final = "a study keeps no password: write that of the target into this file before it is run"
+NO_PASSWORD: Final = "a study contains no password: write that of the target into this file before you run it"
 
 
 def _best(found: Outcomes, factor: int, likely: bool) -> int:
@@ -72,7 +72,7 @@ def _sets(found: Outcomes, levels: Sequence[int], kept: Sequence[int]) -> dict[s
             continue
         raw = found.study.factors[factor].levels[level]
         if isinstance(raw, Mapping) and "rules" in raw and COMPUTED not in raw:
-            words = f"what the rules {raw['rules']} said is not in the study, or was not the same on all its machines"
-            raise SpecError("FOLDER", words, "name the study of one machine, or write a level with these values")
+            words = f"what the rules {raw['rules']} set is not in the study, or differed between its machines"
+            raise SpecError("FOLDER", words, "specify the study of one machine, or write a level with these values")
         sets.append(found.levels[factor][level].sets)
     return {path: value for some in sets for path, value in some.items() if path != HOST}

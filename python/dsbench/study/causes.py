@@ -33,13 +33,13 @@ def tabulate_times(found: Outcomes) -> Iterator[Table]:
     if names:
         keys, cells = key_columns(rows)
         heads = [*keys, Column("all", "ms"), *(Column(name, "ms") for name in names)]
-        title = "time of a transaction by what it was spent on, mean over the trials, at the largest scale"
+        title = "time of a transaction by activity, mean over the trials, at the largest scale"
         yield Table(title, heads, [[*key, sum(one.values()) if one else None, *(one.get(name) for name in names)]
                                    for key, one in zip(cells, times, strict=True)])  # fmt: skip
 
 
 def say_times(found: Outcomes, effects: Effects) -> Iterator[str]:
-    """What became of a transaction's time with each level whose effect is told from none, beside its reference."""
+    """Changes of a transaction's time with each level whose effect is told from none, beside its reference."""
     real = {at for one in effects.main if one.known and not one.none for at in one.factors}
     rows = list_rows(found)
     for row in rows:

@@ -178,8 +178,8 @@ def _start(number: int, command: Sequence[str], bundle: str) -> subprocess.Popen
             node.stdin.write(bundle)
     except BrokenPipeError:
         node.wait()
-        raise RunError(f"nodes: {words[0]} ended by {node.returncode} before it took its bundle",
-                       "try the command by hand: its words stand above") from None  # fmt: skip
+        raise RunError(f"nodes: {words[0]} ended with {node.returncode} before it read its bundle",
+                       "run the command by hand: its messages are above") from None  # fmt: skip
     return node
 
 

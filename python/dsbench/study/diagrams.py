@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import combinations
+from typing import Final
 
 import numpy as np
 
@@ -156,7 +157,7 @@ def effects(found: Outcomes) -> Spec | None:
         archive="the study",
         data={"effects": rows, "one": [{"value": 1.0 if ratios else 0.0}]},
         title=vega.title(
-            text="Effects", subtitle=["bars: 95% intervals that hold together; grey: cannot be told from no effect"]
+            text="Effects", subtitle=["bars: simultaneous 95% intervals; grey: no significant effect"]
         ),
         description="Ratio of each level to the reference of its factor, with its interval.",
     )
@@ -188,7 +189,7 @@ def rates(found: Outcomes, factor: int, form: Form | None = "log") -> Spec | Non
     if form == "linear" and found.how.geometric and not spans_decades(ends, 0.7):
         return None
     sizes = [_sizes(one) for one in found.made]
-    bars = "; bars: least to greatest trial" * any(low < high for _, spans in drawn for _, low, high in spans.values())
+    bars = _TRIALS * any(low < high for _, spans in drawn for _, low, high in spans.values())
     notes = [_of(found) + bars + (f"; {clients} clients" if clients else "")]
     headline = f"{_title(found)[:1].upper()}{_title(found)[1:]} by {found.factors[factor]}"
     return compared(
@@ -234,7 +235,7 @@ def relative(found: Outcomes, factor: int) -> Spec | None:
     if len(curves) < 2:
         return None
     reference = found.levels[factor][found.references[factor]].name
-    note = "bars: least to greatest of the blocks" + (f"; {clients} clients" if clients else "")
+    note = "bars: minimum to maximum of the blocks" + (f"; {clients} clients" if clients else "")
     return compared(
         labels, curves, f"{found.factors[factor]}: relative to {reference}", [note], level=1.0,
         title=f"relative {found.how.label}", form="linear" if max(ends) / min(ends) < 10 else "log",
@@ -278,7 +279,7 @@ def heat(found: Outcomes, across: int, down: int) -> Spec | None:
         archive="the study",
         data={"fields": rows},
         title=vega.title(f"{found.factors[across]} × {found.factors[down]}", subtitle=[_of(found)]),
-        description="Geometric mean of the trials at each two levels of two factors.",
+        description="Geometric mean of the trials at each pair of levels of two factors.",
     )
     return {**spec, "height": min(max(46 * len(sorts[1]), 120), 400)}
 
@@ -353,9 +354,12 @@ def _crossed(found: Outcomes, factor: int, other: int) -> bool:
     return sum(count > 1 for count in Counter(level for level, _ in pairs).values()) > 1
 
 
+_TRIALS: Final = "; bars: minimum to maximum of the trials"
+
+
 def _bars(found: Outcomes) -> str:
     blocks = len({one.trial.block for one in found.made})
-    return "; bars: least to greatest trial" if blocks > 1 else "; one block: how far trials scatter is not known"
+    return _TRIALS if blocks > 1 else "; one block: spread unknown"
 
 
 def _lines(found: Outcomes, factor: int, beside: int | None) -> list[tuple[int | None, str]]:
@@ -419,7 +423,7 @@ def over_files(found: Outcomes, factor: int) -> Spec | None:
              for test, rows in points.items() if len({row["files"] for row in rows}) > 1]  # fmt: skip
     if len(plots) < 2:
         return plots[0][1] if plots else None
-    return panels(f"Storage tools over the number of files, by {found.factors[factor]}", plots, alike=False)
+    return panels(f"Disk benchmarks over the number of files, by {found.factors[factor]}", plots, alike=False)
 
 
 def _files_plot(found: Outcomes, factor: int, test: str, rows: list[Row]) -> Spec:
@@ -441,7 +445,8 @@ def _files_plot(found: Outcomes, factor: int, test: str, rows: list[Row]) -> Spe
         ],
         name="study-files", archive="the study", data={"files": rows},
         title=vega.title(f"{test}, by {found.factors[factor]}",
-                              subtitle=["geometric mean of the trials, at the largest scale; bars: least to greatest"]),
+                              subtitle=["geometric mean of the trials, at the largest scale; bars: minimum to "
+                                        "maximum"]),
         description="Results of disk benchmarks over the number of files, a line for each level.",
     )  # fmt: skip
 

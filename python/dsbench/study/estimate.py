@@ -61,9 +61,9 @@ def estimate(study: Study, ahead: Mapping[Combination, Ahead], *, again: bool = 
 
 
 IN_ORDER: Final = (
-    'the trials of each block are made in one order (order = "as listed"): what drifts within a block, such as a '
-    "machine that warms up or a disk that fills, looks like an effect of the levels that come later, and no interval "
-    'knows of it; order = "random blocks" guards against that'
+    'the trials of each block run in the same order (order = "as listed"): drift within a block, such as a '
+    "machine that warms up or a disk that fills, looks like an effect of later levels, and no interval includes it; "
+    'order = "random blocks" prevents that'
 )
 """What a fixed order means."""
 
@@ -85,7 +85,7 @@ def ahead_of(study: Study, expected: Estimate, *, whole: bool) -> str:
     lines += [f"no longer left out: {in_common(study, trials)} (was: {reason})" for reason, trials in again.items()]
     lines += [f"left out: {in_common(study, one)}: {reason}" for reason, one in reasons(study, "left out").items()]
     first, last = (format_time(seconds) for seconds in expected.time_s)
-    runs = f" ({expected.runs} runs, with those that age a database)" if expected.runs > expected.trials else ""
+    runs = f" ({expected.runs} runs, including those that age a database)" if expected.runs > expected.trials else ""
     if expected.trials:
         lines.append(
             f"time: about {first if first == last else f'{first} to {last}'} for {expected.trials} trials{runs}"
@@ -113,7 +113,7 @@ def added(before: Study, after: Study) -> str:
     """What was planned in addition."""
     count = len(after.trials) - len(before.trials)
     blocks = len({trial.block for trial in after.trials}) - len({trial.block for trial in before.trials})
-    return f"{count} trials in {counted(blocks, 'block')} were added; make them: dsbench study run {after.folder}"
+    return f"{count} trials in {counted(blocks, 'block')} were added; run them: dsbench study run {after.folder}"
 
 
 def in_order(study: Study) -> bool:

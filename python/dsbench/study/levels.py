@@ -186,8 +186,8 @@ def _tabulate_ladders(rows: Sequence[Row]) -> Iterator[Block]:
 
 
 _OF_INDEX: Final = (
-    "DSI: mean of the trials, its interval over the blocks, or of one block over the cycles. Cut-off: between which "
-    "scales the rate of a trial falls most, by half at least."
+    "DSI: mean of the trials, with an interval over the blocks, or for one block over the cycles. Cut-off: the "
+    "scales between which the rate of a trial falls most, at least by half."
 )
 
 
@@ -203,7 +203,7 @@ def _tabulate_taken(rows: Sequence[Row], brief: bool) -> Iterator[Block]:
     lines = [(row, [scale, row.mean("", scale), *(_taken(row, name, scale) for name in _TAKEN)])
              for row in rows for scale in _some(row.scales, brief)]  # fmt: skip
     if lines:
-        title = "rate, and what it took of the machine, by level and scale"
+        title = "rate and resources by level and scale"
         title += " (smallest and largest)" * (brief and any(len(row.scales) > 2 for row in rows))
         yield _table(title, [row for row, _ in lines], heads, [cells for _, cells in lines])
 
@@ -230,7 +230,7 @@ def _tabulate_making(rows: Sequence[Row], brief: bool) -> Iterator[Block]:
     each = [(Column(words, unit, times_), Column(f"{words}, of all", form=".0%")) for words in _MADE.values()]
     heads = [Column("scale"), *(head for both in each for head in both), Column("together", unit, times_)]
     largest = brief and any(len(row.scales) > 1 for row in rows)
-    title = "making the database, by level and scale" + " (largest)" * largest
+    title = "loading the database, by level and scale" + " (largest)" * largest
     yield _table(title, [row for row, _ in lines], heads, [cells for _, cells in lines])
     parts = [row.part.found.part(one) for row in rows for one in row.alike]
     if any(part.grown for part in parts if part):

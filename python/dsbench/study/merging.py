@@ -43,19 +43,19 @@ def merge(paths: Sequence[tuple[str, Path]], folder: Path) -> Study:
     same, or one path is named twice for a host, ``ArchiveError`` where something cannot be read or written.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise SpecError("--out", f"{folder} is there already", "name a new folder")
+        raise SpecError("--out", f"{folder} already exists", "specify a new folder")
     places = [(name, path.resolve()) for name, path in paths]
     if twice := next((path for place, (_, path) in zip(places, paths, strict=True) if places.count(place) > 1), None):
-        raise SpecError("FOLDER", f"{twice} is listed twice: it repeats nothing", "name each once")
+        raise SpecError("FOLDER", f"{twice} is listed twice, which is not a repetition", "specify each once")
     studies = [load(path) for _name, path in paths if is_study(path)]
     if studies and len(studies) < len(paths):
-        raise SpecError("FOLDER", "some are studies and some are archives", "name either studies or archives")
+        raise SpecError("FOLDER", "some are studies and some are archives", "specify either studies or archives")
     common, factors = _common(studies) if studies else (_HOSTS, ())
     brought = _numbered(list(_of_studies(paths) if studies else _of_archives(paths)))
     hosts = list(dict.fromkeys(one.host for one in brought))
     if len(hosts) < 2:
-        problem = f"all trials are of one host, {hosts[0]}" if hosts else "they have no trial that was made"
-        raise SpecError("FOLDER", problem, "name hosts: before=FOLDER after=FOLDER")
+        problem = f"all trials are of one host, {hosts[0]}" if hosts else "they have no finished trial"
+        raise SpecError("FOLDER", problem, "set host names: before=FOLDER after=FOLDER")
     host = Factor(name=HOST, path=HOST, levels=tuple(hosts))
     plan = common.trials.model_copy(update={"repeat": max(one.trial.block for one in brought)})
     spec = common.model_copy(update={"factor": (host, *factors), "trials": plan})
@@ -116,7 +116,7 @@ def _common(studies: Sequence[Study]) -> tuple[StudySpec, tuple[Factor, ...]]:
     run: list[Mapping[str, str]] = []
     for study in studies:
         if any(HOST in (one.name, one.path) for one in study.factors):
-            raise SpecError("FOLDER", f"{study.folder} has the factor {HOST} already", "merge what it was made of")
+            raise SpecError("FOLDER", f"{study.folder} already has the factor {HOST}", "merge its parts instead")
         said = as_stored(study.spec)["run"]
         values = {name: str(value) for name, value in said.items() if name != "target"}
         run.append({**values, "design": study.spec.trials.design})
@@ -125,7 +125,7 @@ def _common(studies: Sequence[Study]) -> tuple[StudySpec, tuple[Factor, ...]]:
     for study in studies[1:]:
         if [_kind(one) for one in study.factors] != [_kind(one) for one in factors]:
             words = f"{study.folder} has other factors than {first.folder}"
-            raise SpecError("FOLDER", words, "merge studies of one file")
+            raise SpecError("FOLDER", words, "merge studies of the same file")
         factors = [_with_levels(one, other) for one, other in zip(factors, study.factors, strict=True)]
     return first.spec, tuple(factors)
 
@@ -139,8 +139,8 @@ def _with_levels(one: Factor, other: Factor) -> Factor:
     theirs = {level_name(raw): raw for raw in other.levels}
     for raw in other.levels:
         if isinstance(raw, Mapping) and _asked(known.get(level_name(raw), raw)) != _asked(raw):
-            words = f"their work is not the same: level {level_name(raw)} of {one.name} sets other values"
-            raise SpecError("FOLDER", words, "merge what differs in its machine only")
+            words = f"their work differs: level {level_name(raw)} of {one.name} sets other values"
+            raise SpecError("FOLDER", words, "merge what differs in the machine only")
     more = tuple(raw for raw in other.levels if level_name(raw) not in known)
     # What rules say is for each machine its own: values that are not the same everywhere are those of none.
     kept = tuple(raw if theirs.get(level_name(raw), raw) == raw else _asked(raw) for raw in one.levels)
@@ -156,8 +156,8 @@ def _refuse(apart: Mapping[str, Sequence[str]]) -> None:
     if apart:
         name, values = next(iter(apart.items()))
         words = ", ".join(dict.fromkeys(value or "none" for value in values))
-        raise SpecError("FOLDER", f"their work is not the same: {name.removeprefix('spec.')} is {words}",
-                        "merge what differs in its machine only")  # fmt: skip
+        raise SpecError("FOLDER", f"their work differs: {name.removeprefix('spec.')} is {words}",
+                        "merge what differs in the machine only")  # fmt: skip
 
 
 def _stem(one: _Brought) -> str:

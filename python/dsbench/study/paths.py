@@ -55,8 +55,8 @@ def put(values: dict[str, Any], path: str, value: Any) -> None:
     first, _, rest = path.partition(".")
     name = first.replace("-", "_")
     if path == HOST:
-        remedy = "make its trials there, and join them: dsbench study merge"
-        raise SpecError(HOST, f"no run of this machine is one of {value}", remedy)
+        remedy = "run its trials there, and join them: dsbench study merge"
+        raise SpecError(HOST, f"no run on this machine has {value}", remedy)
     if name == "target":
         _put_target(values["target"], rest or "url", value)
     elif name == STORAGE:
@@ -88,7 +88,7 @@ def with_blocks(target: dict[str, Any]) -> dict[str, Any]:
         return target
     product = Target.model_validate(target).private
     if product not in _BLOCKS:
-        raise SpecError("target.block_size", f"{product or 'TARGET'} is no private server", "use private:PRODUCT")
+        raise SpecError("target.block_size", f"{product or 'TARGET'} is not a private server", "use private:PRODUCT")
     if not (size := storage_words.bytes_of(str(said))):
-        raise SpecError("target.block_size", f"{str(said)[:60]!r} is no size", "write, for example, 16k")
+        raise SpecError("target.block_size", f"{str(said)[:60]!r} is not a size", "write, for example, 16k")
     return {**target, "settings": {**target.get("settings", {}), _BLOCKS[product]: str(size)}}

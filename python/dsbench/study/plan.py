@@ -73,7 +73,7 @@ def combinations(spec: StudySpec, factors: Sequence[Factor]) -> list[Combination
     for factor in factors:
         if len(factor.levels) != 2:
             raise SpecError(f"factor {factor.name!r}: levels", "the design screening needs two levels of each factor",
-                            "name two, or take the design one-at-a-time")  # fmt: skip
+                            "specify two, or use the design one-at-a-time")  # fmt: skip
     return [
         tuple(ref if bit == 0 else 1 - ref for bit, ref in zip(row, references, strict=True))
         for row in designs.screening(len(factors))
@@ -89,7 +89,7 @@ def _listed(factors: Sequence[Factor], number: int, row: dict[str, Any]) -> Comb
         names = [level.name for level in factor.resolved]
         wanted = level_name(row[factor.name]) if factor.name in row else names[factor.reference_number]
         if wanted not in names:
-            problem = f"{wanted!r} is no level of {factor.name}"
+            problem = f"{wanted!r} is not a level of {factor.name}"
             raise SpecError(f"trial.{number}", problem, f"use one of {', '.join(names)}")
         found.append(names.index(wanted))
     return tuple(found)
@@ -159,30 +159,30 @@ def _take_history(values: dict[str, Any]) -> tuple[int, str, str | None]:
     if not isinstance(before, int) or isinstance(before, bool) or not 0 <= before <= _MOST_BEFORE:
         raise SpecError(HISTORY, "must be a whole number of runs", f"use 0 to {_MOST_BEFORE}")
     if then not in AFTERWARDS:
-        raise SpecError(THEN, f"{str(then)[:60]!r} is no action", f"use one of {', '.join(AFTERWARDS)}")
+        raise SpecError(THEN, f"{str(then)[:60]!r} is not an action", f"use one of {', '.join(AFTERWARDS)}")
     database = values.pop(DATABASE, None)
     if database not in (None, *DATABASES):
-        raise SpecError(DATABASE, f"{str(database)[:60]!r} is no choice", f"use one of {', '.join(DATABASES)}")
+        raise SpecError(DATABASE, f"{str(database)[:60]!r} is not a valid choice", f"use one of {', '.join(DATABASES)}")
     return before, then, database
 
 
 def _refuse_history(spec: RunSpec, before: int, then: str, database: str, sharing: bool) -> None:
     """``SpecError`` where runs cannot follow each other on one database or one file system."""
     if then != AFTERWARDS[0] and not (before and spec.storage):
-        problem = "it is done after runs, to a file system that dsbench made for them"
-        raise SpecError(THEN, problem, f"add {HISTORY} = 1 or more, and a storage to the run")
+        problem = "it acts on a file system that dsbench creates for the runs"
+        raise SpecError(THEN, problem, f"add {HISTORY} = 1 or more, and run.storage")
     for key in [HISTORY] * bool(before) + ["same_database"] * sharing:
         if spec.target.private is None or spec.target.directory is not None:
             raise SpecError(key, "it needs a private server without a directory",
                             "use private:PRODUCT")  # fmt: skip
         if len(spec.scales) > 1 and (key != HISTORY or database == "kept"):
-            remedy = "name one: scales = [10]" + (f', or {DATABASE} = "new"' if key == HISTORY else "")
-            raise SpecError(key, "a database is kept at one scale", remedy)
+            remedy = "specify one: scales = [10]" + (f', or {DATABASE} = "new"' if key == HISTORY else "")
+            raise SpecError(key, "a kept database has one scale", remedy)
     if before and database == "new" and not spec.storage:
-        problem = "new databases wear the file system, and without a storage all trials have the same one"
-        raise SpecError(HISTORY, problem, "add a storage to the run, or name one scale for a database that is kept")
+        problem = "new databases wear the file system, and without run.storage all trials share one"
+        raise SpecError(HISTORY, problem, "add run.storage, or specify one scale for a kept database")
     if sharing and before:
-        raise SpecError("same_database", f"it does not go together with {HISTORY}", "omit one of them")
+        raise SpecError("same_database", f"it cannot be combined with {HISTORY}", "omit one of them")
 
 
 def checked(
@@ -271,7 +271,7 @@ def _refuse_wrong(
         return
     first = next(iter(problems.values()))
     if not fine:
-        raise SpecError("factor", f"no trial can be made: {first}", getattr(first, "remedy", "") or "mend the levels")
+        raise SpecError("factor", f"no trial can run: {first}", getattr(first, "remedy", "") or "correct the levels")
     for number, factor in enumerate(factors):
         usable = {at[number] for at in fine}
         for level, one in enumerate(factor.resolved):

@@ -54,8 +54,8 @@ class Study:
         for name in (trial.archive, f"{trial.archive}.zip"):
             if trial.archive and (path := self.archives / name).exists():
                 return path
-        problem = f"trial {trial.number}: no archive {self.archives / trial.archive}"
-        raise ArchiveError(problem, "bring it back", usage=True)
+        problem = f"trial {trial.number}: the archive {self.archives / trial.archive} is missing"
+        raise ArchiveError(problem, "restore it", usage=True)
 
     def with_trial(self, trial: Trial) -> Study:
         """The same with another state of one trial."""
@@ -76,12 +76,12 @@ def begin(spec: StudySpec, folder: Path, *, again: bool = False) -> tuple[Study,
     if is_study(folder):
         study = load(folder)
         if as_stored(study.spec) != as_stored(spec):
-            problem = f"{folder} holds another study, or its file was changed since"
-            raise SpecError("--out", problem, "name another folder; dsbench study add extends the one that is there")
+            problem = f"{folder} contains another study, or its file has changed"
+            raise SpecError("--out", problem, "specify another folder; dsbench study add extends the existing one")
         study = replace(study, spec=spec)  # With its passwords.
     else:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise SpecError("--out", f"{folder} is there, and is no study", "name a new folder with --out")
+            raise SpecError("--out", f"{folder} exists, and is not a study", "specify a new folder with --out")
         factors = tuple(factor.computed(spec.limits) for factor in spec.factor)
         tried = combinations(spec, factors)
         study = Study(folder, spec, factors, tuple(blocks(spec, factors, tried, 1, spec.trials.repeat)))
@@ -124,11 +124,11 @@ def extend(study: Study, levels: Mapping[str, Sequence[Any]], repeat: int = 0) -
         if not factor.path and any(not isinstance(raw, Mapping) for raw in more):
             like = next((raw for raw in factor.levels if isinstance(raw, Mapping)), {})
             sets = ", ".join(f'"{path}" = …' for path in like.get("set", {})) or '"clients" = 4'
-            raise SpecError("--level", f"the levels of {name} are tables: each says what it sets",
+            raise SpecError("--level", f"the levels of {name} are tables with their settings",
                             f"write --level '{name}={{name = \"…\", set = {{{sets}}}}}'")  # fmt: skip
     if study.spec.trials.design in ("list", "screening") and levels:
-        problem = f"the design {study.spec.trials.design} has its trials by number, not by level"
-        raise SpecError("--level", problem, "add --repeat, or begin another study")
+        problem = f"the design {study.spec.trials.design} counts trials, not levels"
+        raise SpecError("--level", problem, "use --repeat, or start another study")
     factors = tuple(
         factor.model_copy(update={"levels": (*factor.levels, *levels.get(factor.name, ())),
                                   "reference": level_name(factor.levels[factor.reference_number])})
@@ -171,10 +171,11 @@ def load(folder: Path) -> Study:
         trials = _TRIALS.validate_python(data["trials"])
         _refuse_others(factors, trials)
     except FileNotFoundError:
-        raise ArchiveError(f"no study in {folder}", "name the folder that dsbench study run made", usage=True) from None
+        raise ArchiveError(f"no study in {folder}", "specify the folder that dsbench study run "
+                                                    "created", usage=True) from None
     except (OSError, ValueError, KeyError, TypeError, SpecError, RecursionError, OverflowError) as error:
         words = f"no study in {folder}: {path.name} cannot be read ({str(error)[:200]})"
-        raise ArchiveError(words, "name the folder that dsbench study run made", usage=True) from None
+        raise ArchiveError(words, "specify the folder that dsbench study run created", usage=True) from None
     return Study(folder, spec, factors, trials)
 
 
@@ -207,14 +208,14 @@ def _refuse_others(factors: Sequence[Factor], trials: Sequence[Trial]) -> None:
         if trial.number != number:
             raise ValueError(f"trial {number} has the number {trial.number}")
         if len(trial.levels) != len(factors) or any(one not in of for one, of in zip(trial.levels, names, strict=True)):
-            raise ValueError(f"trial {number} has levels that no factor has")
+            raise ValueError(f"trial {number} has unknown levels")
 
 
 def again(folder: Path) -> StudySpec:
     """The specification of the study in ``folder``, to go on with it. ``SpecError`` where it had a password."""
     spec = load(folder).spec
     if "***" in json.dumps(as_stored(spec)):
-        problem, remedy = "study.json keeps no password", f"name its file: dsbench study run FILE --out {folder}"
+        problem, remedy = "study.json contains no password", f"specify its file: dsbench study run FILE --out {folder}"
         raise SpecError("FILE", problem, remedy)
     return spec
 
@@ -230,7 +231,7 @@ def make_folder(study: Study) -> None:
     try:
         study.archives.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SpecError("--out", f"cannot make {study.archives}: {error.strerror}", "name another folder") from None
+        raise SpecError("--out", f"cannot make {study.archives}: {error.strerror}", "specify another folder") from None
 
 
 def store(study: Study) -> None:

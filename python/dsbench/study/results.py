@@ -343,7 +343,7 @@ def _pair(factors: Sequence[str], names: tuple[str, str]) -> tuple[int, int]:
     if unknown:
         raise SpecError("--pair", f"no factor {unknown[0][:60]!r}", f"the factors are {', '.join(factors)}")
     if names[0] == names[1]:
-        raise SpecError("--pair", f"{names[0]!r} is there twice", "name two factors")
+        raise SpecError("--pair", f"{names[0]!r} is there twice", "specify two factors")
     return factors.index(names[0]), factors.index(names[1])
 
 

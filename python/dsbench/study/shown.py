@@ -34,16 +34,17 @@ _OVERLAP: Final = 1.005
 """Sum of the shares from which on it is told; below it is rounding."""
 
 _CAPTIONS = {
-    "rate": "The values themselves over the scale, a curve for each level; arrows: sizes of memories.",
-    "relative": "Each level over the reference, scale by scale; bars: least to greatest of the blocks.",
-    "heat": "Two factors at once: a dark column or row is one factor, a single dark field is an interaction.",
-    "files": "What disk benchmarks did per second over the number of files that they worked on.",
-    "hits": "Found in memory by two factors: as the server counts blocks, and by two thresholds of time.",
-    "lines": "Over the numbers of a factor, a line for each level of another.",
+    "rate": "Values by scale, a curve for each level; arrows: memory sizes.",
+    "relative": "Each level relative to the reference, by scale; bars: minimum to maximum of the blocks.",
+    "heat": "Two factors at once: a dark column or row is the effect of one factor, a single dark field is an "
+            "interaction.",
+    "files": "Results of disk benchmarks by number of files.",
+    "hits": "Found in memory, by two factors: from the server's block counters, and from two thresholds of time.",
+    "lines": "Over the values of a factor, a line for each level of another.",
     "freq": "Share of transactions that take longer than x, at the largest scale, all trials of a level together: "
     "steps are classes of transactions, such as those that found their block in memory.",
     "course": "Rate of each second through the cycles of the largest scale, averaged over the trials of a level: "
-    "a slope is warming up, a notch a checkpoint.",
+    "a slope is a warm-up, a notch a checkpoint.",
 }
 """By the first word of a diagram's name."""
 _SWITCHED: Final = frozenset({"rate", "relative"})
@@ -58,7 +59,7 @@ _UNSURE: Final = 3
 """Factors that are undecided and have a sentence each."""
 _QUIET: Final = ("no effect of", "undecided:")
 """How sentences begin that tell of factors without an effect."""
-_NARROWER: Final = "; the intervals tell how large an effect may be, and more blocks make them narrower"
+_NARROWER: Final = "; the intervals show how large an effect may be, and more blocks make them narrower"
 """How such a sentence ends where it does not tell how large."""
 _TOLD: Final = (1.05, 1.1, 1.2, 1.5, 2.0, 5.0)
 _MORE: Final = 5
@@ -70,8 +71,8 @@ _RESOURCES: Final = (
 """What is told by level, of those that a transaction took; the archives have all."""
 _NO_FACTOR: Final = {
     "blocks": "blocks: drift between repetitions",
-    "rest": "rest: chance, and what is not in the model",
-    "mixed": "several together: these trials do not tell whose it is",
+    "rest": "rest: chance, and effects not in the model",
+    "mixed": "several together: these trials cannot separate them",
 }
 
 
@@ -84,7 +85,7 @@ def tell(found: Outcomes, drawn: Mapping[str, Spec] | None = None) -> Iterator[B
     if len(sentences) > _FIRST or found.staged:
         yield Part("What it found", [Listed(sentences)], key="verdict", tab="Effects")
     if found.effects is not None and (changed := list(say_times(found, found.effects))):
-        yield Part("What became of a transaction's time", [Listed(changed)], key="why", tab="Effects")
+        yield Part("Changes of a transaction's time", [Listed(changed)], key="why", tab="Effects")
     yield Part("Figures", list(tables(found)), key="figures", tab="Effects")
     if drawn:
         # A button of the first diagram switches its axis: that of a linear one is a file for print.
@@ -102,8 +103,8 @@ def tell(found: Outcomes, drawn: Mapping[str, Spec] | None = None) -> Iterator[B
 def _caption_effects(factors: int) -> str:
     """What the first diagram shows, where so many factors were varied."""
     average = ", averaged over the levels of the other factor" + "s" * (factors > 2) if factors > 1 else ""
-    bars = "Bars: intervals that hold together; grey ones cross the line of no effect: more blocks make them narrower."
-    return f"Each level beside the reference of its factor{average}. {bars}"
+    bars = "Bars: simultaneous intervals; grey: not significant: more blocks make them narrower."
+    return f"Each level compared with the reference of its factor{average}. {bars}"
 
 
 def answer(found: Outcomes, sentences: Sequence[str]) -> Answer:
@@ -127,11 +128,11 @@ def _describe_reach(found: Outcomes, *, unseen: bool) -> list[str]:
         return []
     ratios = found.how.geometric
     scatter = f"{effects.scatter:.1%}" if ratios else with_unit(f"{effects.scatter:.3g}", found.unit)
-    said = [f"trials that repeat each other scatter by {scatter}"]
+    said = [f"repeated trials have a spread of {scatter}"]
     none = [one.ratio for one in effects.main if unseen and one.known and one.none]
     if none and ratios:
         most = max(max(one.high, 1 / one.low if one.low > 0 else inf) for one in none)
-        said += [f"an effect below {most:.3g} times would not show"] if most < ANY else []
+        said += [f"an effect below {most:.3g} times cannot be detected"] if most < ANY else []
     elif none:
         most = max(max(one.high, -one.low) for one in none)
         said += [f"an effect below {with_unit(f'{most:.3g}', found.unit)} would not show"]
@@ -165,7 +166,7 @@ def _heading(found: Outcomes) -> list[str]:
     blocks = len({trial.block for trial in study.trials})
     made = f"{len(found.made)} of {len(study.trials)} trials in {counted(blocks, 'block')}"
     over = f"; each is {_points(found)}" if found.made else ""
-    beside = "; what runs beside them does not count" if found.how.own else ""
+    beside = "; concurrent clients do not count" if found.how.own else ""
     of_run = is_of_run(found.made, found.measure)
     stage = found.stage if found.measure == "rate" or of_run else _of_last(found).removeprefix(", ")
     stage = "each stage by itself" if found.staged else stage
@@ -223,7 +224,7 @@ def _verdict(found: Outcomes) -> list[str]:
     if found.made and not any(isfinite(found.value(one)) for one in found.made):
         return [f"no trial has the {_short(found)}: {found.how.about}"]
     if effects is None or not effects.free:
-        return ["no effect can be told from chance: nothing was repeated; dsbench study add FOLDER --repeat 2"]
+        return ["no effect can be distinguished from chance without repetitions; dsbench study add FOLDER --repeat 2"]
     real = [one for one in (*effects.main, *effects.interactions) if one.known and not one.none]
     real.sort(key=lambda one: -abs(one.size))
     lines = [_say_effect(found, one) for one in real[:_VERDICTS]]
@@ -233,10 +234,10 @@ def _verdict(found: Outcomes) -> list[str]:
     still = [at for at in range(len(found.factors)) if not any(at in one.factors for one in real)]
     lines += _say_quiet(found, effects, [at for at in still if at in told])
     apart = [at for at in range(len(found.factors)) if changes_unit(found, at)]
-    lines += [f"levels of {found.factors[at]} have figures of several units, which are not compared" for at in apart]
+    lines += [f"levels of {found.factors[at]} have figures in several units, which cannot be compared" for at in apart]
     unknown = [found.factors[at] for at in still if at not in told and at not in apart]
-    why = "these trials do not set its levels beside each other"
-    return lines + [f"nothing can be told of {_join(unknown)}: {why}"] * bool(unknown)
+    why = "these trials do not compare its levels"
+    return lines + [f"nothing is known about {_join(unknown)}: {why}"] * bool(unknown)
 
 
 def _say_quiet(found: Outcomes, effects: Effects, still: Sequence[int]) -> Iterator[str]:
@@ -245,8 +246,8 @@ def _say_quiet(found: Outcomes, effects: Effects, still: Sequence[int]) -> Itera
     if little := [found.factors[at] for at, one in widest.items() if _reach(one) <= log(_LITTLE)]:
         yield f"{_QUIET[0]} {_join(little)} above {_LITTLE - 1:.0%} was found"
     if nothing := [found.factors[at] for at, one in widest.items() if one.anything]:
-        why = "trials that repeat each other are too few, or scatter too much,"
-        yield f"{_QUIET[1]} {why} to tell anything of {_join(nothing)}"
+        why = "repeated trials are too few, or their spread is too large,"
+        yield f"{_QUIET[1]} {why} to show anything about {_join(nothing)}"
     unsure = {at: one for at, one in widest.items() if _reach(one) > log(_LITTLE) and not one.anything}
     if not unsure:
         return
@@ -298,7 +299,7 @@ def _say_effect(found: Outcomes, one: Effect) -> str:
     if not found.how.geometric:
         return f"{name_effect(found, one)}: {with_unit(show_effect(one), found.unit)} in the {_short(found)}"
     if not against:  # Two levels that are together.
-        return f"{reference} has {show_effect(one)} times the {_short(found)} that each alone lets expect"
+        return f"{reference} has {show_effect(one)} times the {_short(found)} expected from each alone"
     return f"{level} has {show_effect(one)} times the {_short(found)} of {reference}"
 
 
@@ -334,7 +335,7 @@ def _tabulate_effects(found: Outcomes) -> Iterator[Table]:
                     [[name_effect(found, one), *_cells(one)] for one in effects.main])  # fmt: skip
         if effects.interactions:
             beside = "over the product" if ratios else "beyond the sum"
-            yield Table(f"interactions: what two levels do together {beside} of what each does alone", heads,
+            yield Table(f"interactions: the effect of two levels together {beside} of their separate effects", heads,
                         [[name_effect(found, one), *_cells(one)] for one in effects.interactions])  # fmt: skip
         if effects.shares:
             yield Table(f"share of the variance{' of ln rate' * (found.measure == 'rate')}",
@@ -410,7 +411,7 @@ def _tabulate_trials(found: Outcomes) -> Table:
              Column("transactions under 1 ms", form=".1%"), Column("threshold between two modes"),
              Column("transactions under it", form=".1%")]  # fmt: skip
     rows = [_of_trial(found, trial, made.get(trial.number), bool(dsi)) for trial in trials]
-    return Table(f"each trial, and what it found in memory at the largest scale{_of_last(found)}", heads, rows)
+    return Table(f"each trial, and its hit ratio at the largest scale{_of_last(found)}", heads, rows)
 
 
 def _of_trial(found: Outcomes, trial: Trial, made: Made | None, dsi: bool) -> list[Any]:
@@ -504,8 +505,8 @@ def _servers_differ(found: Outcomes) -> list[str]:
         return []
     names = dict.fromkeys(name for one in found.unlike.values() for name in one)
     trials = ", ".join(map(str, sorted(found.unlike)))
-    return [f"not comparable: trial {trials}; what is no factor differs from other trials of the same levels, and its "
-            f"effect is in theirs: {', '.join(names)}"]  # fmt: skip
+    return [f"not comparable: trial {trials}; settings that are not factors differ from other trials with the same "
+            f"levels, and affect their results: {', '.join(names)}"]  # fmt: skip
 
 
 def notes(found: Outcomes) -> list[str]:
@@ -514,31 +515,31 @@ def notes(found: Outcomes) -> list[str]:
     effects = found.effects
     if effects is not None and effects.free:
         scatter = f"{effects.scatter:.1%}" if found.how.geometric else with_unit(f"{effects.scatter:.3g}", found.unit)
-        each = f"Trials that repeat each other scatter by {scatter}"
+        each = f"Repeated trials have a spread of {scatter}"
         nothing = "1" if found.how.geometric else "0"
-        lines.append("All intervals hold together with 95%: where no factor does anything, one or more exclude "
+        lines.append("The intervals are simultaneous at 95%: if no factor has an effect, one or more exclude "
                      f"{nothing} in 5 of 100 such studies. {each} ({effects.free} degrees of freedom).")  # fmt: skip
         if (whole := sum(one.share for one in effects.shares)) > _OVERLAP:
-            lines.append(f"The shares of the variance add up to {whole:.0%}: trials are missing, and what goes with "
-                         "several terms is in the share of each.")  # fmt: skip
+            lines.append(f"The shares of the variance add up to {whole:.0%}: trials are missing, so shared variance "
+                         "is in the share of each term.")  # fmt: skip
     if found.uneven:
-        lines.append("Not every level was tried as often with every level of the other factors. So means and diagrams "
-                     "by level set other work beside each other; the effects compare like with like.")  # fmt: skip
+        lines.append("The design is unbalanced: not every level ran equally often with every level of the other "
+                     "factors. Means and diagrams by level are affected; the effects are not.")  # fmt: skip
     if left_out := sorted({point.scale for one in found.made for point in one.values} - _scales(found) - {0}):
         scales = ", ".join(map(str, left_out))
-        lines.append(f"What is compared are the scales that all trials have; not in it: {scales}.")
+        lines.append(f"The comparison covers the scales that all trials have; excluded: {scales}.")
     if without := [str(one.trial.number) for one in found.made if not isfinite(found.value(one))]:
         unknown = "0 or unknown" if found.how.geometric else "unknown"
         lines.append(f"not in the effects: trial {', '.join(without)} (the {_short(found)} is {unknown})")
     lines += _unlike(found)
     if sharing := [factor.name for factor in found.study.factors if factor.same_database]:
-        words = "What is special about that database is in all of them"
-        lines.append(f"The levels of {sharing[0]} were made one after another on one database, always in this order: "
-                     f"what drifts meanwhile is in its effects. {words}, so the intervals of the other factors are "
-                     "rather too narrow. A workload with other tables has a database of its own.")  # fmt: skip
+        words = "They share the state of that database"
+        lines.append(f"The levels of {sharing[0]} ran one after another on one database, always in this order: drift "
+                     f"is part of its effects. {words}, so the intervals of the other factors tend to be too narrow. "
+                     "A workload with other tables has its own database.")  # fmt: skip
     lines += _without(found)
     if left := len(found.study.counted("planned", "running")):
-        lines.append(f"{left} trials are not made yet: dsbench study run {found.study.folder}")
+        lines.append(f"{left} trials have not run yet: dsbench study run {found.study.folder}")
     return lines
 
 
@@ -560,7 +561,7 @@ def _without(found: Outcomes) -> Iterator[str]:
             numbers = ", ".join(str(trial.number) for trial in trials)
             yield f"{status}: trial{'s' * (len(trials) > 1)} {numbers} ({in_common(study, trials)}): {reason}"
     if any(trial.status in FAILED for trial in study.trials):
-        yield f"failed and void trials are made again by: dsbench study run {study.folder} --again"
+        yield f"to repeat failed and void trials: dsbench study run {study.folder} --again"
 
 
 def _scales(found: Outcomes) -> set[int]:

@@ -153,7 +153,7 @@ def read(path: Path, changes: Sequence[str] = ()) -> StudySpec:
         with path.open("rb") as file:
             return of_text(file.read(_LONGEST + 1), str(path), changes)
     except OSError as error:
-        remedy = "specify a readable TOML file, or a study of dsbench study templates"
+        remedy = "specify a readable TOML file, or a template of dsbench study templates"
         raise SpecError("FILE", f"{path}: {error.strerror}", remedy) from None
 
 
@@ -164,7 +164,8 @@ def of_text(text: bytes, source: str, changes: Sequence[str] = ()) -> StudySpec:
             raise ValueError(f"it has more than {_LONGEST} bytes")
         values = parsed_toml(text.decode())
     except ValueError as error:
-        raise SpecError("FILE", f"{source}: {error}", "mend the file: dsbench study templates shows examples") from None
+        raise SpecError("FILE", f"{source}: {error}", "correct the file: dsbench study templates shows "
+                                                      "examples") from None
     return parse(changed(values, changes) if changes else values)
 
 
@@ -180,7 +181,7 @@ def changed(values: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]
         path = key.strip().split(".")
         if not mark or (path[0] == "factor" and len(path) < (3 if value else 2)):
             remedy = "write, for example, --set run.cycles=2, or --set 'factor.clients.levels=[1, 4]'"
-            raise SpecError("--set", f"{text!r} is no KEY=VALUE of a study", remedy)
+            raise SpecError("--set", f"{text!r} is not a KEY=VALUE of a study", remedy)
         if path[0] != "factor":
             _put(found, path, value)
             continue
@@ -220,7 +221,7 @@ def _put(table: dict[str, Any], path: Sequence[str], value: str) -> None:
 def parse(values: Mapping[str, Any]) -> StudySpec:
     """The study of what a file or ``study.json`` says."""
     if "transaction" in values and "factor" not in values:
-        raise SpecError("FILE", "this is a workload file and no study", "run it: dsbench run --workload FILE")
+        raise SpecError("FILE", "this is a workload file, not a study", "run it: dsbench run --workload FILE")
     try:
         spec = StudySpec.model_validate(values)
     except ValidationError as error:
@@ -233,15 +234,15 @@ def parse(values: Mapping[str, Any]) -> StudySpec:
         _ = factor.reference_number
     refuse_too_many(spec, spec.factor, spec.trials.repeat)
     if (spec.trials.design == "list") != bool(spec.trial):
-        problem = "the design list needs a [[trial]] for each" if not spec.trial else "only the design list has them"
+        problem = "the design list needs [[trial]] tables" if not spec.trial else "only the design list has them"
         raise SpecError("trial", problem, 'write [[trial]] tables and [trials] design = "list"')
     if len(sharing := [factor.name for factor in spec.factor if factor.same_database]) > 1:
-        raise SpecError("same_database", f"{' and '.join(sharing)} have it", "give it to one factor")
+        raise SpecError("same_database", f"{' and '.join(sharing)} have it", "set it for one factor")
     if sharing and spec.trials.design != "full":
-        problem = f"the design {spec.trials.design} does not have all levels of {sharing[0]} together"
+        problem = f"the design {spec.trials.design} does not run all levels of {sharing[0]} together"
         raise SpecError("same_database", problem, 'write design = "full"')
     if spec.run.get("keep"):
-        raise SpecError("run.keep", "each trial needs a database of its own", "omit it")
+        raise SpecError("run.keep", "each trial needs its own database", "omit it")
     return spec
 
 
@@ -255,7 +256,7 @@ def refuse_too_many(spec: StudySpec, factors: Sequence[Factor], blocks: int, bes
     trials = beside + blocks * each.get(spec.trials.design, MOST_SCREENED + 1)
     if trials > _MOST_TRIALS:
         problem = f"{trials:,} trials are more than the {_MOST_TRIALS:,} that a study may have"
-        remedy = "take fewer levels or repetitions, or the design one-at-a-time or screening"
+        remedy = "use fewer levels or repetitions, or the design one-at-a-time or screening"
         raise SpecError("trials", problem, remedy)
 
 
@@ -272,7 +273,7 @@ def _level(factor: Factor, raw: Any) -> Level:
     if not isinstance(raw, Mapping):
         if not factor.path:
             raise SpecError(
-                f"factor {factor.name!r}: path", "it is missing", 'name what varies, such as path = "clients"'
+                f"factor {factor.name!r}: path", "it is missing", 'specify what varies, such as path = "clients"'
             )
         check(factor.path, f"factor {factor.name!r}: path")
         return Level(name=level_name(raw), sets={factor.path: raw}, number=_number(raw))
@@ -299,7 +300,7 @@ def _number(raw: Any) -> float | None:
 
 def _refuse_twice(key: str, names: list[str]) -> None:
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-        raise SpecError(key, f"{twice[0]!r} is listed twice", "give each another name")
+        raise SpecError(key, f"{twice[0]!r} is listed twice", "give each its own name")
 
 
 def _spec_error(error: ValidationError) -> SpecError:
@@ -312,7 +313,7 @@ def _spec_error(error: ValidationError) -> SpecError:
         of = models.get(len(first["loc"]), Trials)
         known = list(of.model_fields)
         near = get_close_matches(key, known, 1)
-        words = "no key has this name" + (f"; did you mean {near[0]}?" if near else "")
+        words = "there is no key of this name" + (f"; did you mean {near[0]}?" if near else "")
         return SpecError(where, words, f"use some of {', '.join(known)}: see docs/studies.md")
     words = "it is missing" if first["type"] == "missing" else plain(first["msg"])
     return SpecError(where, words, "see docs/studies.md, and dsbench study templates")

@@ -49,7 +49,7 @@ def tabulate_stages(found: Outcomes) -> Iterator[Table]:
     """Each level in each stage: absolute, relative to the reference of its factor, and the effects with intervals."""
     parts = each_stage(found)
     ratios, rate = found.how.geometric, found.measure == "rate"
-    missed = f"; {FAILED} where work in the background missed its target rate in a trial" if rate else ""
+    missed = f"; {FAILED} if background work missed its target rate in a trial" if rate else ""
     what = "rate" if rate else found.how.about
     title = f"{what} by stage, {'geometric means' if ratios else 'means'} of the trials{missed}"
     yield Table(title, _columns({name: part.unit for name, part in parts.items()}), _absolute(found, parts))

@@ -42,7 +42,7 @@ def pace(run: Rows) -> Iterator[str]:
         if row["connections"] != spec.connections:
             yield f"{where(key)}: {spec.connections} connections were asked for, and it had {row['connections']}"
         if spec.rate and row["rate_per_s"] != spec.rate:
-            yield f"{where(key)}: {spec.rate:g} starts per second were asked for, and {row['rate_per_s']} were due"
+            yield f"{where(key)}: {spec.rate:g} starts per second were requested, and {row['rate_per_s']} were due"
         if None not in (ramp_up, row["ramp_up_ns"]) and row["ramp_up_ns"] != ramp_up:
             words = f"{spec.ramp_up:g} s of load before it were asked for, and there were {row['ramp_up_ns'] / 1e9:g} s"
             yield f"{where(key)}: {words}"

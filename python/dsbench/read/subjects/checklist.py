@@ -77,7 +77,7 @@ def _rows(run: RunRecord) -> Answer:
 
 
 def _sizes(run: RunRecord, evaluation: Evaluation) -> Answer:
-    question, source = "How large is the database against memory?", "table phases, run.json: marks"
+    question, source = "How large is the database compared with memory?", "table phases, run.json: marks"
     sizes = {row.scale: row.database_size_gb
         for row in evaluation.of(RateResult).scales if np.isfinite(row.database_size_gb)}
     if _keeps_nothing(run):
@@ -91,9 +91,9 @@ def _sizes(run: RunRecord, evaluation: Evaluation) -> Answer:
     if not np.isfinite(ram):
         return Answer(question, f"{size}{caches}; the memory of its machine is {NOT_KNOWN}", source, "not known")
     fitting = [scale for scale, gb in sizes.items() if gb <= ram]
-    against = f"{size} against RAM {ram:.3g} GB{caches}{_rated(run, evaluation)}"
+    against = f"{size} compared with RAM {ram:.3g} GB{caches}{_rated(run, evaluation)}"
     if len(fitting) == len(sizes):
-        fits = "every scale fits into memory, where reads meet no storage"
+        fits = "every scale fits into memory: reads do not reach the storage"
         return Answer(question, f"{against}: {fits}", source, "beware")
     beyond = listed(scale for scale in sizes if scale not in fitting)
     return Answer(question, f"{against}: larger than memory at scale {beyond}", source, "good")
@@ -106,7 +106,7 @@ def _rated(run: RunRecord, evaluation: Evaluation) -> str:
     if run.workload.unit.name != _RATED or not run.workload.meaning.parts or not rates:
         return ""
     scale = max(rates)
-    return f", at scale {scale:,} of the size for {scale:,} tps while {rates[scale]:,.0f} tps were made"
+    return f", scale {scale:,} is sized for {scale:,} tps, but the rate was {rates[scale]:,.0f} tps"
 
 
 _MEMORY: Final = frozenset({"RAM", "swap"})
@@ -115,7 +115,7 @@ _RATED: Final = "rated tps"
 
 
 def _history(run: RunRecord) -> Answer:
-    question = "How is the history organised?"
+    question = "How is the history organized?"
     if setting := next((one for one in run.workload.settings if one.name == "history"), None):
         given = run.spec.workload_settings
         value = str(given.get("history", setting.default))
@@ -126,7 +126,7 @@ def _history(run: RunRecord) -> Answer:
     known = bool(run.workload.kinds)
     if not words and not known:
         return _unknown(question, "the workload")
-    return Answer(question, words or "its transactions write none", "the workload", "told")
+    return Answer(question, words or "its transactions write no history", "the workload", "told")
 
 
 def _logging(run: RunRecord) -> Answer:
@@ -134,7 +134,7 @@ def _logging(run: RunRecord) -> Answer:
     if _keeps_nothing(run):
         return Answer(question, "the engine keeps no data", source, "told")
     if not run.durability:
-        return _unknown(question, source, "the server told no switch of durability")
+        return _unknown(question, source, "the server reports no durability settings")
     shown = ", ".join(f"{one.switch} {one.value}" for one in run.durability)
     if not run.unsafe:
         return Answer(question, f"yes, as its settings promise: {shown}", source, "good")
@@ -148,36 +148,36 @@ def _duplexed(run: RunRecord) -> Answer:
     if _keeps_nothing(run):
         return Answer(question, "the engine keeps no data", source, "told")
     if copy := run.spec.target.settings.get("second_log"):
-        words = f"each commit waits for a second log in {copy}; whether that is another device is not recorded"
+        words = f"each commit waits for a second log in {copy}; whether that is on another device is not recorded"
         return Answer(question, words, "run.json: spec.target", "told")
     device = run.item("storage backend", "device")
     if any(level in device for level in ("(raid1)", "(raid10)")):
         return Answer(question, f"the device of the data is a mirror: {device}", source, "good")
-    return _unknown(question, source, "no mirror is seen below the data; what the disk itself does is not")
+    return _unknown(question, source, "no mirror is visible below the data; mirroring within the disk is not visible")
 
 
 def _promised(run: RunRecord) -> Answer:
-    question, source = "Was it tried out that commits survive?", "run.json: promised"
+    question, source = "Was it tested that commits survive?", "run.json: promised"
     found = run.promised
     if found is None:
-        why = "name a check of the target: dsbench check TARGET --durability --out FILE, dsbench run --checked FILE"
+        why = "test the target: dsbench check TARGET --durability --out FILE, then dsbench run --checked FILE"
         return _unknown(question, source, why)
     words = f"checked on {found.at[:10]}: {found.verdict}"
-    doubts = [f"not as it ran here: {', '.join(found.differs)}"] if found.differs else []
+    doubts = [f"with other settings than here: {', '.join(found.differs)}"] if found.differs else []
     doubts += [found.suspicion] if found.suspicion else []
     good = found.holds and not doubts
     return Answer(question, "; but ".join([words, *doubts]), source, "good" if good else "beware")
 
 
 def _deadlocks(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
-    question = "Are deadlocks prevented, or what they ended resubmitted?"
+    question = "Are deadlocks prevented, or their transactions resubmitted?"
     source = "table errors, run.json: spec.retry"
     failed = sum(row.failed for part in parts for row in part.of(RateResult).scales)
     done = sum(row.transactions for part in parts for row in part.of(RateResult).scales)
     if not done + failed:
         return _unknown(question, source, "no cycle was finished")
     if not failed:
-        why = "; the engine lets one transaction write at a time" if run.dialect.single_writer else ""
+        why = "; the engine allows one writing transaction at a time" if run.dialect.single_writer else ""
         return Answer(question, f"no attempt failed{why}", source, "good")
     classes: Counter[str] = Counter()
     for part in parts:
@@ -186,18 +186,18 @@ def _deadlocks(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
     named = ", ".join(f"{name} {count:,}" for name, count in classes.most_common(3))
     what = f"{failed:,} of {done + failed:,} attempts failed" + (f" ({named})" if named else "")
     if run.spec.retry:
-        return Answer(question, f"{what} and were run again", source, "good")
-    return Answer(question, f"{what} and were not run again (--retry)", source, "beware")
+        return Answer(question, f"{what} and were retried", source, "good")
+    return Answer(question, f"{what} and were not retried (--retry)", source, "beware")
 
 
 def _noticed(run: RunRecord) -> Answer:
-    question, source = "Is it noticed when an update did not take place?", "run.json: checks"
+    question, source = "Are lost updates detected?", "run.json: checks"
     if _keeps_nothing(run):
         return Answer(question, "the engine keeps no data", source, "told")
     if run.broken:
-        return Answer(question, f"conditions are BROKEN at scale {listed(run.broken)}", source, "beware")
+        return Answer(question, f"conditions are VIOLATED at scale {listed(run.broken)}", source, "beware")
     if run.spec.existing:
-        words = "the tables are not dsbench's: nothing is known that has to hold in them"
+        words = "the tables are not dsbench's: no condition for them is known"
         return Answer(question, words, source, "told")
     unchecked = [scale for scale in run.spec.scales if scale not in run.checks]
     if not run.checks:
@@ -224,19 +224,19 @@ def _interval(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
     if begun := sum(len(found) for found in counted_in):
         return Answer(question, f"{length}; the server began a checkpoint in {begun} of them", source, "good")
     if counted_in:
-        burst = f"{length}; the server began no checkpoint in any: a burst rating, which may not last"
+        burst = f"{length}; the server began no checkpoint in any: a burst rating, which may not be sustained"
         return Answer(question, burst, source, "beware")
     if stretch < _BURST_S:
-        why = f"less than the {_BURST_S:.0f} s after which the system writes its cache: a burst rating"
-        return Answer(question, f"{length}; {why}, which may not last", source, "beware")
+        why = f"less than the {_BURST_S:.0f} s after which the system writes back its cache: a burst rating"
+        return Answer(question, f"{length}; {why}, which may not be sustained", source, "beware")
     return Answer(question, f"{length}; the server counts no checkpoints", source, "told")
 
 
 def _rate(run: RunRecord) -> Answer:
     headline = run.workload.headline
     words = (
-        "committed transactions that ended within a cycle, divided by its demanded duration, or, where a number of "
-        "them ends it, by the time from the first start to the last end; the median of the cycles is that of a scale"
+        "committed transactions that ended within a cycle, divided by its duration (--duration; for cycles that "
+        "end by count, the time from the first start to the last end); a scale has the median of its cycles"
     )
     if headline.label != "tps":
         words = f"{headline.about}; tps: {words}"
@@ -244,7 +244,7 @@ def _rate(run: RunRecord) -> Answer:
 
 
 def _concurrency(run: RunRecord, evaluation: Evaluation) -> Answer:
-    question, source = "Was the concurrency chosen or swept?", "run.json: spec.clients, table cycles"
+    question, source = "Was the number of clients chosen or swept?", "run.json: spec.clients, table cycles"
     numbers = run.spec.client_numbers
     nodes = f" on each of {run.spec.nodes} nodes" if run.spec.nodes > 1 else ""
     if len(numbers) < 2:
@@ -256,7 +256,7 @@ def _concurrency(run: RunRecord, evaluation: Evaluation) -> Answer:
     told = ", ".join(f"at scale {scale} with {clients:,}" for scale, (clients, _) in best.items())
     swept = f"swept: {listed(numbers)} clients{nodes}; the highest rate {told}"
     if any(clients == max(numbers) for clients, _ in best.values()):
-        return Answer(question, f"{swept}, the most there were: more may be faster", source, "beware")
+        return Answer(question, f"{swept}, the maximum: more may be faster", source, "beware")
     return Answer(question, swept, source, "good")
 
 
@@ -291,8 +291,8 @@ def _tuning(run: RunRecord) -> Answer:
     settings = {**run.settings, **run.spec.target.settings}
     named = [f"{name} {value}" for name, value in islice(sorted(settings.items()), _SHOWN)]
     more = f" and {len(settings) - _SHOWN} more" if len(settings) > _SHOWN else ""
-    server = f"not at the server's defaults: {', '.join(named)}{more}" if named else "the server told no other settings"
-    return Answer("Which tuning options are in force?", "; ".join([*ways, server]), "run.json: settings, spec", "told")
+    server = f"not at default: {', '.join(named)}{more}" if named else "the server reports no other settings"
+    return Answer("Which tuning options are in effect?", "; ".join([*ways, server]), "run.json: settings, spec", "told")
 
 
 def _terminals(run: RunRecord) -> Answer:
@@ -300,14 +300,15 @@ def _terminals(run: RunRecord) -> Answer:
     asked = next((one for one in run.workload.settings if one.name == "terminal"), None)
     kind = run.spec.workload_settings.get("terminal", asked.default) if asked else ""
     if asked and kind != asked.default:
-        words = f"one for each client, in {kind} mode, without keying and thinking; local sockets stand for their lines"
+        words = (f"one for each client, in {kind} mode, without keying and think times; local sockets replace their "
+                 "lines")
         return Answer("Are there terminals?", words, "the workload's settings", "told")
-    words = pacing(run) + ("" if simulated else ": no terminals, without keying and thinking")
+    words = pacing(run) + ("" if simulated else ": no terminals, without keying and think times")
     return Answer("Are there terminals?", words, "run.json: spec", "told")
 
 
 def _way(run: RunRecord) -> Answer:
-    question, source = "How do transactions come to the server?", "run.json: stack"
+    question, source = "How do transactions reach the server?", "run.json: stack"
     if _keeps_nothing(run):
         return Answer(question, "they do not leave the client", source, "told")
     way = "within the process of the client" if run.embedded else run.item("API", "transport")
@@ -320,7 +321,7 @@ def _remote(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
     remote = run.workload.remote
     if remote is None:
         asked = next((one for one in run.workload.settings if one.name == "remote"), None)
-        words = f"none, as asked for: {asked.help}" if asked else "the workload has no rule for it"
+        words = f"none, as requested: {asked.help}" if asked else "the workload has no rule for it"
         return Answer(question, words, "the workload", "told")
     # Where a unit of scale has several branches, there are others at scale 1 as well.
     shares = [share for part in parts
@@ -329,7 +330,7 @@ def _remote(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
         return _unknown(question, source, "there is one unit only, or no cycle was finished")
     least, most = min(shares), max(shares)
     inside = remote.least <= least and most <= remote.most
-    words = f"{least:.1%} to {most:.1%} {remote.what}; between {remote.least:.0%} and {remote.most:.0%} are wanted"
+    words = f"{least:.1%} to {most:.1%} {remote.what}; required are {remote.least:.0%} to {remote.most:.0%}"
     return Answer(question, words, source, "good" if inside else "beware")
 
 
@@ -347,7 +348,7 @@ def _within(parts: tuple[Evaluation, ...]) -> Answer:
 
 _NOTE: Final = (
     "The questions are those of K. J. McDonell's list of pitfalls (AUUG Newsletter, 1987). Stated: neither "
-    "good nor bad in itself, but to be the same where figures are compared."
+    "good nor bad, but must be the same for figures that are compared."
 )
 _COLUMNS: Final = tuple(Column(name, left=True) for name in ("question", "answer", "source", "verdict"))
 _VERDICTS: Final = {"beware": "attention", "told": "stated"}
@@ -359,7 +360,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     rows = [(one.question, one.answer, one.source, _VERDICTS.get(one.verdict, one.verdict))
             for one in found]  # fmt: skip
     wrong = frozenset(at for at, one in enumerate(found) if one.verdict == "beware")
-    yield Table("What decides whether the figures may be compared", _COLUMNS, rows, wrong)
+    yield Table("Whether the figures can be compared", _COLUMNS, rows, wrong)
     yield Sentence(_NOTE, "note")
 
 

@@ -169,9 +169,9 @@ class Waking:
     def words(self) -> str:
         return (
             f"wake-ups may dominate: {self.interrupts:.2f} rescheduling interrupts per transaction woke client and "
-            f"server; at the {WAKE_UP_US:.0f} µs that one went with in selects on a virtual machine with 2 CPUs they "
-            f"are {self.share:.0%} of the {self.cpu_us:.0f} µs of CPU time of client and server. On which CPUs these "
-            "run then shapes the rate"
+            f"server; at {WAKE_UP_US:.0f} µs each (measured with selects on a virtual machine with 2 CPUs) they are "
+                f"{self.share:.0%} of the {self.cpu_us:.0f} µs of CPU time of client and server. The rate then "
+                "depends on the CPUs on which these run"
         )
 
 
@@ -199,12 +199,12 @@ NO_CALLS: Final = (
 _CPU: Final = ("CPU time, user", "CPU time, system", "CPU waiting for I/O", "CPU idle", "CPU stolen by the host")
 _READ, _WRITTEN = "read from disk", "written to disk"
 _NOTE: Final = (
-    "Interrupts are those of the whole machine; switches, moves between CPUs and waits are sums over all threads of "
-    "client or server. Slowest and fastest client: rate by the mean of all, in the worst cycle."
+    "Interrupts are those of the whole machine; context switches, CPU migrations and waits are sums over all "
+    "threads of client or server. Slowest and fastest client: rate divided by the mean of all, in the worst cycle."
 )
 _PARTS_NOTE: Final = (
-    "By perf, which sampled all CPUs beside one cycle more, by the function that a system call or a page fault led to. "
-    "Per cent: of the time below system calls and page faults of server and client."
+    "From perf, which sampled all CPUs during one more cycle, by the function that a system call or a page fault led "
+    "to. Percentages are of the time below system calls and page faults of server and client."
 )
 _KEYS: Final = tuple(Column(name, left=True) for name in ("resource", "unit", "of"))
 _FIRST: Final = {name: at for at, name in enumerate((

@@ -64,8 +64,9 @@ _COLUMNS: Final = (
     Column("longest", "ms", 1e-6),
 )  # fmt: skip
 _NOTE: Final = (
-    "Requests of whomever, from where the kernel gave them to the device to their end, beside one cycle more; times "
-    "are known to 4%. Forced writes go past the device's cache, a flush empties it. The kernel's queues are not in it."
+    "Requests of all processes, from the time the kernel passed them to the device to their end, during one more "
+    "cycle; times are accurate to 4%. Forced writes bypass the device's cache, a flush empties it. Time in the "
+    "kernel's queues is not included."
 )
 
 
@@ -77,7 +78,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             rows = [tuple(getattr(one, name) for name in names) for one in timed]
             yield Table(f"Times of the device, {where}", _COLUMNS, rows)
             if spec := _draw(timed, where):
-                caption = "Share of the requests that took longer than the time below."
+                caption = "Share of the requests that took longer than the time on the axis."
                 yield Diagram(f"device-{part.stage}-clients-{part.clients}-scale-{scale}", spec, caption, wide=True)
     if any(part.of(DeviceTimesResult).device_times for _, part in each_series(evaluation)):
         yield Sentence(_NOTE, "note")
@@ -123,6 +124,6 @@ SUBJECT: Final = Subject(
     "device_times",
     "Times of the device", DeviceTimesResult,
     tell=_tell,
-    nothing="Requests of the device were not timed: --perf storage does, where the kernel allows it; the warnings say "
-    "why it does not. Means of reads, writes and flushes are in show --by cost.",
+    nothing="Requests of the device were not timed: --perf storage does, where the kernel allows it; the warnings "
+    "show why it does not. Means of reads, writes and flushes are in show --by cost.",
 )

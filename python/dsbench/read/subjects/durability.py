@@ -21,4 +21,4 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         yield Table("Switches", _COLUMNS, rows, frozenset(at for at, one in enumerate(found) if not one.safe))
 
 
-SUBJECT: Final = Subject("durability", "Durability", tell=_tell, nothing="The engine names no switch of durability.")
+SUBJECT: Final = Subject("durability", "Durability", tell=_tell, nothing="The engine reports no durability settings.")

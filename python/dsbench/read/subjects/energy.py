@@ -108,15 +108,15 @@ _COLUMNS: Final = (
 
 _GRADES: Final = (
     Column("scale"), Column("load", left=True), Column("demanded", "1/s", digits=4),
-    Column("achieved", "tps", digits=4), Column("reached", form=".1%", about="of what was demanded"),
+    Column("achieved", "tps", digits=4), Column("reached", form=".1%", about="of the demanded rate"),
     Column("p50", "ms"), Column("p99", "ms"),
     Column("CPUs", "%"), Column("power", "W", digits=4), Column("transactions per joule", "1/J", digits=4),
 )  # fmt: skip
 _NO_SPEC: Final = (
-    "The levels and this ratio of sums are made as SPECpower_ssj2008 makes them, from other transactions and "
-    "without its rules: no figure here is a result of SPEC."
+    "The levels and this ratio of sums follow SPECpower_ssj2008, with other transactions and without its "
+    "rules: these figures are not SPEC results."
 )
-_NO_POWER: Final = "No power was measured (--power, docs/energy.md): CPUs stand in its place."
+_NO_POWER: Final = "No power was measured (--power, docs/energy.md): CPU use is shown instead."
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
@@ -157,7 +157,7 @@ def _tell_energy(evaluation: Evaluation) -> Iterator[Block]:
     sources = dict.fromkeys(one.of for _, part in parts for one in part.of(EnergyResult).energy.values())
     words = f"Measured by {' and '.join(sources)}."
     if CPUS in sources:
-        words += " These omit disks, network, fans and the loss of the power supply."
+        words += " They exclude disks, network, fans and the loss of the power supply."
     yield Sentence(words, "note")
 
 
@@ -186,11 +186,12 @@ class EnergyResult(Result):
 
 SUBJECT: Final = Subject(
     "energy", "Energy", EnergyResult, tell=_tell,
-    nothing="No power was measured: name a meter by --power, or let this user read the energy counters of the CPUs.",
+    nothing="No power was measured: specify a meter with --power, or let this user read the energy counters of the "
+            "CPUs.",
     measures=(
         Measure("joules-per-transaction", "J", "energy for each transaction", _joules, more=False),
         Measure("watts", "W", "power of the machine during the load", _watts, more=False),
-        Measure("idle-watts", "W", "power of the machine when idle, of a graduated load", _idle_watts, more=False),
+        Measure("idle-watts", "W", "power of the idle machine in a graduated load", _idle_watts, more=False),
         Measure("transactions-per-joule", "1/J", "transactions for each joule over all levels of a graduated load",
                 _overall),
     ),

@@ -84,7 +84,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     for heading, part in each_series(evaluation):
         if model := part.of(ErrorsResult).collision:
             yield Sentence(
-                f"{heading}: " * bool(heading) + f"Collisions of {model.clients} clients over X branches fit "
+                f"{heading}: " * bool(heading) + f"Conflicts of {model.clients} clients over X branches fit "
                 f"q = 1 / (1 + κ (K − 1) / X) with κ = {model.kappa:.3g}, K = {model.clients}, from scale "
                 f"{model.lowest_scale} to {model.highest_scale} (root mean square of the residuals of q: "
                 f"{model.rms:.2g}). q is the share of attempts that succeed."

@@ -121,11 +121,12 @@ def _times(rows: Rows) -> dict[str, float]:
 
 _COLUMNS: Final = (
     Column("scale"), Column("clients"), Column("group", left=True), Column("counts", left=True),
-    Column("alone", digits=4), Column("beside", digits=4), Column("beside / alone"), Column("cycles"),
+    Column("alone", digits=4), Column("beside", digits=4), Column("together / alone"), Column("cycles"),
 )  # fmt: skip
 _KINDS: Final = (
     Column("scale"), Column("clients"), Column("kind", left=True), Column("alone", "ms", 1e3),
-    Column("beside", "ms", 1e3), Column("alone / beside", about="how many times as fast it is beside the others"),
+    Column("beside", "ms", 1e3), Column("alone / together", about="how many times as fast it is together with the "
+                                                                  "others"),
 )  # fmt: skip
 
 
@@ -138,18 +139,18 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         yield Sentence(f"Scale {scale:,}{_at_clients(one, each)}: {say_ratio(one)}.")
     rows = [(scale, one.clients, one.group, one.unit, float(np.median(one.alone)), float(np.median(one.beside)),
              _cell(one.ratio), f"{one.alone.size}, {one.beside.size}") for scale, one in each]  # fmt: skip
-    yield Table("Rates of the groups, alone and beside the others", _COLUMNS, rows)
+    yield Table("Rates of the groups, alone and together", _COLUMNS, rows)
     kinds = [
         (scale, one.clients, kind, *pair, Ratio(pair[0] / pair[1])) for scale, one in each
         for kind, pair in [*one.times_s.items(), *([("geometric mean", one.means_s)] if one.times_s else [])]
     ]  # fmt: skip
     if kinds:
-        yield Table("Mean times of the queries, alone and beside the others", _KINDS, kinds)
+        yield Table("Mean times of the queries, alone and together", _KINDS, kinds)
     before = max(one.before for _, one in each)
     yield Sentence(
-        f"A ratio is that of the medians over the cycles; it has a 95% interval from {FEWEST} cycles on. The stages "
-        f"follow each other on one database: {before:,} transactions were committed before they ran together. What "
-        "makes a ratio is not measured here.", "note",
+        f"Ratios are those of the medians over the cycles, with a 95% interval from {FEWEST} cycles on. The stages "
+        f"follow each other on one database: {before:,} transactions were committed before the groups ran together. "
+        "The cause of a ratio is not measured here.", "note",
     )  # fmt: skip
 
 
@@ -164,7 +165,7 @@ def say_ratio(one: Beside) -> str:
     alone, beside = (format_number(float(f"{np.median(rates):.4g}"), digits=4) for rates in (one.alone, one.beside))
     unit = one.unit if one.unit != "per hour" else "queries per hour" if one.times_s else "transactions per hour"
     times = f"{ratio.value:.2f} times as many{within}"
-    return f"{one.group} do {beside} {unit} beside the others and {alone} alone: {times}"
+    return f"{one.group} do {beside} {unit} together with the others and {alone} alone: {times}"
 
 
 def _cell(ratio: Interval) -> Ratio | None:
@@ -189,8 +190,8 @@ class InterferenceResult(Result):
 
 SUBJECT: Final = Subject(
     "interference", "Interference", InterferenceResult, tell=_tell,
-        nothing="No groups of clients worked alone and beside each other.",
+        nothing="No groups of clients ran both alone and together.",
     measures=(
-        Measure("beside", "", "rate beside other groups of clients, divided by that alone", _read_ratio),
+        Measure("beside", "", "rate together with other groups of clients, divided by the rate alone", _read_ratio),
     ),
 )  # fmt: skip

@@ -214,8 +214,9 @@ def kind_doubts(workload: Entry, results: Mapping[int, tuple[KindResult, ...]]) 
 def _of_row(rules: str, scale: int, row: KindResult) -> list[Doubt]:
     found = []
     if row.share_missed:
-        words = f"{row.kind} is {row.share:.2%} of the mix, {rules} asks for {row.least_share:.0%} at least"
-        found.append(Doubt("mix", words, "use longer cycles; see whether this kind fails more than others", scale))
+        words = f"{row.kind} is {row.share:.2%} of the mix, {rules} requires at least {row.least_share:.0%}"
+        found.append(Doubt("mix", words, "use longer cycles; check whether this kind fails more often than "
+                                         "others", scale))
     if row.limit_met is False:
         p90_s = row.response_ns[0.9] / 1e9
         words = f"90% of {row.kind} took up to {p90_s:.2f} s, {rules}'s limit is {row.limit_s:g} s"
@@ -234,7 +235,7 @@ _NAMES: Final = {0.5: "p50", 0.9: "p90", 0.95: "p95", 0.99: "p99", 0.999: "p99.9
 _COUNTS: Final = (
     *(Column(name) for name in ("committed", "rolled back", "failed", "retries", "unknown")),
     Column("rate", "1/s", digits=4), Column("rate", "1/min", digits=4), Column("share", form=".2%"),
-    Column("least share", form=".0%", about="what the rules of the workload ask for"), Column("met", left=True),
+    Column("least share", form=".0%", about="what the rules of the workload require"), Column("met", left=True),
 )  # fmt: skip
 _TIMES: Final = tuple(Column(name, "ms", 1e-6, digits=4) for name in ("mean", *(_NAMES[q] for q in QUANTILES)))
 _LIMIT: Final = (Column("limit of p90", "s"), Column("met", left=True))
@@ -261,7 +262,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     counted = any(row.rows for _, row in each)
     heads = (*keys, *_COUNTS, *((Column("rows", "1/s", digits=4),) if counted else ()))
     body = [(*key, row.kind, *_count(row), *((row.rows_per_s,) if counted else ())) for key, row in each]
-    yield Table("Done and failed", heads, body, _marked(row.share_missed for _, row in each))
+    yield Table("Completed and failed", heads, body, _marked(row.share_missed for _, row in each))
     failed = [((*key, kind), counts) for key, x, part in found for kind, counts in _failures(part, x)]
     yield from tabulate_classes("Failed attempts by kind and class", keys, failed)
     waits = any(part.of(KindsResult).kind_response.get(x) for _, x, part in found)
@@ -274,7 +275,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         yield Table("Service times, from the start", (*keys, *_TIMES), body)
     if windows := [(key, one) for key, x, part in found for one in part.of(KindsResult).windows.get(x, ())]:
         body = [(*key, *_show_window(one)) for key, one in windows]
-        yield Table("Windows of a valid run", (*scale, *_WINDOWS), body, _marked(one.missed for _, one in windows))
+        yield Table("Limits of a valid run", (*scale, *_WINDOWS), body, _marked(one.missed for _, one in windows))
 
 
 def _tells(rows: Sequence[KindResult]) -> bool:
@@ -313,7 +314,7 @@ def describe_nopm(found: Nopm, scale: int) -> str:
         return text
     terminals = f"{found.terminals_per_warehouse:,.4g}"
     noun = "terminal per warehouse enters" if terminals == "1" else "terminals per warehouse enter"
-    return f"{text} ({terminals} {noun} {found.ceiling:,.2f} on average when nothing delays them)"
+    return f"{text} ({terminals} {noun} {found.ceiling:,.2f} on average without delays)"
 
 
 def _count(row: KindResult) -> tuple[object, ...]:
@@ -402,12 +403,12 @@ class KindsResult(Result):
 
 SUBJECT: Final = Subject(
     "kinds", "Kinds of transactions", KindsResult, tell=_tell,
-    nothing="There is one kind of transactions: the table of the scales has its figures.",
+    nothing="There is one kind of transactions: its figures are in the table of the scales.",
     measures=(
         Measure("nopm", "NOPM", "New-Orders per minute (TPC-C)",
                 lambda part: {x: one.median for x, one in part.of(KindsResult).nopm.items()}, own=True,
                 unit_of=lambda part: next((one.label for one in part.of(KindsResult).nopm.values()), "")),
-        Measure("headline", "1/s", "figure that the workload names as its result, else the rate",
+        Measure("headline", "1/s", "result figure of the workload, otherwise the rate",
                 _read_headline, own=True, unit_of=_name_headline),
     ),
 )  # fmt: skip

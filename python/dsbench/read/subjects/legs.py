@@ -132,9 +132,9 @@ _COLUMNS: Final = (
     Column("failed", form=".1%", spare=True), Column("back after", left=True),
 )  # fmt: skip
 _NOTE: Final = (
-    "p50 and p99: medians over the seconds of the leg of each second's response times, which count from the intended "
-    "start; worst: the greatest of a second. Back: the first second of a leg after a peak from which p99 is for 3 "
-    "seconds at most the greatest of the leg before the peak; a second that a leg cuts counts for none."
+    "p50 and p99: medians over the seconds of the leg; response times count from the intended start; worst: the "
+    "maximum of a second. Back: the first second after a peak from which p99 stays for 3 seconds at or below the "
+    "maximum of the leg before the peak. Seconds that span two legs do not count."
 )  # fmt: skip
 
 
@@ -170,9 +170,9 @@ def _say_recovery(one: LegResult, found: Sequence[LegResult]) -> str:
     peak, calm = found[one.number - 2], found[one.like - 1]
     level = f"p99 at most {format_number(calm.worst_p99_ms)} ms, as at {calm.leg.words} before"
     if one.back_s == inf:
-        return f"After {peak.leg.words} response times were not back within {one.leg.duration_s:g} s ({level})."
+        return f"After {peak.leg.words} response times had not recovered within {one.leg.duration_s:g} s ({level})."
     soon = "at once" if one.back_s == 0 else f"after {one.back_s:g} s"
-    return f"After {peak.leg.words} response times were back {soon} ({level})."
+    return f"After {peak.leg.words} response times had recovered {soon} ({level})."
 
 
 def _read_recovery(part: Evaluation) -> dict[int, float]:
@@ -187,11 +187,11 @@ class LegsResult(Result):
 
 
 SUBJECT: Final = Subject(
-    "legs", "Load that changes", LegsResult, tell=_tell,
-    nothing="The load did not change: see --load.",
+    "legs", "Changing load", LegsResult, tell=_tell,
+    nothing="The load did not change (--load).",
     measures=(
-        Measure("recovery", "s", "time until response times are back after a peak of --load", _read_recovery,
-                more=False, geometric=False, needs="make runs with --load and a peak in it",
+        Measure("recovery", "s", "time until response times have recovered after a peak of --load", _read_recovery,
+                more=False, geometric=False, needs="run with --load and a peak in it",
                 possible=lambda spec: bool(spec.load)),
     ),
 )  # fmt: skip

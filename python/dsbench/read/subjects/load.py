@@ -65,7 +65,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             rows.append((scale, one.cycle, one.demanded, one.achieved, *one.quantiles_ms, share,
                          one.holds, one.cpu_us, one.seconds))  # fmt: skip
     if rows:
-        yield Table("Response times over the rate, by rate", _COLUMNS, rows)
+        yield Table("Response times by rate", _COLUMNS, rows)
 
 
 def _capacities(part: Evaluation) -> Values:
@@ -79,9 +79,9 @@ class LoadResult(Result):
 
 SUBJECT: Final = Subject(
     "load", "Capacity", LoadResult, tell=_tell,
-    nothing="No rate was searched (--objective).",
+    nothing="There was no search for a rate (--objective).",
     measures=(
         Measure("capacity", "tps", "highest rate at which the objective holds", _capacities,
-                needs="make runs with --objective", possible=lambda spec: bool(spec.objective)),
+                needs="run with --objective", possible=lambda spec: bool(spec.objective)),
     ),
 )  # fmt: skip

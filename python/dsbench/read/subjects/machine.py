@@ -67,9 +67,9 @@ _COLUMNS: Final = (
     Column("queued", form=".2f"), Column("device", "MB", 1e-6, form=".2f"), Column("own", "MB", 1e-6, form=".2f"),
 )  # fmt: skip
 _NOTE: Final = (
-    "CPU time in CPUs: 1 is one CPU all the time. Waits (PSI): share of the time in which some thread, of whomever, "
-    "waited for it. Queued: server threads that waited for a CPU, on average. Device: read and written where the data "
-    "lies; own: by dsbench and the server, as the kernel counts it, which may be far more (docs/method.md)."
+    "CPU time in CPUs: 1 is one CPU all the time. Waits (PSI): share of the time in which at least one thread of "
+    "any process waited. Queued: server threads that waited for a CPU, on average. Device: read from and written to "
+    "the data disk; own: by dsbench and the server, as counted by the kernel, which may be far more (docs/method.md)."
 )
 
 
@@ -116,5 +116,5 @@ class MachineResult(Result):
 
 SUBJECT: Final = Subject(
     "machine", "Machine", MachineResult, tell=_tell,
-    nothing="No cycle tells what else the machine did.",
+    nothing="No cycle has samples of other load on the machine.",
 )  # fmt: skip

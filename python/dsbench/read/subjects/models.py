@@ -79,7 +79,7 @@ def _read_all_models(evaluation: Evaluation) -> tuple[Fit, ...]:
 
 TITLES: Final = {
     "scalability": "Universal Scalability Law, T(N) = λN / (1 + σ(N - 1) + κN(N - 1))",
-    "memory": "end of the memory, t(X) = t_hit + (t_miss - t_hit)(1 - X_0 / X) beyond X_0",
+    "memory": "memory limit, t(X) = t_hit + (t_miss - t_hit)(1 - X_0 / X) beyond X_0",
     "collisions": "collisions, q(X) = 1 / (1 + κ(K - 1) / X)",
 }
 
@@ -102,7 +102,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         blocks.append(Part("Residuals", [Table("", points, values)], folded=True))
         yield Part(TITLES[fit.model], blocks)
     if falls or evaluation.of(ModelsResult).models:
-        words = "Intervals at 95% by drawing the residuals anew: they do not know what the model misses everywhere."
+        words = "95% intervals from a bootstrap of the residuals; systematic errors of the model are not included."
         yield Sentence(words, "note")
 
 
@@ -123,7 +123,7 @@ def describe_falls(evaluation: Evaluation) -> list[str]:
     if rate.fall is None:
         return []
     sizes = {row.scale: row.database_size_gb for row in rate.scales}
-    at = {f"  at the level {percent(level)}%": found for level, found in rate.falls_at.items()}
+    at = {f"  at confidence level {percent(level)}%": found for level, found in rate.falls_at.items()}
     return [f"{which} {_fall(found, sizes)}" for which, found in {"the rate falls most": rate.fall, **at}.items()]
 
 

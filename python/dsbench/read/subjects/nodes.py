@@ -133,7 +133,7 @@ def _quantiles(buckets: pa.Table) -> dict[tuple[int, str], tuple[float, float]]:
 
 
 def _busy(cost: Mapping[tuple[str, str], float]) -> float:
-    """Share (0-1) of the node's CPUs that was not free for the load; what the host took was not free."""
+    """Share (0-1) of the node's CPUs that was not free for the load; what the hypervisor took was not free."""
     busy, idle = (sum(cost.get(("os", metric), 0.0) for metric in metrics) for metrics in (_BUSY, _IDLE))
     total = busy + idle
     return busy / total if total > 0 else np.nan
@@ -168,7 +168,7 @@ _COLUMNS: Final = (
     Column("CPU", form=".0%"), Column("ceiling", "tps", about="against an engine that answers at once"),
     Column("sent", "B/tx"), Column("received", "B/tx"),
     Column("late", "ms", 1e-6, about="latest first start after the common start of a cycle"),
-    Column("clock ±", "ms", 1e-6, about="by how much its clock may have been off at a start"),
+    Column("clock ±", "ms", 1e-6, about="maximum error of its clock at a start"),
     Column("cycles", left=True),
 )  # fmt: skip
 
@@ -180,13 +180,13 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     machines = [(node.name, node.cpus or "", node.core.get("CPU") or "", node.system or "")
                 for node in evaluation.run.nodes]  # fmt: skip
     heads = (Column("node", left=True), Column("CPUs"), Column("processor", left=True), Column("system", left=True))
-    yield Table("Machines that made the load", heads, machines)
+    yield Table("Machines that generated the load", heads, machines)
     yield Table("Nodes by scale", _COLUMNS, list(_rows(evaluation)))
     shares = [share for by_scale in evaluation.of(NodesResult).nodes.values() for share in by_scale.values()]
     late = max((share.start_late_ns for share in shares if not np.isnan(share.start_late_ns)), default=np.nan)
     began = "" if np.isnan(late) else f"Their first transactions began {late / 1e6:.2g} ms after it at most. "
     error = max(share.clock_error_ns for share in shares) / 1e6
-    yield Sentence(f"Each cycle had one common start. {began}Their clocks were known to {error:.2g} ms.", "note")
+    yield Sentence(f"Each cycle had one common start. {began}Their clocks were known to within {error:.2g} ms.", "note")
     absent = [
         f"node {node} at scale {scale}, {words}"
         for node, by_scale in evaluation.of(NodesResult).nodes.items() for scale, share in by_scale.items()
@@ -219,5 +219,5 @@ class NodesResult(Result):
 
 SUBJECT: Final = Subject(
     "nodes", "Nodes", NodesResult, tell=_tell,
-    nothing="The load was made by the machine of dsbench run alone: there are no nodes to tell apart.",
+    nothing="The machine of dsbench run generated the load: there were no nodes.",
 )  # fmt: skip

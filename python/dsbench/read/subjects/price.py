@@ -1,4 +1,4 @@
-"""What the money buys: transactions for each unit of it, by the price of the machine."""
+"""Price and performance: transactions for each unit of it, by the price of the machine."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
                Column("three years", f"{price.currency} per 1,000 QphH-like"))  # fmt: skip
     # A column of which no row tells anything is left out.
     told = [at for at in range(len(columns)) if any(_is_told(row[at]) for row in rows)]
-    yield Table("What the money buys", [columns[at] for at in told], [[row[at] for at in told] for row in rows])
+    yield Table("Price and performance", [columns[at] for at in told], [[row[at] for at in told] for row in rows])
 
 
 def _is_told(value: object) -> bool:
@@ -90,10 +90,10 @@ class PriceResult(Result):
 
 SUBJECT: Final = Subject(
     "price", "Price", PriceResult, tell=_tell,
-    nothing="Nobody said what the machine costs: --price 1.2 EUR/h, here or at dsbench run.",
+    nothing="The price of the machine is unknown: add --price 1.2 EUR/h, here or to dsbench run.",
     measures=(
-        Measure("transactions-per-money", "", "transactions for each unit of money, by --price; with an objective "
-                "those at its highest rate", _transactions, unit_of=_unit, needs="say what the machine costs: --price",
+        Measure("transactions-per-money", "", "transactions per unit of money, by --price; with an objective, at "
+                "its highest rate", _transactions, unit_of=_unit, needs="specify the price of the machine: --price",
                 possible=lambda spec: bool(spec.price)),
     ),
 )  # fmt: skip

@@ -65,7 +65,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     rows = [(scale, one.tool, one.test, one.unit, one.before, one.after)
             for scale, tests in evaluation.of(ProbesResult).probes.items() for one in tests]  # fmt: skip
     if rows:
-        yield Table("Storage tools beside the data, before and after the cycles", _COLUMNS, rows)
+        yield Table("Disk benchmarks on the data's file system, before and after the cycles", _COLUMNS, rows)
 
 
 class ProbesResult(Result):
@@ -74,6 +74,6 @@ class ProbesResult(Result):
 
 
 SUBJECT: Final = Subject(
-    "probes", "Storage tools", ProbesResult, tell=_tell,
-    nothing="No disk benchmark was run beside the data (--probes).",
+    "probes", "Disk benchmarks", ProbesResult, tell=_tell,
+    nothing="No disk benchmark was run (--probes).",
 )  # fmt: skip

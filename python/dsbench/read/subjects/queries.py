@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dsbench.spec import RunSpec
 
 _NO_RESULT: Final = (
-    "These figures are TPC-H-like: none of them is a result in the sense of the TPC, nor comparable to one."
+    "These figures are TPC-H-like: they are not TPC results, and cannot be compared with TPC results."
 )
 
 
@@ -44,7 +44,7 @@ _FIGURES: Final = (
 )  # fmt: skip
 _TIMES: Final = (
     Column("scale"), Column("query", left=True), Column("power 1", "ms", 1e3), Column("power 2", "ms", 1e3),
-    Column("streams, least", "ms", 1e3), Column("greatest", "ms", 1e3), Column("times"),
+    Column("streams, minimum", "ms", 1e3), Column("greatest", "ms", 1e3), Column("times"),
     Column("geometric mean", "ms", 1e3), Column("95% from", "ms", 1e3), Column("to", "ms", 1e3),
 )  # fmt: skip
 
@@ -77,7 +77,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     yield from _tell_temperatures(evaluation)
     yield Sentence(
         "The interval is that of the geometric mean of all times, by Student's t over their logarithms: parameters "
-        "differ from one to the next, and streams run beside each other.", "note",
+        "differ between runs of a query, and streams run concurrently.", "note",
     )  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def _tell_temperatures(evaluation: Evaluation) -> Iterator[Block]:
             continue
         if isfinite(known.power_cold):
             words = f"the power of the 22 queries is {known.power_cold:,.4g}/h cold and {known.power_hot:,.4g}/h hot"
-            times = f"a query takes {known.cold_s / known.hot_s:.3g} times as long cold"
+            times = f"a cold query takes {known.cold_s / known.hot_s:.3g} times as long"
             yield Sentence(f"scale {scale}: {words}: {times}.", "lead")
         rows += ((scale, query.kind, _mean(query.cold_s), _mean(query.hot_s), query.ratio, *query.interval,
                   len(query.cold_s)) for query in known.queries)  # fmt: skip
@@ -105,11 +105,11 @@ def _tell_temperatures(evaluation: Evaluation) -> Iterator[Block]:
     restarts = [row for row in evaluation.rows.whole.tables["phases"].to_pylist() if row["phase"] == "restart"]
     took = sum(row["duration_ns"] for row in restarts) / 1e9 / max(len(restarts), 1)
     held = max((row["size_bytes"] or 0 for row in restarts), default=0)
-    began = "all sessions were opened anew" if evaluation.run.embedded else "the server was stopped and started again"
+    began = "all sessions were reopened" if evaluation.run.embedded else "the server was stopped and started again"
     yield Sentence(
-        f"Cold: before a query {began} ({took:.2g} s on average), and its files left the page cache, which had up "
-        f"to {held / 2**20:,.4g} MiB of them. What the storage and a host of this machine keep was not let go. Hot: "
-        "the less of the two times that the query was asked again. Parameters are the default ones, without refreshes.",
+        f"Cold: before a query {began} ({took:.2g} s on average), and its files were removed from the page cache, up "
+        f"to {held / 2**20:,.4g} MiB. Caches of the storage and of a hypervisor were not cleared. Hot: the shorter "
+        "time of two repetitions. Queries have the default parameters, without refreshes.",
         "note",
     )  # fmt: skip
 
@@ -202,10 +202,10 @@ def _runs_kind(kind: str) -> Callable[[RunSpec], bool]:
     return lambda spec: any(one.name == kind for one in find(spec.workload, spec.workload_settings).kinds)
 
 
-_POWER: Final = "make runs of --workload tpch"
+_POWER: Final = "run --workload tpch"
 _STREAMS: Final = f"{_POWER} with both tests: without --set tests=power"
 _COLD: Final = f"{_POWER} with --set cold=3"
-_KIND: Final = "make runs of --workload tpch, or of --workload ch and name its --stage"
+_KIND: Final = "run --workload tpch, or --workload ch with its --stage"
 
 
 class QueriesResult(Result):
@@ -215,22 +215,22 @@ class QueriesResult(Result):
 
 SUBJECT: Final = Subject(
     "queries", "Queries", QueriesResult, tell=_tell,
-        nothing="The workload has no queries that are run alone and as streams.",
+        nothing="The workload has no power and throughput tests of queries.",
     measures=(
-        Measure("power", "1/h", "power of the run that counts, TPC-H-like", _of_run(lambda run: run.power),
+        Measure("power", "1/h", "power of the lower run, TPC-H-like", _of_run(lambda run: run.power),
                 needs=_POWER, in_stage=_of_test("power", lambda run: run.power), possible=_runs_tests()),
-        Measure("throughput", "1/h", "throughput of the run that counts, TPC-H-like",
+        Measure("throughput", "1/h", "throughput of the lower run, TPC-H-like",
                 _of_run(lambda run: run.throughput), needs=_STREAMS,
                 in_stage=_of_test("throughput", lambda run: run.throughput), possible=_runs_tests("both")),
         Measure("qphh", "1/h", "composite of power and throughput, TPC-H-like", _of_run(lambda run: run.qphh),
                 needs=_STREAMS, in_stage=lambda _: {}, possible=_runs_tests("both")),
-        Measure("query-time", "s", f"geometric mean of the {len(QUERIES)} queries in the power test that counts",
+        Measure("query-time", "s", f"geometric mean of the {len(QUERIES)} queries in the power test of the lower run",
                 _of_run(_mean_of_all), more=False, needs=_POWER, in_stage=_of_test("power", _mean_of_all),
                 possible=_runs_tests()),
         Measure("power-cold", "1/h", "power of the 22 queries, each on a server that was just started, TPC-H-like",
                 _temperature(lambda known: known.power_cold), needs=_COLD, possible=_runs_cold,
                 in_stage=_in_cold(lambda known: known.power_cold)),
-        Measure("power-hot", "1/h", "power of the 22 queries, each asked again, TPC-H-like",
+        Measure("power-hot", "1/h", "power of the 22 queries, each repeated, TPC-H-like",
                 _temperature(lambda known: known.power_hot), needs=_COLD, possible=_runs_cold,
                 in_stage=_in_cold(lambda known: known.power_hot)),
         *(Measure(kind.lower(), "s", f"mean time of {kind}, in all tests or in a stage", _time_of(kind), more=False,

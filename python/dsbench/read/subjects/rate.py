@@ -212,10 +212,10 @@ def _read_falls_at(evaluation: Evaluation) -> dict[float, Fall]:
     return found
 
 
-GROWN: Final = "populate s with +: of the rows that the scale adds to the database of the one before it (--grow)"
+GROWN: Final = "populate s with +: for the rows added to the database of the previous scale (--grow)"
 DEFINITIONS: Final = (
-    "The sum of the streams' own rates is marginally higher and nearer to a steady state; from the first start to the "
-    "last end there is time as well in which only some streams run (McDonell, 1987)."
+    "The sum of the streams' own rates is slightly higher and closer to a steady state; the time from the first start "
+    "to the last end includes times when only some streams run (McDonell, 1987)."
 )
 _QUANTILES: Final = {0.5: "p50", 0.99: "p99", 1.0: "max"}
 _WIDE: Final = 10
@@ -229,7 +229,7 @@ def summary_columns(evaluation: Evaluation) -> tuple[Column, ...]:
         Column("scale", about="size of the database in units of the workload"), Column("size", "GB"),
         Column("tps", about="median over the cycles"), Column("±95%", about="interval of the median over the cycles"),
         Column("min–max", "tps", about="of the cycles"), Column("failed", form=".1%", about="share of the attempts"),
-        Column("f", about="transactions under way on average (eq. 11)"),
+        Column("f", about="mean number of transactions in progress (eq. 11)"),
         *(Column(which + name, "ms", 1e-6) for name in _QUANTILES.values()), Column("populate", "s"),
     )  # fmt: skip
 
@@ -294,7 +294,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         for heading, part in each_series(evaluation):
             yield from tell_scales(part, heading)
     if left := evaluation.of(RateResult).left:
-        ran = f"{left.there:,} transactions of the cycles are in the tables, {left.counted:,} of them count"
+        ran = f"{left.there:,} transactions of the cycles are in the tables, and {left.counted:,} of them count"
         late = left.there - left.counted - left.early
         yield Sentence(f"{ran}: {left.early:,} ran in ramp-ups, {late:,} ended after the time of their cycle.", "note")
     if any(part.of(RateResult).definitions for _, part in each_series(evaluation)):
@@ -302,7 +302,8 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     if not evaluation.staged and any(part.of(RateResult).index.dsi for part in evaluation.by_clients.values()):
         yield tabulate_indexes(evaluation.by_clients)
         if not any(part.of(RateResult).index.comparable for part in evaluation.by_clients.values()):
-            yield Sentence("The DSI is not comparable with other runs: not the settings of profile dsi.", "note")
+            yield Sentence("The DSI cannot be compared with other runs: these are not the settings of profile "
+                           "dsi.", "note")
         yield Listed(peak_lines(evaluation))
     else:
         yield Listed([*describe_indexes(evaluation), *peak_lines(evaluation)])
@@ -401,7 +402,7 @@ def index_lines(index: Index) -> list[str]:
     return [first, *rating]
 
 
-_STALE: Final = "each peak is the highest of several medians, so it is rather too high"
+_STALE: Final = "each peak is the highest of several medians, so it tends to be too high"
 
 
 def peak_lines(evaluation: Evaluation) -> list[str]:
@@ -507,16 +508,16 @@ class RateResult(Result):
 
 
 SUBJECT: Final = Subject(
-    "rate", "Rate", RateResult, tell=_tell, nothing="No scale was begun.",
+    "rate", "Rate", RateResult, tell=_tell, nothing="No scale was started.",
     measures=(
         Measure("rate", "tps", "median rate of the cycles", _rates, own=True,
                 of_statements=True, unit_of=_rate_unit),
         Measure("tps", "tps", "median rate of all transactions of all clients", _of_results("rate_median_tps")),
         Measure("dsi", "", "DSI", _dsi, geometric=False, own=True, per_run=True),
         Measure("size", "GB", "size of the database before its load", _of_results("database_size_gb"), more=False),
-        Measure("load-time", "s", "time to populate and to make the keys", _load_time, more=False),
-        Measure("populate", "s", "time to fill the tables", _of_results("populate_s"), more=False),
-        Measure("primary-keys", "s", "time to make the primary keys", _of_results("primary_key_s"), more=False),
-        Measure("foreign-keys", "s", "time to make the foreign keys", _of_results("foreign_key_s"), more=False),
+        Measure("load-time", "s", "time to load the tables and create the keys", _load_time, more=False),
+        Measure("populate", "s", "time to load the tables", _of_results("populate_s"), more=False),
+        Measure("primary-keys", "s", "time to create the primary keys", _of_results("primary_key_s"), more=False),
+        Measure("foreign-keys", "s", "time to create the foreign keys", _of_results("foreign_key_s"), more=False),
     ),
 )  # fmt: skip

@@ -102,9 +102,9 @@ _PLANS: Final = (
     Column("after the cycles", left=True),
 )  # fmt: skip
 _PLANS_NOTE: Final = (
-    "As the server would execute each statement, asked before and after the cycles on a session of its own, which "
-    "executes none. Costs and values are left out. Where the workload calls procedures, these are the statements that "
-    "it sends with --call statements."
+    "EXPLAIN output for each statement, from a separate session before and after the cycles; no statement is "
+    "executed. Costs and values are omitted. For a workload that calls procedures, these are its statements with "
+    "--call statements."
 )
 
 
@@ -113,7 +113,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         for scale, ran in part.of(ServerStatementsResult).ran.items():
             where = f"scale {scale}" + (f", {heading}" if heading else "")
             rows = [(one.statement, *(getattr(one, name) for name in _COUNTS)) for one in ran[:_MOST]]
-            yield Table(f"Per transaction, {where}, as {ran[0].source} tells it", _COLUMNS, rows)
+            yield Table(f"Per transaction, {where}, from {ran[0].source}", _COLUMNS, rows)
     yield from _tell_plans(evaluation)
 
 
@@ -136,7 +136,7 @@ def _tell_plans(evaluation: Evaluation) -> Iterator[Block]:
                 changes[one.statement, _in_line(one.before), _in_line(one.after)].append(place)
     said = "; ".join(f"{words}{_at(places, found)}" for words, places in counts.items())
     number = len({statement for statement, _, _ in changes})
-    yield Sentence(f"The server told the plans of {said}; {number or 'none'} changed during the cycles.")
+    yield Sentence(f"Plans of {said} were captured; {number or 'none'} changed during the cycles.")
     for (statement, before, after), places in changes.items():
         yield Sentence(f"{statement}: {after}; before the cycles: {before}{_at(places, found)}.", "warning")
     for plans, places in alike.items():
@@ -187,5 +187,5 @@ SUBJECT: Final = Subject(
     "server_statements",
     "Statements in the server", ServerStatementsResult,
     tell=_tell,
-    nothing="The server told neither plans nor counts of statements.",
+    nothing="The server reported neither plans nor counts of statements.",
 )

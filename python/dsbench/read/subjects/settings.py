@@ -21,5 +21,5 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
 
 
 SUBJECT: Final = Subject(
-    "settings", "Settings", tell=_tell, nothing="All settings of the server are at their default."
+    "settings", "Settings", tell=_tell, nothing="All settings of the server have their defaults."
 )

@@ -17,7 +17,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     for layer in run.stack:
         yield Part(layer.layer, [Terms([(name, str(value)) for name, value in layer.items.items()])])
     if run.server_version and not any(run.server_version in str(v) for one in run.stack for v in one.items.values()):
-        yield Sentence(f"The server calls itself: {run.server_version}", "note")
+        yield Sentence(f"Version of the server: {run.server_version}", "note")
 
 
 SUBJECT: Final = Subject("stack", "System stack", tell=_tell, nothing="Nothing is known of it.")

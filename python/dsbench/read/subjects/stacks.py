@@ -80,17 +80,17 @@ def add_functions(stacks: Stacks) -> dict[str, Function]:
 
 
 _COLUMNS: Final = (
-    Column("function", left=True), Column("itself", form=".1%"), Column("with what it calls", form=".1%"),
+    Column("function", left=True), Column("itself", form=".1%"), Column("with callees", form=".1%"),
 )  # fmt: skip
 _NOTE: Final = (
-    "Of the samples in which {of} was on a CPU, by perf beside one cycle more. _[k]: of the kernel. Without debug "
-    "symbols programs tell the names of few functions: [postgres] stands for others of that file."
+    "Samples in which {of} was on a CPU, from perf during one more cycle. _[k]: kernel. Without debug symbols, "
+    "few functions have names: [postgres] means other functions of that file."
 )
 _CAPTION: Final = (
-    "A frame is as wide as its share of the samples, below the one that called it: what is wide at the lower end is "
-    "what the CPUs did. Blue: the kernel; grey: functions without a name. Point at a frame for its name and share."
+    "The width of a frame is its share of the samples; its caller is above it: wide frames at the bottom used the "
+    "CPUs. Blue: kernel; grey: functions without a name. Point at a frame for its name and share."
 )
-_OF: Final = {"server": "the server", "run": "a client, with the database in it,"}
+_OF: Final = {"server": "the server", "run": "a client, including the embedded database,"}
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
@@ -121,16 +121,16 @@ def tell_difference(
         if is_told(was.whole, samples_before, now.whole, samples):
             rows.append((name, was.whole, now.whole, 100 * (now.whole - was.whole), 100 * (now.own - was.own)))
     rows.sort(key=lambda row: -abs(row[4]) - abs(row[3]) / 1000)
-    about = f"{names[1]} beside {names[0]} at scale {scale}: {samples:,} samples beside {samples_before:,}"
+    about = f"{names[1]} compared with {names[0]} at scale {scale}: {samples:,} samples, before {samples_before:,}"
     caption = (
-        f"{about}. A frame is as wide as the mean of its two shares. Red: it grew; blue: it shrank, by points of the "
-        "share."
+        f"{about}. The width of a frame is the mean of its two shares. Red: it grew; blue: it shrank, by percentage "
+        "points."
     )
     yield Picture(f"flames-{key}", draw_difference(old, new, about), caption)
     columns = (Column("function", left=True), Column(names[0], form=".1%"), Column(names[1], form=".1%"),
                Column("change", "points", form="+.1f"), Column("of its own", "points", form="+.1f"))  # fmt: skip
     if rows:
-        yield Table(f"CPU time by function that grew or shrank, {names[1]} beside {names[0]}", columns, rows[:_MOST])
+        yield Table(f"Changes of CPU time by function, {names[1]} compared with {names[0]}", columns, rows[:_MOST])
     else:
         yield Sentence(f"{about}: no function's share of the CPU time changed by more than chance.")
 
@@ -151,6 +151,6 @@ SUBJECT: Final = Subject(
     "stacks",
     "Flame graph", StacksResult,
     tell=_tell,
-    nothing="No stacks were recorded: --perf stacks does, where the kernel allows it; the warnings say why it does "
-    "not.",
+    nothing="No stacks were recorded: --perf stacks does, where the kernel allows it; the warnings show why it "
+    "does not.",
 )

@@ -63,7 +63,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
                    for row in rows]  # fmt: skip
     if not scripts:
         return
-    yield Table("Transactions, as pgbench tells them", (*keys, *_SCRIPTS), scripts)
+    yield Table("Transactions, as pgbench reports them", (*keys, *_SCRIPTS), scripts)
     yield from count_classes(evaluation)
     timed = [(*cells, scale, row.kind, *_times(row)) for cells, part in parts
              for scale, rows in sorted(part.of(StatementsResult).statement_times.items()) for row in rows]  # fmt: skip

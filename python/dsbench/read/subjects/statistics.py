@@ -76,12 +76,12 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             rows += [((stage,) if several else ()) + _row(scale, one) for one in moved if one.of in seen]
             if hidden := len(tables[_MOST:]):  # Hundreds of tables would be most of the page.
                 where = f"scale {scale}" + f" of stage {stage}" * several
-                more.append(f"At {where} {hidden} tables more have theirs in the table statistics of the archive.")
+                more.append(f"At {where} {hidden} more tables are in the table statistics of the archive.")
     if any(part.of(StatisticsResult).changes for part in stages.values()):
         heads = ((Column("stage", left=True),) if several else ()) + _COLUMNS
         yield Table("The database's statistics around the cycles", heads, rows)
         yield from (Sentence(words, "note") for words in more)
-        words = "Read after the first cleaning and the last cycle of each stage. Where nothing moved, nothing is shown."
+        words = "Read after the first cleaning and the last cycle of each stage. Unchanged values are not shown."
         yield Sentence(words, "note")
 
 
@@ -104,5 +104,5 @@ class StatisticsResult(Result):
 
 SUBJECT: Final = Subject(
     "statistics", "Database statistics", StatisticsResult, tell=_tell,
-    nothing="The database's own statistics were not read: the engine tells none.",
+    nothing="There are no database statistics: the engine has none.",
 )

@@ -383,5 +383,5 @@ class WarningsResult(Result):
 
 
 SUBJECT: Final = Subject(
-    "warnings", "Warnings", WarningsResult, tell=_tell, nothing="There is no warning.",
+    "warnings", "Warnings", WarningsResult, tell=_tell, nothing="There are no warnings.",
 )

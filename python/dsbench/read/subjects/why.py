@@ -64,9 +64,9 @@ _MEASURES: Final = {
     "server-cpu": (shares.CPU, "on a CPU in the server"),
     "cpu-queue": (shares.QUEUE, "waiting for a CPU in the server"),
     "foreign": (shares.FOREIGN, "waiting for a CPU that other programs used"),
-    "quota": (shares.QUOTA, "waiting for the next share of a CPU quota"),
+    "quota": (shares.QUOTA, "waiting for the next period of a CPU quota"),
     "lock": (shares.LOCK, "waiting for locks"), "latch": (shares.LATCH, "waiting for locks within the server"),
-    "flush": (shares.FLUSH, "waiting until what is written is durable"),
+    "flush": (shares.FLUSH, "waiting for a flush"),
     "read": (shares.READ, "waiting for reads"), "write": (shares.WRITE, "waiting for writes"),
     "other": (shares.OTHER, "in other waits of the server"), "network": (shares.NETWORK, "on the network"),
     "client": (shares.CLIENT, "on a CPU in the client"),
@@ -370,8 +370,8 @@ def _remark(evaluation: Evaluation, scale: int, parts: Sequence[Share]) -> Itera
         yield f"{len(met)} of {len(evaluation.rows.load[scale].cycles)} cycles had a checkpoint"
     if written >= _LEAST and (full := read_log_use(evaluation.rows.monitors, scale)) >= _FULL:
         yield (
-            f"InnoDB's log was {full:.0%} full of changes that no checkpoint had written, in the median: near 100% "
-            "statements wait for checkpoints"
+            f"the median checkpoint age of InnoDB was {full:.0%} of the log: near 100%, statements wait for "
+            "checkpoints"
         )
     known = {one.name: one.per_second for one in evaluation.of(CostResult).resources.get(scale, ())}
     timed = {one.operation: one for one in evaluation.of(DeviceTimesResult).device_times.get(scale, ())}
@@ -379,7 +379,7 @@ def _remark(evaluation: Evaluation, scale: int, parts: Sequence[Share]) -> Itera
         if known.get(count, 0.0) > 0 and known.get(time, 0.0) > 0:
             mean_ms = known[time] / known[count] / 1e3
             one = timed.get(word)
-            spread = "" if one is None else f"; beside perf half within {one.p50_ns / 1e6:.3g} ms" + (
+            spread = "" if one is None else f"; under perf, half within {one.p50_ns / 1e6:.3g} ms" + (
                 f", 99% within {one.p99_ns / 1e6:.3g}" if isfinite(one.p99_ns) else "")  # fmt: skip
             yield f"the device took {mean_ms:.3g} ms for a {word}, {known[count]:,.0f} of them a second{spread}"
     flushed_ns = sum(part.time_ns for part in parts if part.kind == shares.FLUSH)
@@ -388,7 +388,7 @@ def _remark(evaluation: Evaluation, scale: int, parts: Sequence[Share]) -> Itera
         told = " and ".join(f"{one.per_transaction:.3g} {one.operation}{'' if one.operation != 'flush' else 'e'}s of "
                             f"{one.mean_ns / 1e6:.3g} ms" for one in made)  # fmt: skip
         waited = f"a transaction waited {flushed_ns / 1e6:.3g} ms for flushes"
-        yield f"{waited}; the device made {told} for each, beside perf"
+        yield f"{waited}; the device made {told} for each, under perf"
 
 
 def read_log_use(monitors: pa.Table, scale: int) -> float:
@@ -413,18 +413,18 @@ _SHOWN: Final = {
     shares.LOCK: ("server", "waits for a lock"), shares.LATCH: ("server", "waits for a lock within the server"),
     shares.FLUSH: ("server", "waits for a flush"), shares.READ: ("server", "waits for a read"),
     shares.WRITE: ("server", "waits for a write"), shares.OTHER: ("server", "other wait"),
-    shares.NETWORK: ("network", "messages on their way"), shares.CLIENT: ("client", "on a CPU"),
+    shares.NETWORK: ("network", "messages on the network"), shares.CLIENT: ("client", "on a CPU"),
     shares.CLIENT_QUEUE: ("client", "waits for a CPU"),
     shares.CLIENT_TURN: ("client", "waits for itself: its turn or locks"),
-    shares.QUOTA: ("both", "wait for the next share of a CPU quota"),
+    shares.QUOTA: ("both", "wait for the next period of a CPU quota"),
     shares.FOREIGN: ("both", "wait for a CPU that other programs use"), shares.UNKNOWN: ("not known", ""),
 }  # fmt: skip
 _NOTE: Final = (
-    "Shares of the transactions in progress, which by Little's law are shares of a transaction's time. How each is "
-    "measured, and where it errs: docs/why.md."
+    "Shares of the transactions in progress, which by Little's law are shares of a transaction's time. Methods and "
+    "errors: docs/why.md."
 )
 _UNSAMPLED: Final = (
-    "The server's sessions were not sampled: what they waited for is in the share that is not known (--samples)."
+    "The server's sessions were not sampled: their waits are in the share that is not known (--samples)."
 )
 
 
@@ -476,7 +476,7 @@ def _advise(engine: str, places: Sequence[_Place]) -> Iterator[Block]:
     if advice := find_remedies(engine, causes):
         columns = (Column("cause", left=True), Column("what may help", left=True), Column("source", left=True))
         listed = [(_PARTS[one.kind], one.words, one.source) for one in advice]
-        yield Part("What people do about such causes", [Table("Causes and remedies", columns, listed)], folded=True)
+        yield Part("Usual remedies", [Table("Causes and remedies", columns, listed)], folded=True)
 
 
 def _tabulate(columns: Sequence[Column], places: Sequence[_Place]) -> Table:
@@ -507,7 +507,7 @@ def _tell_place(place: _Place, *, titled: bool = False) -> Iterator[Block]:
     if lines := [line for line in (why.statement, *why.remarks) if line]:
         yield Listed(lines)
     if spec := _draw(part, scale):
-        caption = "Transactions in progress by what they did, second by second over the cycles."
+        caption = "Transactions in progress by activity, second by second over the cycles."
         yield Diagram(f"why-{part.stage}-clients-{part.clients}-scale-{scale}", spec, caption, wide=True)
 
 
@@ -552,8 +552,8 @@ def _draw(part: Evaluation, scale: int) -> dict[str, Any]:
     place = f"{stage}at scale {scale} with {part.clients:,} client{'s' * (part.clients != 1)}"
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "description": f"What transactions did {place}, second by second",
-        "title": f"What transactions did {place}",
+        "description": f"Activity of transactions {place}, second by second",
+        "title": f"Activity of transactions {place}",
         "width": 860, "height": 220,
         "data": {"values": data},
         "mark": {"type": "bar", "binSpacing": 0},
@@ -588,7 +588,7 @@ class WhyResult(Result):
 
 SUBJECT: Final = Subject(
     "why", "Where the time goes", WhyResult, tell=_tell,
-    nothing="No cycle tells what client and server waited for.",
+    nothing="No cycle has samples of the waits of client and server.",
     measures=tuple(
         Measure(f"{OF_TIME}{name}", "ms", f"time of a transaction {words}", _time_of(kind), more=False, geometric=False)
         for name, (kind, words) in _MEASURES.items()

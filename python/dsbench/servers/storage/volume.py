@@ -107,7 +107,7 @@ _LARGE_BLOCKS: Final = (6, 12)
 
 
 def check(storage: Storage, base: Path) -> None:
-    """``StorageError`` where ``storage`` cannot be made here: the rights, the kernel or a program is missing.
+    """``StorageError`` where ``storage`` cannot be reproduced here: the rights, the kernel or a program is missing.
 
     ``base`` is where its file would lie. Nothing is made.
     """

@@ -185,12 +185,12 @@ def _read_stages(evaluation: Evaluation) -> dict[Series, Mapping[int, Efficiency
 
 
 _NOTE: Final = (
-    "–: not known. q: an operation of the measured clients, i: a row inserted; without inserts an operation too. "
-    "Device, context switches and CPU are those of the whole machine, whoever caused them."
+    "–: not known. q: an operation of the measured clients, i: an inserted row, or an operation without inserts. "
+    "Device, context switches and CPU are those of the whole machine."
 )
 _EXACT: Final = (
-    "Response times are counted in the archive in buckets at most 0.1% wide. Those in a bucket that holds a border "
-    "count where its middle lies: at a border says how many these are. The maximum is exact."
+    "The archive counts response times in buckets at most 0.1% wide. A bucket across a border counts on the side "
+    "of its middle; at a border: how many these are. The maximum is exact."
 )
 _FIGURES: Final = tuple(Column(one.name, one.unit, about=one.sentence) for one in COLUMNS)
 
@@ -202,7 +202,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         return
     keys = _keys(evaluation)
     if failing := [", ".join(cells) for cells, one in found if one.sustained is False]:
-        words = f"the inserts in the background did not reach {SUSTAINED:.0%} of their target rate."
+        words = f"the background inserts did not reach {SUSTAINED:.0%} of their target rate."
         yield Sentence(f"{FAILED} in {'; '.join(failing)}: {words}", "warning")
     whole = tabulate_efficiency(evaluation)
     # Programs that set archives beside each other need the tag; here it is the same in each row.
@@ -218,7 +218,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         rows = [(*cells, one.group, one.counted, one.target_per_s, one.sustained_per_s, one.share,
                  "sustained" if one.met else FAILED) for cells, one in beside]  # fmt: skip
         missed = frozenset(at for at, (_, one) in enumerate(beside) if not one.met)
-        yield Table("Work in the background", (*keys, *heads), rows, missed)
+        yield Table("Background work", (*keys, *heads), rows, missed)
     counts = (*map(Column, BORDERS), Column("max", "ms", 1e-6), Column("at a border"))
     times = [(*cells, group, *one.counts, float(one.max_ns), one.unsure)
              for cells, stage in found for group, one in stage.times.items()]  # fmt: skip
@@ -274,6 +274,6 @@ class StagesResult(Result):
 
 
 SUBJECT: Final = Subject(
-    "stages", "Stages", StagesResult, tell=_tell, nothing="No cycle was finished: nothing is known of a stage.",
+    "stages", "Stages", StagesResult, tell=_tell, nothing="No cycle was finished, so no stage has figures.",
     measures=MEASURES,
 )  # fmt: skip
