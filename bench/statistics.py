@@ -31,9 +31,9 @@ def precision_table(draws: int) -> Table:
     heads = ("cycles scatter by", "checkpoint in", "asked for", "cycles at most", "made", "ended as precise", "holds",
              "holds, of the precise")  # fmt: skip
     cells = [
-        *((Cycles(scatter), 0.02, most) for most in (40, 400) for scatter in (0.01, 0.02, 0.03, 0.04, 0.05, 0.06)),
-        *((Cycles(0.06), wanted, 40) for wanted in (0.03, 0.05, 0.1)),
-        *((Cycles(0.02, hit), 0.02, 400) for hit in (0.1, 0.3, 0.4)),
+        *((Cycles(scatter), 0.02, most) for most in (40, 400) for scatter in (0.01, 0.02, 0.04, 0.06)),
+        *((Cycles(0.06), wanted, 40) for wanted in (0.03, 0.1)),
+        *((Cycles(0.02, hit), 0.02, 400) for hit in (0.1, 0.4)),
         *((Cycles(0.05, alike=alike), 0.02, 40) for alike in (0.5, 0.8, 0.9)),
     ]
     rows = []
@@ -46,7 +46,7 @@ def precision_table(draws: int) -> Table:
 
 def median_table(draws: int) -> Table:
     counts, rows = (5, 6, 8, 10, 20), []
-    for kind in (Cycles(0.03), *(Cycles(0.02, hit) for hit in (0.1, 0.3, 0.4, 0.5))):
+    for kind in (Cycles(0.03), *(Cycles(0.02, hit) for hit in (0.1, 0.3, 0.5))):
         found = (simulated.fixed(kind, n, draws) for n in counts)
         rows.append((*kind.words, *(f"{_percent(held)} (±{reach:.1%})" for held, reach in found)))
     return ("cycles scatter by", "checkpoint in", *(f"{n} cycles" for n in counts)), rows
@@ -54,7 +54,7 @@ def median_table(draws: int) -> Table:
 
 def index_table(draws: int) -> Table:
     rows = []
-    kinds = [Cycles(s) for s in (0.01, 0.02, 0.03, 0.06, 0.1)] + [Cycles(0.02, hit) for hit in (0.1, 0.2, 0.3, 0.4)]
+    kinds = [Cycles(s) for s in (0.01, 0.03, 0.1)] + [Cycles(0.02, hit) for hit in (0.1, 0.2, 0.4)]
     for kind in (*kinds, *(Cycles(0.05, alike=alike) for alike in (0.5, 0.9))):
         found = simulated.indexed(kind, max(draws // 2, 1))
         rows.append((*kind.words, f"{found.cycles:.0f}", _percent(found.precise), _percent(found.holds)))
@@ -64,11 +64,11 @@ def index_table(draws: int) -> Table:
 def drift_table(draws: int) -> Table:
     draws = max(draws // 2, 1)
     rows = []
-    for cycles, length in ((1, 30), (1, 60), (1, 300), (3, 60), (5, 60), (10, 60)):
+    for cycles, length in ((1, 30), (1, 300), (3, 60), (10, 60)):
         where = f"in a cycle of {length} s" if cycles == 1 else f"over {cycles} cycles of {length} s"
         found = (simulated.drifting(alike, 0.3, length, draws, cycles=cycles) for alike in _ALIKE)
         rows.append(("none", f"{where}, ±30%", *map(_percent, found)))
-    for length in (30, 60, 300):
+    for length in (30, 300):
         at = np.linspace(0, 1, length)
         for words, course in (("falls by 26%", 1.15 - 0.3 * at), ("warms up from half", 1 - 0.5 * np.exp(-4 * at))):
             found = (simulated.drifting(alike, 0.05, length, draws, course=course) for alike in _ALIKE)
@@ -78,7 +78,7 @@ def drift_table(draws: int) -> Table:
 
 def scatter_table(draws: int) -> Table:
     rows = []
-    for cycles, length in ((3, 10), (10, 10), (3, 60), (10, 60)):
+    for cycles, length in ((3, 10), (10, 60)):
         for apart, spread in ((0.0, 0.3), (0.2, 0.1)):
             few = max(draws // 2, 1)
             found = (simulated.scattered(alike, spread, length, few, cycles=cycles, apart=apart) for alike in _ALIKE)
@@ -89,7 +89,7 @@ def scatter_table(draws: int) -> Table:
 
 def scalability_table(draws: int) -> Table:
     rows = []
-    for serial, pairs in ((0.02, 0.0), (0.1, 0.0), (0.3, 0.0), (0.05, 0.002), (0.05, 0.01)):
+    for serial, pairs in ((0.02, 0.0), (0.3, 0.0), (0.05, 0.002), (0.05, 0.01)):
         for noise in (0.03, 0.1):
             found = simulated.peaked(serial, pairs, noise, max(draws // 2, 1))
             rows.append((f"{serial}", f"{pairs}", f"{noise:.0%}", *map(_percent, found)))
@@ -106,10 +106,10 @@ def ab_table(draws: int) -> Table:
 
 def compare_table(draws: int) -> Table:
     rows = []
-    for columns, runs in ((2, 1), (2, 3), (4, 1), (4, 3), (7, 1), (7, 3)):
+    for columns, runs in ((2, 1), (2, 3), (7, 1), (7, 3)):
         words = f"{columns} columns that do the same, {runs} {'run' if runs == 1 else 'runs'} of each"
         rows.append((words, "some one differs", f"{simulated.differing(columns, runs, draws):.1%}"))
-    for a, b in ((2, 2), (3, 3), (5, 5), (10, 3), (3, 10)):
+    for a, b in ((2, 2), (10, 3), (3, 10)):
         words = f"{a} runs that scatter by 2%, {b} by 10%"
         rows.append((words, "the interval holds the truth", f"{simulated.holding((a, b), draws):.1%}"))
     return ("columns", "", "share"), rows
@@ -149,7 +149,8 @@ def main() -> None:
         begun = time.monotonic()
         heads, rows = TABLES[name](asked.draws)
         rule = ["---" if at < 2 else "--:" for at in range(len(heads))]
-        text = "\n".join("| " + " | ".join(cells) + " |" for cells in (heads, rule, *rows))
+        head, *body = ("| " + " | ".join(cells) + " |" for cells in (heads, *rows))
+        text = "\n".join([head, f"|{'|'.join(rule)}|", *body])
         print(f"{name}: {asked.draws} draws, {time.monotonic() - begun:.0f} s", file=sys.stderr)
         print(text + "\n")
         if asked.write:

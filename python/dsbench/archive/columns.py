@@ -132,8 +132,8 @@ _COUNTERS: Final = (
         "went by between transactions, in dsbench.", "ns", "sum",
     ),
     Column(
-        "client_p99_ns", "uint64", "99% quantile of the residence times of all transactions of the client, with that "
-        "in flight, within 3%.", "ns", "max",
+        "client_p99_ns", "uint64", "99th percentile of the residence times of all transactions of the client, "
+        "including the one in flight, within 3%.", "ns", "max",
     ),
 )  # fmt: skip
 """What the core counts, in its order."""
@@ -169,7 +169,7 @@ _TABLES: Final = (
                 "constant: starts at a rate; terminals: people who key in and think.", few=True,
             ),
             Column("rate_per_s", "double", "Demanded starts of all clients together; empty without a rate.", "1/s"),
-            Column("rows_per_s", "double", "Demanded rows of all clients together, where a rate says it.", "rows/s"),
+            Column("rows_per_s", "double", "Demanded rows of all clients together, if the rate is in rows.", "rows/s"),
             Column("until", "string", "What ends it: time, transactions, rows or group.", few=True),
             Column("until_count", "uint64", "How many transactions or rows; empty for other ends."),
             Column("until_of", "string", "Whose they are: each, all, or the name of a group; empty for time."),
@@ -178,8 +178,8 @@ _TABLES: Final = (
                 "last counted end over all nodes.", "ns", "max",
             ),
             Column(
-                "placement", "string", "Where its clients ran: free, follow or pinned, with the reason where another "
-                "one was asked for; each with its clients where there are several.", few=True,
+                "placement", "string", "Where its clients ran: free, follow or pinned, with the reason if it is not "
+                "the requested one; each with its clients if there are several.", few=True,
             ),
             Column(
                 "level", "double", "Of a graduated load, per cent of the capacity: 100 to 10, and 0 when idle; empty "
@@ -216,8 +216,8 @@ _TABLES: Final = (
             _GROUP,
             _KIND,
             _STATEMENT,
-            Column("line", "uint32", "Where it stands in its script, from 1."),
-            Column("text", "string", "What it says, in one line.", few=True),
+            Column("line", "uint32", "Line in its script, from 1."),
+            Column("text", "string", "Text of the statement, in one line.", few=True),
             Column("count", "uint64", "Executions without an error.", "statements", "sum"),
             Column("failed", "uint64", "Errors that ended their transaction.", "statements", "sum"),
             Column("retried", "uint64", "Errors after which the transaction was tried again.", "statements", "sum"),
@@ -251,7 +251,7 @@ _TABLES: Final = (
             Column("count", "uint64", "Transactions that ended in it.", "transactions", "sum"),
             Column("failed", "uint64", "Attempts that failed in it.", "attempts", "sum"),
             Column("p50_ns", "uint64", "Median of their times.", "ns"),
-            Column("p99_ns", "uint64", "99% quantile of their times.", "ns"),
+            Column("p99_ns", "uint64", "99th percentile of their times.", "ns"),
             Column("max_ns", "uint64", "Longest of their times.", "ns", "max"),
             Column("busy", "uint64", "A bit for each 1/100 s of its first half in which a transaction ended."),
             Column("busy_later", "uint64", "The same of its second half."),
@@ -286,12 +286,13 @@ _TABLES: Final = (
             Column("unseen_ns", "uint64", "Part of others_ns of programs that cannot be named: hidden or gone.", "ns"),
             Column("stolen_ns", "uint64", "CPU time that the host gave to others.", "ns"),
             Column("idle_ns", "uint64", "CPU time that was not used.", "ns"),
-            Column("cpu_pressure_ns", "uint64", "How long some thread, of whomever, waited for a CPU (PSI).", "ns"),
+            Column("cpu_pressure_ns", "uint64", "Time in which some thread of any process waited for a CPU "
+                                                "(PSI).", "ns"),
             Column("io_pressure_ns", "uint64", "The same for storage.", "ns"),
             Column("memory_pressure_ns", "uint64", "The same for memory.", "ns"),
             Column("queued_ns", "uint64", "How long the server's threads, added up, waited for a CPU.", "ns"),
             Column("device", "string", "Block device of the data; empty where there is none to see.", few=True),
-            Column("device_bytes", "uint64", "Read and written on it, by whomever.", "bytes"),
+            Column("device_bytes", "uint64", "Read and written on it, by all processes.", "bytes"),
             Column("device_read_bytes", "uint64", "The read part of device_bytes.", "bytes"),
             Column("own_bytes", "uint64", "Read and written by dsbench and the server, on any device.", "bytes"),
             Column("own_written_bytes", "uint64", "The written part of own_bytes.", "bytes"),
@@ -401,7 +402,8 @@ _TABLES: Final = (
     ),
     Table(
         "kernel",
-        "Only with --perf: what perf saw beside one more cycle after those of a load stage, which other tables lack.",
+        "Only with --perf: samples of perf during one more cycle after those of a load stage, which is in no other "
+        "table.",
         (
             _SCALE,
             _STAGE,
@@ -418,8 +420,8 @@ _TABLES: Final = (
     ),
     Table(
         "stacks",
-        "Only with --perf: stacks of the server's processes that were seen on a CPU beside one more cycle after those "
-        "of a load stage; of an embedded database those of the clients. Folded, as tools for flame graphs have them.",
+        "Only with --perf: stacks of server processes that were on a CPU, during one more cycle after those of a load "
+        "stage; for an embedded database, those of the clients. In the folded format of flame graph tools.",
         (
             _SCALE,
             _STAGE,
@@ -436,9 +438,9 @@ _TABLES: Final = (
     ),
     Table(
         "device_times",
-        "Only with --perf: requests of the disks that hold the data, of whomever, from where the kernel gave them to "
-        "the device to their end, beside one more cycle after those of a load stage. How many took between two times, "
-        "both inclusive.",
+        "Only with --perf: requests of the data disks by all processes, from the time the kernel passed them to the "
+        "device to their end, during one more cycle after those of a load stage. Number of requests between two "
+        "times, both inclusive.",
         (
             _SCALE,
             _STAGE,
@@ -465,12 +467,13 @@ _TABLES: Final = (
             Column("second", "uint32", "Second since the cycle's start: 0, 1, 2 …", "s"),
             Column(
                 "state", "string", "active: in a statement, on a CPU or waiting for one; waiting: in a statement that "
-                "waits for what class says; idle in transaction: the server waits for the client's next statement; "
+                "waits for what class names; idle in transaction: the server waits for the client's next statement; "
                 "idle: no transaction is open.", few=True,
             ),
             Column(
-                "class", "string", "What is waited for. Of active sessions none; else lock: a row, a transaction, a "
-                "table; latch: a lock within the server; flush: what is written is made durable; read and write: of "
+                "class", "string", "What is waited for. Empty for active sessions; otherwise lock: a row, a "
+                                   "transaction, a "
+                "table; latch: a lock within the server; flush: making writes durable; read and write: of "
                 "data; client: the next statement, or the network; other.", few=True,
             ),
             Column(

@@ -1,4 +1,4 @@
-"""The conformance suite on many targets, and its outcome as tables for docs/engines.md.
+"""The conformance suite on many targets, and its outcome as tables for docs/engines/conformance.md.
 
 The suite itself, its schedules and what products document of them lie in ``crates/conformance``.
 """
@@ -18,7 +18,7 @@ from dsbench.measure import loaders as generator
 from dsbench.measure.loaders import Case, Conformance, Target
 from dsbench.spec import Target as TargetSpec
 
-MARK = "<!-- written by dsbench servers conform --write: what follows is made anew -->\n"
+MARK = "<!-- written by dsbench servers conform --write: do not edit below -->\n"
 """What stands before it is written by hand and stays."""
 
 _SESSIONS = 12

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dsbench.measure.run import Outcome
 
 EPILOG = (
-    "--no-NAME turns off what a profile or a file turned on. docs/cli.md has the details of each option. Examples: "
+    "--no-NAME turns off what a profile or a file turned on. docs/run.toml has the details of each option. Examples: "
     "dsbench run private:postgresql --scales 1,10,100 --cycles 3 --duration 20 | "
     "dsbench run postgresql://me@host/db --profile dsi --out results | "
     "dsbench run private:firebird --workload tpcc --scales 10 --clients 10,20,40 --duration 60 | "

@@ -129,7 +129,7 @@ def _try_page(page: Path) -> None:
     except OSError as error:
         problem = f"{page}: {error.strerror}"
     if problem:
-        raise spec.SpecError("--write", problem, "specify a writable file, such as docs/engines.md")
+        raise spec.SpecError("--write", problem, "specify a writable file, such as docs/engines/conformance.md")
 
 
 def _conform(url: str) -> SuiteResult:

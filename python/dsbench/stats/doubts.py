@@ -235,11 +235,11 @@ def failures(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if kind in COLLISIONS:
         levels = "" if run.isolation == "read-committed" else " or --isolation read-committed"
         remedy = (
-            "serialization failures are expected if the scale is small for the number of "
+            "serialization failures and deadlocks are expected if the scale is small for the number of "
             f"clients: {repeat}larger scales{levels} avoid them"
         )
     elif kind == "busy":
-        remedy = f"clients deadlock on each other's row locks: {repeat}fewer --clients avoid that"
+        remedy = f"clients wait too long for each other's locks: {repeat}use fewer --clients"
     else:
         remedy = "check the errors of the run and the server's log"
     most = f", most often by {scale.main_error}" if scale.main_error else ""
@@ -298,10 +298,9 @@ def few_transactions(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     unknown = [q for q in (0.5, 0.95, 0.99, 0.997) if not known(q, count)]
     yield Doubt(
         "few-transactions",
-        f"{_count(count, 'transaction')} {'does' if count == 1 else 'do'} not tell how long "
-        f"{', '.join(f'{percent(q)}%' for q in unknown)} of them "
-        f"take at most: a quantile needs {LEAST_BEYOND} beyond it",
-        "use longer or more cycles, or more clients; do not use these quantiles, nor the rates at these levels",
+        f"{_count(count, 'transaction')} {'is' if count == 1 else 'are'} too few for "
+        f"{', '.join(f'p{percent(q)}' for q in unknown)}: a percentile needs {LEAST_BEYOND} beyond it",
+        "use longer or more cycles, or more clients; do not use these percentiles, nor the rates at these levels",
         scale.scale,
     )
 

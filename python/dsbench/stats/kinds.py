@@ -177,7 +177,7 @@ class StatementResult:
     statement: int
     """Number among the statements of all scripts, from 1."""
     line: int
-    """Where it stands in its script, from 1."""
+    """Line in its script, from 1."""
     text: str
     count: int
     """Executions without an error, in attempts that failed later, too."""

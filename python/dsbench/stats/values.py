@@ -93,8 +93,10 @@ def _in_place(at_levels: Mapping[str, _Value], value: Callable[[Field[Any]], _Va
 def result_columns(levels: Iterable[float]) -> dict[str, ResultColumn]:
     """Name of each column of the results, in order, to what it says; ``levels`` rise."""
     at_levels = {
-        _level_column(q): ResultColumn(f"rate at {percent(q)}%", "tps", f"f / {percent(q)}% quantile of the "
-                                       "residence times", "10") for q in levels
+        _level_column(q): ResultColumn(
+            f"rate at {percent(q)}%", "tps", f"f / p{percent(q)} of the residence times", "10"
+        )
+        for q in levels
     }  # fmt: skip
     return _in_place(at_levels, lambda one: one.metadata["column"])
 

@@ -38,13 +38,13 @@ def pace(run: Rows) -> Iterator[str]:
     for row in (row for row in run.tables["groups"].to_pylist() if row["group"] == "all"):
         key = (row["scale"], row["stage"], row["cycle"])
         if row["pacing"] != asked and not (spec.legs and row["pacing"] == "poisson"):
-            yield f"{where(key)}: {asked} was asked for, and its clients were {row['pacing']}"
+            yield f"{where(key)}: {asked} was requested, and its clients were {row['pacing']}"
         if row["connections"] != spec.connections:
-            yield f"{where(key)}: {spec.connections} connections were asked for, and it had {row['connections']}"
+            yield f"{where(key)}: {spec.connections} connections were requested, and it had {row['connections']}"
         if spec.rate and row["rate_per_s"] != spec.rate:
             yield f"{where(key)}: {spec.rate:g} starts per second were requested, and {row['rate_per_s']} were due"
         if None not in (ramp_up, row["ramp_up_ns"]) and row["ramp_up_ns"] != ramp_up:
-            words = f"{spec.ramp_up:g} s of load before it were asked for, and there were {row['ramp_up_ns'] / 1e9:g} s"
+            words = f"{spec.ramp_up:g} s of load before it were requested, and there were {row['ramp_up_ns'] / 1e9:g} s"
             yield f"{where(key)}: {words}"
 
 
@@ -77,9 +77,9 @@ def tries(run: Rows) -> Iterator[str]:
     retried, sent, ended = (pc.sum(cycles[name]).as_py() or 0 for name in ("retries", "messages_sent", "committed"))
     collided = sum(row["count"] for row in run.tables["errors"].to_pylist() if row["error"] in _COLLISIONS)
     if retried and not spec.retry:
-        yield f"{retried:,} attempts were tried again, and nobody asked for that"
+        yield f"{retried:,} attempts were retried, without --retry"
     if collided > ENOUGH and spec.retry and not retried and spec.max_tries != 1 and engine != "mock":
-        yield f"{collided:,} attempts collided and none was tried again, which was asked for"
+        yield f"{collided:,} attempts failed with conflicts and none was retried, in spite of --retry"
     if sent and spec.driver != "own":
         yield f"dsbench's own client counted {sent:,} messages, and the load was made by {spec.driver}"
     few = 0 < sent < _SENDS * ended
@@ -125,7 +125,7 @@ def sizes(run: Rows) -> Iterator[str]:
             yield f"{name} is {str(one.settings[name])[:40]} among its settings, and {size:,.0f} bytes by its marks"
     measured = one.engine != "mock" and one.spec.driver == "own" and not one.nodes
     if measured and one.calibration is None and "calibration" not in noticed:
-        yield "it does not say how fast its client can be, nor why that was not measured"
+        yield "it has no maximum rate of its client, and no reason why that was not measured"
 
 
 def _are_alike(one: float, other: float) -> bool:

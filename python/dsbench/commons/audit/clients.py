@@ -168,7 +168,7 @@ def _rolled_back(run: Rows, failed: Mapping[Key, int]) -> Iterator[str]:
         known = (back + failed.get(key, 0)) * (1 + run.ramp_share(key))
         most = _UNTOLD[0] * known + under_way + _UNTOLD[1] * committed + ENOUGH
         if (counted := row["value_max"] - row["value_min"]) > most:
-            yield f"{where(key)}: its server rolled back {counted:,.0f}, and its clients tell of {known:,.0f}"
+            yield f"{where(key)}: its server rolled back {counted:,.0f}, and its clients report {known:,.0f}"
 
 
 def ceilings(run: Rows) -> Iterator[str]:

@@ -85,7 +85,7 @@ def servers(run: Rows) -> Iterator[str]:
         key = (row["scale"], row["stage"], row["cycle"])
         seen.setdefault(key, {})[row["metric"]] = row["value_min"], row["value_max"]
     if (lacking := run.finished - seen.keys()) and run.run.engine != "firebird":  # There it needs rights.
-        yield f"{where(min(lacking))}: nothing says what its server counted"
+        yield f"{where(min(lacking))}: counters of its server are missing"
     ended = run.whole
     for key, count in ended.items():
         # PostgreSQL tells others what it counted once in a second.
@@ -114,10 +114,10 @@ def order(run: Rows) -> Iterator[str]:
         for row in switches.group_by(list(CYCLE)).aggregate([("value", "min"), ("value", "max")]).to_pylist()
     )
     if lacking := run.finished - {key for *_, key in spans}:
-        yield f"{where(min(lacking))}: nothing says what its machine counted"
+        yield f"{where(min(lacking))}: counters of its machine are missing"
     for begin, end, one in spans:
         if not begin < end:
-            yield f"{where(one)}: the counters of its machine stood still"
+            yield f"{where(one)}: the counters of its machine did not change"
     for (_, end, one), (begin, _, other) in pairwise(spans):
         if run.run.resumed and segment_of(run, one[0], one[2]) != segment_of(run, other[0], other[2]):
             continue  # Perhaps on a machine that was started anew.
@@ -159,7 +159,7 @@ def machines(run: Rows) -> Iterator[str]:
     rows = run.tables["machine"].to_pylist()
     watched = {(row["scale"], row["stage"], row["cycle"]) for row in rows}
     if lacking := run.finished - watched:
-        yield f"{where(min(lacking))}: nothing says what its machine did"
+        yield f"{where(min(lacking))}: samples of its machine are missing"
     for row in rows:
         key = (row["scale"], row["stage"], row["cycle"])
         span = row["span_ns"]

@@ -46,13 +46,13 @@ _GROWN: Final = 1000
 def switches(run: Rows) -> Iterator[str]:
     """What was durable is said, and agrees with the settings."""
     if run.run.engine != "mock" and not run.run.durability:
-        yield "it does not say whether what was committed is durable"
+        yield "it does not describe the durability of commits"
         return
     values = {switch.switch: switch for switch in run.run.durability}
     for name, good in _SWITCHES.get(run.run.engine, {}).items():
         switch = values.get(name)
         if switch is None and "rocksdb_flush_log_at_trx_commit" not in values:
-            yield f"it does not say what {name} was"
+            yield f"it has no value of {name}"
         elif switch and good and switch.safe and str(switch.value).lower() not in good:
             yield f"it calls {name} = {switch.value} durable"
     for place, settings in (("was set to", run.run.spec.target.settings), ("is set to", run.run.settings)):
@@ -96,7 +96,7 @@ def described(run: Rows) -> Iterator[str]:
     if not run.run.stack:
         yield "it describes no machine"
     if not run.run.server_version:
-        yield "it does not say which version of the server it was"
+        yield "it has no version of the server"
     said = run.run.item("RDBMS", "version")
     if said and run.run.server_version and _numbers(said) != _numbers(run.run.server_version):
         yield f"its server is {said[:40]!r} in one place and {run.run.server_version[:40]!r} in another"
@@ -136,7 +136,7 @@ def built(run: Rows) -> Iterator[str]:
     yield from _rows_of_scale(run)
     built = {row["scale"] for row in phases}
     for scale in sorted({key[0] for key in run.finished} - built):
-        yield f"scale {scale}: nothing says how it was built"
+        yield f"scale {scale}: its population is missing"
     sizes = {row["scale"]: row["size_bytes"] for row in phases if row["size_bytes"] and row["phase"] == "foreign_key"}
     for (low, small), (high, large) in pairwise(sorted(sizes.items())):
         if large < small:

@@ -17,17 +17,17 @@ def nodes(run: Rows) -> Iterator[str]:
     if not names and here - {LOCAL}:
         yield f"{min(here - {LOCAL})!r} made its load, and is not described"
     if len(names) != run.run.spec.nodes:
-        yield f"it describes {len(names)} nodes, and {run.run.spec.nodes} were asked for"
+        yield f"it describes {len(names)} nodes, and {run.run.spec.nodes} were requested"
     told = {(row["scale"], row["stage"], row["cycle"]) for row in run.tables["nodes"].to_pylist()}
     if names and (lacking := run.finished - told):
-        yield f"{where(min(lacking))}: nothing says how its nodes took part"
+        yield f"{where(min(lacking))}: the part of its nodes is missing"
 
 
 def there_before(run: Rows) -> Iterator[str]:
     """A database that was there was not filled, and one that was kept was looked through."""
     phases = {row["phase"] for row in run.tables["phases"].to_pylist()}
     if run.run.spec.existing and phases & {"populate", "create"}:
-        yield "its tables were there before by what was asked for, and it made them"
+        yield "existing tables were requested, and it created them"
     if run.run.reused and "populate" in phases:
         yield "its database was kept by a run before, and it filled it"
     if run.run.reused and "reuse" not in phases:

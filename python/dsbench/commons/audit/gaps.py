@@ -72,7 +72,7 @@ def between(run: Rows) -> Iterator[str]:
             waited = (spent[other][0][1] - spent[one][-1][1]) / run.run.cpus
             most = _APART[0] * timed.get(other, 0) / 1e9 + _APART[1] + ramp
             if waited > most:
-                told = f"{timed.get(other, 0) / 1e9:.4g} s are told of"
+                told = f"{timed.get(other, 0) / 1e9:.4g} s are accounted for"
                 yield f"{where(other)} began {waited:.4g} s after the one before, and {told}"
         if one in counted and other in counted:
             here, there = counted[one], counted[other]

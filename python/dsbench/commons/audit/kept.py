@@ -52,7 +52,7 @@ def checks(run: Rows) -> Iterator[str]:
     every = set[str]().union(*asked.values(), always)
     for scale, names in sorted(asked.items()):
         if lacking := every - names:
-            yield f"scale {scale}: its check does not tell of {min(lacking)}"
+            yield f"scale {scale}: its check does not cover {min(lacking)}"
     for scale, conditions in run.run.checks.items():
         for one in conditions:
             if one.state is State.HOLDS and (_differs(one) or ((off := _OFF.fullmatch(one.detail)) and off[1] != "0")):
@@ -79,7 +79,7 @@ def kept_rows(run: Rows) -> Iterator[str]:
             if found is None:
                 continue
             if found[1] != found[2] and one.state is State.HOLDS:
-                yield f"scale {scale}: the check says that {found[1]} rows are {found[2]}"
+                yield f"scale {scale}: according to the check, {found[1]} rows are {found[2]}"
             here = [key for key in kept if key[0] == scale and key[1] >= first.get(scale, 1)]
             least = sum(sum(written.get(key, (0, 0, 0, 0))[:3]) for key in here)
             most = sum(sum(kept[key]) for key in here)

@@ -44,7 +44,7 @@ def graded(run: Rows) -> Iterator[str]:
     spec = run.run.spec
     rows = [row for row in run.tables["groups"].to_pylist() if row["level"] is not None]
     if rows and not spec.graduated:
-        yield "nobody asked for the levels that its load has"
+        yield "the levels of its load were not requested"
     if not spec.graduated:
         return
     loads = read_loads(run.tables, spec.objectives, spec.duration) if spec.objective else {}
@@ -59,7 +59,7 @@ def graded(run: Rows) -> Iterator[str]:
         full = next(iter(found.get(GRADES[0], ())), 0.0)
         for level in GRADES:
             if (there := len(cycles.get(level, ()))) != spec.cycles:
-                yield f"scale {scale}: {spec.cycles} cycles at {level}% were asked for, and there are {there}"
+                yield f"scale {scale}: {spec.cycles} cycles at {level}% were requested, and there are {there}"
             off = [rate for rate in found[level] if level and abs(rate - full * level / 100) > _GRADED * full]
             if off:
                 yield f"scale {scale}: {off[0]:g} starts per second are not {level}% of {full:g}"
@@ -123,4 +123,4 @@ def _end_of_search(scale: int, load: Load, at: int, spec: Asked) -> Iterator[str
     else:
         rate = 0.0
     if rate or rest:
-        yield f"scale {scale}: {spec.cycles} cycles at the rate it found were asked for, and there are {there}"
+        yield f"scale {scale}: {spec.cycles} cycles at the rate it found were requested, and there are {there}"

@@ -32,13 +32,13 @@ def queries(run: Rows) -> Iterator[str]:
     for scale in sorted({key[0] for key in run.finished}):
         there = {key[1] for key in run.finished if key[0] == scale}
         if lacking := [stage for stage in asked if stage not in there]:
-            yield f"scale {scale}: {lacking[0]} was asked for and is not there"
+            yield f"scale {scale}: {lacking[0]} was requested and is missing"
         factor = round(scale * float(settings.get("size", "1")), 2)
         streams = int(settings.get("streams", "0")) or 2 + sum(factor >= one for one in _STREAMS)
         for stage in (stage for stage in asked if stage.startswith("throughput") and stage in there):
             here = [row for row in rows if (row["scale"], row["stage"], row["group"]) == (scale, stage, "query")]
             if (found := len({(row["node"], row["client"]) for row in here})) != streams:
-                yield f"scale {scale}: {streams} streams are asked for, and {stage} has {found}"
+                yield f"scale {scale}: {streams} streams are requested, and {stage} has {found}"
         yield from _answers(run, scale, [stage for stage in asked if stage in there])
     yield from _one_after_another(rows)
 
@@ -54,7 +54,7 @@ def _answers(run: Rows, scale: int, stages: Sequence[str]) -> Iterator[str]:
             continue
         found = _ANSWERS.match(one.detail) if one else None
         if one is None or found is None:
-            yield f"scale {scale}: its check does not tell of the answers of {stage}"
+            yield f"scale {scale}: its check does not cover the answers of {stage}"
         elif one.state is State.HOLDS and found[1] != found[2]:
             yield f"scale {scale}: the answers of {stage} are right by its check, and {one.detail[:100]}"
 
@@ -75,4 +75,4 @@ def _one_after_another(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             if waited < -LATE_NS:
                 yield f"{where(key)}: one stream asked {names} at the same time"
             if waited > most:
-                yield f"{where(key)}: nothing was asked for {waited / 1e9:.4g} s between {names}"
+                yield f"{where(key)}: no query ran for {waited / 1e9:.4g} s between {names}"

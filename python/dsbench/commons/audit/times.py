@@ -33,10 +33,10 @@ def histograms(run: Rows) -> Iterator[str]:
         elif here and not here["floor_sum"] * 0.999999 <= spent <= here["roof_sum"] * 1.000001:
             yield f"{where(key)}, {key[-1]}: its histogram adds up to other times than its clients"
         elif here and not (here["low_ns_min"] <= extremes[key][0] <= extremes[key][1] <= here["high_ns_max"]):
-            yield f"{where(key)}, {key[-1]}: its least or greatest time lies outside its histogram"
+            yield f"{where(key)}, {key[-1]}: its minimum or maximum time is outside its histogram"
     for key in found.keys() - run.ended.keys():
         if key[:3] in run.finished:
-            yield f"{where(key)} has a histogram of {key[-1]!r}, which nobody did"
+            yield f"{where(key)} has a histogram of {key[-1]!r}, which did not occur"
             return
 
 
@@ -85,7 +85,7 @@ def begins_of(low: Ints) -> tuple[Ints, Ints]:
 
 
 def _ends(run: Rows) -> dict[Key, tuple[set[int], set[int]]]:
-    """By kind the least and the greatest times of its clients: there the histogram of a client begins and ends."""
+    """By kind the least and the maximum times of its clients: there the histogram of a client begins and ends."""
     found: dict[Key, tuple[set[int], set[int]]] = {}
     some = run.tables["cycles"].filter(pc.field("last_end_ns") > 0)
     for row in some.select([*KIND, "residence_min_ns", "residence_max_ns"]).to_pylist():
@@ -129,7 +129,7 @@ def greatest(run: Rows) -> Iterator[str]:
         # In a load that changes the course has response times: what waited for its turn took longer.
         most_here = here if run.run.spec.legs else most
         if most and not (most if whole else least) <= here <= most_here:
-            yield f"{where(key)}: the greatest time of its course is {here} ns, that of its clients {most} ns"
+            yield f"{where(key)}: the maximum time of its course is {here} ns, that of its clients {most} ns"
 
 
 def copies(run: Rows) -> Iterator[str]:

@@ -62,9 +62,9 @@ def ladder(run: Rows) -> Iterator[str]:
     spec = run.run.spec
     asked, here = set(spec.scales), {key[0] for key in run.finished}
     if asked - here and spec.refine == "none":
-        yield f"scale {min(asked - here)} was asked for and has no cycle"
+        yield f"scale {min(asked - here)} was requested and has no cycle"
     if here - asked and spec.refine == "none":
-        yield f"scale {min(here - asked)} was not asked for"
+        yield f"scale {min(here - asked)} was not requested"
     for other in sorted({row["scale"] for row in run.tables["phases"].to_pylist()} - here):
         yield f"scale {other} was built, and has no cycle"
     loads = [stage.name for stage in run.run.stages if stage.work == "load"]
@@ -80,7 +80,7 @@ def ladder(run: Rows) -> Iterator[str]:
             there = sum(key[:2] == (scale, stage) for key in run.finished)
             wanted = spec.cycles * len(spec.client_numbers) * (len(GRADES) if spec.graduated else 1)
             if not run.decided and there != wanted:
-                yield f"scale {scale}: {wanted} cycles were asked for, and there are {there}"
+                yield f"scale {scale}: {wanted} cycles were requested, and there are {there}"
 
 
 def settings_of_load(run: Rows) -> Iterator[str]:
@@ -92,7 +92,7 @@ def settings_of_load(run: Rows) -> Iterator[str]:
         timed = row["until"] == "time" and row["stage"] in stages and len(run.run.stages) <= 5
         asked = round(spec.duration * 1e9)
         if timed and not run.decided and row["stage"] == "load" and abs(row["duration_ns"] - asked) > LATE_NS:
-            yield f"{where(key)} lasted {row['duration_ns'] / 1e9:g} s, and {spec.duration:g} s were asked for"
+            yield f"{where(key)} lasted {row['duration_ns'] / 1e9:g} s, and {spec.duration:g} s were requested"
         # Where another group ends it, it may not have done anything by then.
         least = 0 if row["until"] == "group" else 1
         if not least <= row["duration_ns"] < MOST:
@@ -104,4 +104,4 @@ def settings_of_load(run: Rows) -> Iterator[str]:
     load = [row for row in groups if row["stage"] == "load"]
     if load and not spec.peak and spec.terminals is None and spec.pace == "none" and len(run.run.stages) <= 5 \
             and {row["group"] for row in load} == {"all"} and numbers - set(spec.client_numbers):  # fmt: skip
-        yield f"{max(numbers - set(spec.client_numbers))} clients made load, and nobody asked for them"
+        yield f"{max(numbers - set(spec.client_numbers))} clients made load, and were not requested"

@@ -52,7 +52,7 @@ class StatementName:
     kind: int
     """Number of the kind of transactions that it belongs to."""
     line: int
-    """Where it stands in its script, from 1."""
+    """Line in its script, from 1."""
     text: str
 
 

@@ -132,7 +132,7 @@ def invite(folder: Path, nodes: int, host: str = "", port: int = PORT, valid: ti
                                                                      "them", usage=True)
         if not (folder.is_dir() and any(folder.iterdir())):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            (folder / ".gitignore").write_text("# Keys: whoever has them can join the run.\n*\n")
+            (folder / ".gitignore").write_text("# Keys: they give access to the run.\n*\n")
         for bundle in (coordinator, *others):
             path = folder / f"{bundle.member}{SUFFIX}"
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

@@ -93,7 +93,7 @@ def _sizes(run: RunRecord, evaluation: Evaluation) -> Answer:
     fitting = [scale for scale, gb in sizes.items() if gb <= ram]
     against = f"{size} compared with RAM {ram:.3g} GB{caches}{_rated(run, evaluation)}"
     if len(fitting) == len(sizes):
-        fits = "every scale fits into memory: reads do not reach the storage"
+        fits = "every scale fits into memory, so reads do not reach the storage"
         return Answer(question, f"{against}: {fits}", source, "beware")
     beyond = listed(scale for scale in sizes if scale not in fitting)
     return Answer(question, f"{against}: larger than memory at scale {beyond}", source, "good")
