@@ -86,8 +86,8 @@ class Tally:
         return [one for side in self.sides.values() for one in side]
 
     def say(self, noun: str = "run") -> list[str]:
-        """A sentence for the void ones, one for the disturbed ones and one for the others of which something is not known,
-        where there are any: ``12 of 12 runs are disturbed: other programs used 1.6 to 1.8 of 2 CPUs.``"""
+        """A sentence each for the void ones, the disturbed ones, and the others of which something is not known:
+        ``12 of 12 runs are disturbed: other programs used 1.6 to 1.8 of 2 CPUs.``"""
         void = {name: [one for one in side if one.void] for name, side in self.sides.items()}
         taken = {name: [one for one in side if one.taken] for name, side in self.sides.items()}
         rest = {name: [one for one in side if one.unknown and not one.why] for name, side in self.sides.items()}
