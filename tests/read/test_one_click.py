@@ -24,8 +24,8 @@ FIGURES = {
     "99th percentile": ("", ".tiles p:has-text('99% take at most') strong"),
     "whether to trust them": ("", ".tiles p:has-text('Verdict') strong"),
     "size of the database": ("", "header h1"),
-    "parts of a transaction's time": (".why a", "#why table >> nth=0 >> tbody tr:first-child td >> nth=0"),
-    "waits by name": (".why a", "#why td:text-matches('^(waits? |on a CPU)') >> nth=0"),
+    "parts of a transaction's time": ("", ".time li >> nth=0"),
+    "waits by name": (".time a", "#why td:text-matches('^(waits? |on a CPU|[A-Z][A-Za-z]+:)') >> nth=0"),
     "times by size": ("nav a[data-opens=Times]", "#latency tbody tr:first-child td >> nth=1"),
     "CPU time of the server": ("nav a[data-opens=Cost]", "#cost tr:has(th:text-is('server CPU time')) td:nth-child(4) >> nth=0"),
     "reads and writes of the storage": (

@@ -13,7 +13,7 @@ from dsbench.archive import RunRecord
 from dsbench.archive.conditions import say_conditions
 from dsbench.dataclass import dataclass
 from dsbench.format import format_number, format_share, say_time
-from dsbench.read.blocks import Answer, Tile, Tone
+from dsbench.read.blocks import Answer, Tile, TimeBar, TimePart, Tone
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, best, limit
 from dsbench.read.naming import by_client, conduct, counted, limited, pacing, server, streams, warnings
@@ -27,7 +27,7 @@ from dsbench.read.subjects.legs import LegResult, LegsResult, highest_leg, short
 from dsbench.read.subjects.load import LoadResult
 from dsbench.read.subjects.queries import QueriesResult
 from dsbench.read.subjects.rate import RateResult
-from dsbench.read.subjects.why import WhyResult
+from dsbench.read.subjects.why import COLOURS, Why, WhyResult
 from dsbench.read.verdict import RunVerdict, Soundness, judge_cycles, judge_run
 from dsbench.stats.histogram import quantile_interval
 from dsbench.stats.precision import FEWEST, median_interval
@@ -71,9 +71,12 @@ def answer(evaluation: Evaluation, run: RunRecord) -> Answer:
     verdict = [judged.say(top.scale)] if top is not None else []
     if run.spec.objective or run.spec.peak:
         verdict += judge_cycles(evaluation, run).say("cycle")
+    why = _find_why(found, run)
+    title = f"Time per transaction, {say_time(why.time_ns)}" if why else ""
     return Answer(
-        say(evaluation, run), describe(evaluation, run), dangers, tiles(evaluation, run), _say_why(found, run),
-        judged.soundness.value, verdict,
+        say(evaluation, run), describe(evaluation, run), dangers, tiles(evaluation, run),
+        f"{title}: {why.sentence}." if why else "", judged.soundness.value, verdict,
+        TimeBar(title, _divide_time(why)) if why else None,
     )  # fmt: skip
 
 
@@ -88,13 +91,18 @@ def _say_open(evaluation: Evaluation) -> list[str]:
     return [f"{end}: {why}; {REMEDY}"]
 
 
-def _say_why(found: Best | None, run: RunRecord) -> str:
-    """Where the time of a transaction goes at the highest rate; nothing where it was paced, as then it waits for
+def _find_why(found: Best | None, run: RunRecord) -> Why | None:
+    """Where the time of a transaction goes at the highest rate; ``None`` where it was paced, as then it waits for
     nobody, or where the archive does not tell."""
     why = found.part.of(WhyResult).why.get(found.row.scale) if found is not None else None
     if found is None or why is None or not why.explained or limit(found, run).paced:
-        return ""
-    return f"Time per transaction, {say_time(why.time_ns)}: {why.sentence}."
+        return None
+    return why
+
+
+def _divide_time(why: Why) -> tuple[TimePart, ...]:
+    """The causes as parts of a bar, the largest first; what is not known is last."""
+    return tuple(TimePart(one.name, one.share, say_time(one.time_ns), COLOURS[one.part]) for one in why.causes)
 
 
 def highest(evaluation: Evaluation) -> Highest | None:

@@ -176,6 +176,26 @@ class Tile:
 
 
 @dataclass(frozen=True)
+class TimePart:
+    """A part of a ``TimeBar``."""
+
+    name: str
+    share: float
+    """Of the whole (0-1)."""
+    value: str
+    """Its time with the unit."""
+    colour: str
+
+
+@dataclass(frozen=True)
+class TimeBar:
+    """A time as a bar of its parts, which add up to it."""
+
+    title: str
+    parts: Sequence[TimePart]
+
+
+@dataclass(frozen=True)
 class Answer:
     """What a page and a terminal begin with."""
 
@@ -193,6 +213,8 @@ class Answer:
     verdict: Sequence[str] = ()
     """Whether the run is valid, or which of the runs that it rests on are void or disturbed, and by what: it stands
     before the sentence."""
+    time: TimeBar | None = None
+    """What ``why`` says, as a bar that a page shows in its place."""
 
 
 @dataclass(frozen=True)

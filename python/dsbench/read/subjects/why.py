@@ -40,15 +40,15 @@ _FEW: Final = 4
 """Places that stand on the page for themselves; more are behind one line."""
 _MOST: Final = 3
 """Causes of a sentence."""
-FOREIGN: Final = "CPUs that other programs used"
+FOREIGN: Final = "CPU taken by other programs"
 _PARTS: Final = {
     shares.CPU: "server CPU", shares.QUEUE: "server CPU",
     shares.LOCK: "locks", shares.LATCH: "locks within the server", shares.FLUSH: "flush", shares.READ: "reads",
     shares.WRITE: "writes", shares.OTHER: "other waits in the server", shares.NETWORK: "network",
-    shares.CLIENT: "the client", shares.CLIENT_QUEUE: "the client", shares.CLIENT_TURN: "the client",
+    shares.CLIENT: "client", shares.CLIENT_QUEUE: "client", shares.CLIENT_TURN: "client",
     shares.QUOTA: "CPU quota", shares.FOREIGN: FOREIGN, shares.UNKNOWN: "not known",
 }  # fmt: skip
-"""Classes to the causes of the sentence, which add up what one remedy is for."""
+"""Classes to their parts, which add up what one remedy is for: sentence, bar, tables and diagrams name these."""
 _NAMED: Final = (shares.LATCH, shares.OTHER)
 """Classes of which the wait's own name is said."""
 _OF_LOCKS: Final = 0.1
@@ -95,6 +95,11 @@ class Cause:
     """Of the transaction's time (0-1)."""
     time_ns: float
     """Of one transaction."""
+
+    @property
+    def part(self) -> str:
+        """Its name without details: ``locks``."""
+        return _PARTS[self.kind]
 
 
 @dataclass(frozen=True)
@@ -405,20 +410,14 @@ def read_log_use(monitors: pa.Table, scale: int) -> float:
 
 
 _COLUMNS: Final = (
-    Column("where", left=True), Column("what", left=True), Column("share", form=".1%"),
+    Column("part", left=True), Column("of it", left=True), Column("share", form=".1%"),
     Column("95% interval", left=True, spare=True), Column("per transaction", "ms", 1e-6),
 )  # fmt: skip
-_SHOWN: Final = {
-    shares.CPU: ("server", "on a CPU"), shares.QUEUE: ("server", "waits for a CPU"),
-    shares.LOCK: ("server", "waits for a lock"), shares.LATCH: ("server", "waits for a lock within the server"),
-    shares.FLUSH: ("server", "waits for a flush"), shares.READ: ("server", "waits for a read"),
-    shares.WRITE: ("server", "waits for a write"), shares.OTHER: ("server", "other wait"),
-    shares.NETWORK: ("network", "messages on the network"), shares.CLIENT: ("client", "on a CPU"),
-    shares.CLIENT_QUEUE: ("client", "waits for a CPU"),
-    shares.CLIENT_TURN: ("client", "waits for itself: its turn or locks"),
-    shares.QUOTA: ("both", "wait for the next period of a CPU quota"),
-    shares.FOREIGN: ("both", "wait for a CPU that other programs use"), shares.UNKNOWN: ("not known", ""),
-}  # fmt: skip
+_STATES: Final = {
+    shares.CPU: "on a CPU", shares.QUEUE: "waits for a CPU", shares.CLIENT: "on a CPU",
+    shares.CLIENT_QUEUE: "waits for a CPU", shares.CLIENT_TURN: "waits for its turn or its locks",
+}
+"""Of the parts that have several classes: what each of them is."""
 _NOTE: Final = (
     "Shares of the transactions in progress, which by Little's law are shares of a transaction's time. Methods and "
     "errors: docs/why.md."
@@ -499,10 +498,9 @@ def _tell_place(place: _Place, *, titled: bool = False) -> Iterator[Block]:
         yield Sentence(f"{why.sentence or 'not known'}.", "lead")
     rows = []
     for one in why.shares:
-        where, what = _SHOWN[one.kind]
-        named = " ".join(word for word in (one.wait and f"({one.wait})", one.on and f"on {one.on}") if word)
+        details = " ".join(word for word in (_STATES.get(one.kind, ""), one.wait, one.on and f"on {one.on}") if word)
         within = f"{one.low:.0%} to {one.high:.0%}" if isfinite(one.low) else ""
-        rows.append((where, f"{what} {named}".strip(), one.share, within, one.time_ns))
+        rows.append((_PARTS[one.kind], details, one.share, within, one.time_ns))
     yield Table(f"Time of a transaction at scale {scale}, {why.time_ns / 1e6:,.3g} ms", _COLUMNS, rows)
     if lines := [line for line in (why.statement, *why.remarks) if line]:
         yield Listed(lines)
@@ -512,7 +510,7 @@ def _tell_place(place: _Place, *, titled: bool = False) -> Iterator[Block]:
 
 
 def read_seconds(evaluation: Evaluation) -> dict[int, list[dict[str, Any]]]:
-    """Scale to rows of cycle, second, class and the transactions that were in it, of all cycles in a row."""
+    """Scale to rows of cycle, second, part and the transactions that were in it, of all cycles in a row."""
     found: dict[int, list[dict[str, Any]]] = {}
     for scale, looks in _see(evaluation).items() if evaluation.has_clients else ():
         first, last, rows = 0, 0, []
@@ -520,33 +518,33 @@ def read_seconds(evaluation: Evaluation) -> dict[int, list[dict[str, Any]]]:
             first = last
             for (_, second), seen in ((key, one) for key, one in looks.seconds.items() if key[0] == number):
                 last = max(last, first + second + 1)
-                rows += [{"second": first + second, "cycle": number, "what": kind, "transactions": value}
-                         for kind, value in _add_kinds(divide(seen)).items()]  # fmt: skip
+                rows += [{"second": first + second, "cycle": number, "what": name, "transactions": value}
+                         for name, value in _add_parts(divide(seen)).items()]  # fmt: skip
         found[scale] = rows
     return found
 
 
-def _add_kinds(parts: Mapping[What, float]) -> dict[str, float]:
-    found = dict.fromkeys(shares.CLASSES, 0.0)
-    for what, value in parts.items():
-        found[what.kind] += value
-    return {kind: value for kind, value in found.items() if value > 0}
+def _add_parts(found: Mapping[What, float]) -> dict[str, float]:
+    parts = dict.fromkeys(_PARTS.values(), 0.0)
+    for what, value in found.items():
+        parts[_PARTS[what.kind]] += value
+    return {name: value for name, value in parts.items() if value > 0}
 
 
-_COLOURS: Final = {
-    shares.CPU: "#009e73", shares.QUEUE: "#8fd3bd", shares.LOCK: "#d55e00", shares.LATCH: "#f0a36b",
-    shares.FLUSH: "#0072b2", shares.READ: "#56b4e9", shares.WRITE: "#004a73", shares.OTHER: "#cc79a7",
-    shares.NETWORK: "#8b5fbf", shares.CLIENT: "#a6761d", shares.CLIENT_QUEUE: "#d0ae6e",
-    shares.CLIENT_TURN: "#e6d3ad", shares.QUOTA: "#e8c000", shares.FOREIGN: "#7a3b2e", shares.UNKNOWN: "#bdbdbd",
+COLOURS: Final = {
+    "server CPU": "#009e73", "locks": "#d55e00", "locks within the server": "#f0a36b", "flush": "#0072b2",
+    "reads": "#56b4e9", "writes": "#004a73", "other waits in the server": "#cc79a7", "network": "#8b5fbf",
+    "client": "#a6761d", "CPU quota": "#e8c000", FOREIGN: "#7a3b2e", "not known": "#bdbdbd",
 }  # fmt: skip
+"""Of each part, in the order in which they lie on each other."""
 
 
 def _draw(part: Evaluation, scale: int) -> dict[str, Any]:
-    """Stacked bars, second by second; only classes that there are have a place in the legend."""
+    """Stacked bars, second by second; only parts that there are have a place in the legend."""
     rows = read_seconds(part).get(scale, [])
     if len({row["second"] for row in rows}) < 2:
         return {}
-    present = [kind for kind in shares.CLASSES if any(row["what"] == kind for row in rows)]
+    present = [name for name in COLOURS if any(row["what"] == name for row in rows)]
     data = [{**row, "end": row["second"] + 1, "order": present.index(row["what"])} for row in rows]
     stage = f"in stage {part.stage} " * (part.stage != "load")
     place = f"{stage}at scale {scale} with {part.clients:,} client{'s' * (part.clients != 1)}"
@@ -564,7 +562,7 @@ def _draw(part: Evaluation, scale: int) -> dict[str, Any]:
             "y": {"field": "transactions", "type": "quantitative", "stack": "zero",
                   "title": "transactions in progress"},
             "color": {"field": "what", "type": "nominal", "title": None, "sort": present,
-                      "scale": {"domain": present, "range": [_COLOURS[kind] for kind in present]}},
+                      "scale": {"domain": present, "range": [COLOURS[name] for name in present]}},
             "order": {"field": "order", "type": "quantitative"},
             "tooltip": [{"field": "second", "type": "quantitative"}, {"field": "cycle", "type": "quantitative"},
                         {"field": "what", "type": "nominal"},
