@@ -113,7 +113,8 @@ class Asked(Recorded):
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
-        """What the searched rate had to keep; empty where none was searched, and where it cannot be read."""
+        """What the searched rate, or numbers of clients, had to keep; empty where nothing was asked, and where it
+        cannot be read."""
         try:
             return objectives(self.objective)
         except ValueError:
@@ -126,6 +127,15 @@ class Asked(Recorded):
             return legs(self.load)
         except ValueError:
             return ()
+
+    @property
+    def searches(self) -> bool:
+        """Whether the highest rate with the objective was searched; several numbers of clients are judged by it."""
+        return bool(self.objective) and len(self.client_numbers) == 1
+
+    def at(self, clients: int) -> Self:
+        """The same with one number of clients, which searches nothing where the whole did not."""
+        return self.model_copy(update={"clients": clients, "objective": self.objective if self.searches else ""})
 
     @property
     def client_numbers(self) -> tuple[int, ...]:

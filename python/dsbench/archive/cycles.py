@@ -18,12 +18,15 @@ _Cycle = tuple[int, int]
 _COUNTED: Final = tuple(one.name for one in fields(KindOutcomes))
 
 
-def read_cycles(tables: Mapping[str, pa.Table]) -> list[CycleFigures]:
-    """The finished cycles of an archive by scale and number, from its tables ``cycles``, ``groups`` and ``buckets``."""
+def read_cycles(tables: Mapping[str, pa.Table], measure: str = "response") -> list[CycleFigures]:
+    """The finished cycles of an archive by scale and number, from its tables ``cycles``, ``groups`` and ``buckets``.
+
+    ``measure`` are the times that they have: in the closed loop, where no response times are, ``residence``.
+    """
     groups: dict[_Cycle, list[dict[str, Any]]] = defaultdict(list)
     for row in tables["groups"].to_pylist():
         groups[row["scale"], row["cycle"]].append(row)
-    kinds, times = _count(tables["cycles"]), _read_times(tables["buckets"])
+    kinds, times = _count(tables["cycles"]), _read_times(tables["buckets"], measure)
     return [_figures(groups[key], kinds[key], times.get(key, {})) for key in sorted(groups) if key in kinds]
 
 
@@ -52,10 +55,10 @@ def _count(cycles: pa.Table) -> dict[_Cycle, dict[str, KindOutcomes]]:
     return dict(found)
 
 
-def _read_times(buckets: pa.Table) -> dict[_Cycle, dict[str, Histogram]]:
+def _read_times(buckets: pa.Table, measure: str) -> dict[_Cycle, dict[str, Histogram]]:
     import pyarrow.compute as pc  # Late: a run that is not resumed needs none of it.
 
-    rows = buckets.filter(pc.field("measure") == "response")
+    rows = buckets.filter(pc.field("measure") == measure)
     rows = rows.group_by(["scale", "cycle", "kind", "low_ns", "high_ns"]).aggregate([("count", "sum")])
     parts: dict[tuple[int, int, str], list[tuple[int, int, int]]] = defaultdict(list)
     for row in rows.to_pylist():

@@ -270,7 +270,7 @@ class RunRecord(Recorded):
     def at(self, clients: int) -> Self:
         """The same as if ``clients`` had been the only number of clients."""
         update: dict[str, Any] = {
-            "spec": self.spec.model_copy(update={"clients": clients}),
+            "spec": self.spec.at(clients),
             "calibration": self.calibration.at(clients) if self.calibration else None,
             "nodes": tuple(
                 node.model_copy(update={"calibration": node.calibration.at(clients)}) if node.calibration else node

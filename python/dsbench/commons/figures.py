@@ -147,7 +147,7 @@ def _describe_cycles(evaluation: Evaluation, run: RunRecord) -> str:
     spec = run.spec
     timed = not evaluation.has_clients or "time" in evaluation.rows.groups["until"].to_pylist()
     asked = ""
-    if spec.precision is not None and not spec.objective:
+    if spec.precision is not None and not spec.searches:
         asked = f"until {spec.precision:g}% of the {spec.precision_of}"
     if spec.peak:
         asked = ", ".join(part for part in (asked, "at a searched number of clients") if part)
@@ -164,7 +164,7 @@ def _describe_cycles(evaluation: Evaluation, run: RunRecord) -> str:
 def _describe_pace(run: RunRecord) -> str:
     """When transactions start; with the objective of a search, and the legs of a load that changes."""
     spec, words = run.spec, pacing(run)
-    if spec.objective:
+    if spec.searches:
         words += f" with {' and '.join(one.words for one in spec.objectives)}"
         words += ", then from it to idle" if spec.graduated else ""
     return f"{words}: {_shorten(spec.load)}" if spec.legs else words

@@ -288,7 +288,7 @@ def _folder(spec: RunSpec) -> Path | None:
 
 def _with_search(spec: RunSpec, load_s: float, cycle_s: float) -> float:
     """The time of all cycles of a load, with that of a search for its rate, or of the trials before a graduated one."""
-    if spec.objective:
+    if spec.searches:
         return SEARCH_DURATIONS * spec.duration + (spec.largest - spec.max_cycles) * cycle_s
     return load_s + TRIALS * cycle_s if spec.graduated else load_s
 

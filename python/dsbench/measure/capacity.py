@@ -24,7 +24,7 @@ def place_rates(
     setting: Setting, scale: int, cycles: Sequence[Planned], count: Callable[[Sequence[Part]], None]
 ) -> Iterator[Planned]:
     """``cycles`` with rates of their own, as an objective or a graduated load wants them."""
-    return (search_capacity if setting.spec.objective else grade_load)(setting, scale, cycles, count)
+    return (search_capacity if setting.spec.searches else grade_load)(setting, scale, cycles, count)
 
 
 def search_capacity(

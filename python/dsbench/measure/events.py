@@ -257,7 +257,7 @@ class TimeLeft:
             self._part, self._scale, self._part_began = part, moment.scale, now
         demanded = spec.ramp_up + spec.duration
         cycles = spec.largest * len(spec.client_numbers)
-        if spec.objective:
+        if spec.searches:
             searching = SEARCH_DURATIONS * spec.duration / (demanded + self._around_s)
             cycles = spec.largest - spec.max_cycles + round(searching)
         finished = {"build": 0, "cycles": max(moment.cycle - 1, 0), "check": cycles}[part]
@@ -289,8 +289,10 @@ def in_brief(asked: Merged) -> list[str]:
     course = workloads.find(spec.workload, spec.workload_settings).defaults.course
     if spec.graduated:
         cycles = f"{cycles} at each of {len(GRADES)} levels from 100% to idle"
-    if spec.objective:
+    if spec.searches:
         cycles = f"a search for the rate with {' and '.join(one.words for one in spec.objectives)}, then {cycles}"
+    if spec.objective and not spec.searches:
+        clients += f": the most that keep {' and '.join(one.words for one in spec.objectives)}"
     done = course or f"{cycles} of {spec.duration:g} s; {clients}"
     isolation = "serializable" if is_sqlite(spec.target) else spec.isolation
     lines = [f"plan{of}: {scales}{', '.join(map(str, spec.scales))}; {done}; {isolation.replace('-', ' ')}"]

@@ -62,7 +62,7 @@ def _find_obstacle(setting: Setting, cycle: Planned) -> str:
         "the clients are on other machines": spec.nodes > 0,
         "the trial would write to existing tables": spec.existing,
         "another program makes the load": spec.driver != OWN,
-        "transactions start at set times": bool(spec.rate or spec.objective or spec.load) or spec.pace != "none",
+        "transactions start at set times": bool(spec.rate or spec.searches or spec.load) or spec.pace != "none",
         "each transaction opens its own connection": spec.reconnect,
         "clients have several connections": spec.connections > 1,
         "the load ends by count": not cycle.stage.repeated or not cycle.stage.timed,

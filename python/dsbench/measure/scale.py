@@ -140,7 +140,7 @@ class Scale:
         if cycles:
             setting.probes.measure(self._scale, stage.name, last, "before")
             setting.twice.begin()
-        if (setting.spec.objective or setting.spec.graduated) and cycles:
+        if (setting.spec.searches or setting.spec.graduated) and cycles:
             chosen = place_rates(setting, self._scale, cycles, self._count_trial)
         else:
             chosen = choose_cycles(setting, self._scale, cycles)

@@ -37,7 +37,7 @@ Count = Callable[[Sequence[Part]], None]
 
 def wanted_precision(spec: RunSpec, scale: int) -> float | None:
     """How precisely (share 0-1) the rate of ``scale`` has to be known; ``None`` where the number of cycles is given."""
-    if spec.precision is None or spec.objective:
+    if spec.precision is None or spec.searches:
         return None
     asked = spec.precision / 100
     return share(asked, spec.scales, scale) if spec.precision_of == "index" else asked

@@ -15,6 +15,7 @@ from dsbench.read.blocks import Block, Column, Listed, Sentence, Table
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.series import each_series, label_series
 from dsbench.read.subjects.clients import longest_ns
+from dsbench.read.subjects.connections import ConnectionsResult
 from dsbench.read.subjects.errors import ErrorsResult
 from dsbench.read.subjects.kinds import KindsResult
 from dsbench.read.subjects.latency import LatencyResult
@@ -54,6 +55,8 @@ def _tell_rates(evaluation: Evaluation, run: RunRecord) -> Iterator[Block]:
         yield Sentence("!: the check of this scale failed, and its figures must not be used", "note")
     if any(part.of(LatencyResult).response for _, part in parts):
         yield Sentence("Times count from the intended start of each transaction.", "note")
+    if most := evaluation.of(ConnectionsResult).most_clients:
+        yield Listed([f"scale {scale:,}: {found.words}" for scale, found in most.items()])
     if run.spec.peak:
         yield Listed(peak_lines(evaluation))
 

@@ -11,6 +11,7 @@ import numpy as np
 from dsbench.archive import RunRecord
 from dsbench.dataclass import dataclass
 from dsbench.format import format_number, format_share
+from dsbench.read.subjects.connections import ConnectionsResult
 from dsbench.read.subjects.errors import ErrorsResult
 from dsbench.read.subjects.machine import MachineResult
 from dsbench.read.subjects.rate import RateResult
@@ -51,12 +52,22 @@ class Best:
         return found if found is not None and isfinite(found.low) else None
 
 
+def is_candidate(evaluation: Evaluation, part: Evaluation, scale: int) -> bool:
+    """Whether the highest rate may be that of ``part`` at ``scale``: nothing is void, and of several numbers of clients
+    that were judged by an objective it is the answer, or the fewest where all miss it."""
+    if scale in part.of(RateResult).void_scales:
+        return False
+    most = evaluation.of(ConnectionsResult).most_clients
+    kept = {x: one.clients for x, one in most.items() if one.clients} or {x: one.tried[0].clients
+        for x, one in most.items()}
+    return not most or part.clients == kept.get(scale)
+
+
 def best(evaluation: Evaluation) -> Best | None:
-    """Among what is not void; ``None`` where nothing was committed."""
+    """Among the candidates; ``None`` where nothing was committed."""
     parts = list(evaluation.series.values()) or [evaluation]
     sound = [Best(part, row) for part in parts
-        for row in part.of(RateResult).scales
-            if row.scale not in part.of(RateResult).void_scales]
+        for row in part.of(RateResult).scales if is_candidate(evaluation, part, row.scale)]
     return max((one for one in sound if one.row.rate_median_tps > 0), key=lambda one: one.row.rate_median_tps,
                default=None)  # fmt: skip
 

@@ -24,7 +24,7 @@ def pacing(run: RunRecord) -> str:
     if spec.pace == "terminals":
         each = f"{run.workload.defaults.terminals_per_unit or 0} paced terminals per scale"
         how = f"{spec.terminals:,} paced terminals" if spec.terminals else each
-    elif spec.objective:
+    elif spec.searches:
         how = "open loop, search for the rate"
     elif spec.graduated:
         how = "open loop, 100% of the capacity to idle"

@@ -55,6 +55,7 @@ _CAPTIONS: Final = {
     "its slowest transactions.",
     "connections": "Rate over the number of connections: where it stops to rise, the server or what transactions wait "
     "for is at its limit.",
+    "latency": "Latencies that 50% and 99% of the transactions keep, over the number of clients.",
     "response": "Mean and maximum of the response times over the number of connections.",
     "kinds": "Latencies of each kind of transactions, as above.",
     "stages": "Rate and largest response time of each second: of what is measured, and of what works beside it.",

@@ -67,7 +67,7 @@ class RunRows:
         here = pc.field("stage") == key.stage
         if self.run.spec.graduated and (graded := self.of_level(GRADES[0], key)).cycles.num_rows:
             return graded
-        if self.run.spec.objectives:
+        if self.run.spec.searches:
             return SeriesRows(self, self.run.of_stage(key.stage), self._last_rates(), key)
         tables = {name: rows if name in _OF_SCALES else rows.filter(here) for name, rows in self.tables.items()}
         if len(self.keys) == 1:

@@ -85,7 +85,9 @@ def defaults_of_the_workload(cls: type[RunSpec], values: object) -> object:
     tries = values.get("max_tries")
     retries = entry.defaults.retries or (isinstance(tries, int) and tries > 1)
     duration = values.get("duration", cls.model_fields["duration"].default)
-    asked = values.get("objective") or values.get("graduated")
+    clients = values.get("clients")
+    several = isinstance(clients, list | tuple) and len(clients) > 1
+    asked = (values.get("objective") and not several) or values.get("graduated")
     settles = {"ramp_up": 0.2 * duration} if asked and isinstance(duration, int | float) else {}
     return {"retry": retries, **isolation, **scales, **settles, **values}
 
@@ -193,16 +195,21 @@ def _objective_fits(spec: RunSpec) -> None:
     if not spec.objective and not spec.graduated:
         return
     own = "--objective" if spec.objective else "--graduated"
-    wrong = {
-        "--rate": spec.rate is not None, "--peak": spec.peak, "--clients": bool(spec.several_clients),
-        "--pace": spec.pace != "none", "--find-ramp-up": spec.find_ramp_up,
-        "--min-duration": spec.min_duration is not None,
-        "--precision-of": spec.precision_of != "rates", "--driver": find_driver(spec.driver) is not None,
-        "--reconnect": spec.reconnect, "--precision": not spec.objective and spec.precision is not None,
+    searching = {
+        "--find-ramp-up": spec.find_ramp_up, "--min-duration": spec.min_duration is not None,
+        "--precision-of": spec.precision_of != "rates", "--reconnect": spec.reconnect,
+        "--precision": not spec.objective and spec.precision is not None,
     }  # fmt: skip
+    wrong = {
+        "--rate": spec.rate is not None, "--peak": spec.peak, "--pace": spec.pace != "none",
+        "--driver": find_driver(spec.driver) is not None, **(searching if spec.searches or spec.graduated else {}),
+    }  # fmt: skip
+    if spec.graduated and spec.several_clients:
+        raise misfit("--graduated", "its levels are those of one number of clients", "name one number of --clients")
     for option in (option for option, said in wrong.items() if said):
-        several = " several numbers of" if option == "--clients" else ""
-        raise misfit(own, "searches for the rate itself", f"leave out{several} {option}, or {own}")
+        judges = spec.several_clients and not spec.peak
+        does = "judges several numbers of --clients in closed loops" if judges else "searches for the rate itself"
+        raise misfit(own, does, f"leave out {option}, or {own}")
     if not spec.objective:
         return
     least_s = 10 * max(one.limit_ns for one in spec.objectives) / 1e9

@@ -312,7 +312,8 @@ class RunSpec(Frozen):
         About(
             "Find the highest rate that keeps this, such as p99=20ms",
             LOAD, "load", metavar="p99=TIME,…", default="none",
-            more="Response times count from the intended start. KIND.p90=5s is about one kind of transactions, "
+            more="With several --clients: the most that keep it, in closed loops. Response times count from the "
+            "intended start. KIND.p90=5s is about one kind of transactions, "
             "failed=0.1% about failures; several with commas. The search ends within --precision (5%) or "
             "after 30 times --duration; then --cycles cycles follow at that rate",
         ),
@@ -490,6 +491,11 @@ class RunSpec(Frozen):
         return self.grow and self.population == "bulk"
 
     @property
+    def searches(self) -> bool:
+        """Whether the highest rate with the objective is searched; several numbers of clients are judged by it."""
+        return bool(self.objective) and not self.several_clients
+
+    @property
     def client_numbers(self) -> tuple[int, ...]:
         """Numbers of clients in the order in which they are run; one at least."""
         return self.several_clients or (self.clients,)
@@ -503,7 +509,7 @@ class RunSpec(Frozen):
     def largest(self) -> int:
         """Cycles of a series at most."""
         levels = len(GRADES) if self.graduated else 1
-        if self.objective:
+        if self.searches:
             return self.max_cycles + self.cycles * (levels if self.graduated else ROUNDS)
         if self.graduated:
             return self.cycles * levels
@@ -525,8 +531,9 @@ class RunSpec(Frozen):
         return self.clients * max(self.nodes, 1)
 
     def at(self, clients: int) -> Self:
-        """The same with one number of clients."""
-        return self.model_copy(update={"clients": clients, "several_clients": ()})
+        """The same with one number of clients, which searches nothing where the whole does not."""
+        objective = self.objective if self.searches else ""
+        return self.model_copy(update={"clients": clients, "several_clients": (), "objective": objective})
 
     def terminals_at(self, scale: int) -> int | None:
         """Terminals of all nodes together at ``scale``; ``None`` without keying and thinking times."""

@@ -41,7 +41,8 @@ class CycleFigures:
     ramp_up_ns: int
     kinds: Mapping[str, KindOutcomes]
     response: Mapping[str, Histogram]
-    """Kind to its response times, under the empty name those of all kinds; empty in the closed loop."""
+    """Kind to its response times, under the empty name those of all kinds; empty in the closed loop, unless who read
+    the cycles wanted its latencies here."""
     rate_per_s: float | None
     """Demanded starts per second; ``None`` in the closed loop."""
     level: float | None

@@ -32,7 +32,7 @@ _ROUNDED: Final = 0.01
 def pace(run: Rows) -> Iterator[str]:
     """Clients started their transactions when, and over as many connections, as was asked for."""
     spec = run.run.spec
-    is_open = bool(spec.rate or spec.objective or spec.graduated or spec.legs)
+    is_open = bool(spec.rate or spec.searches or spec.graduated or spec.legs)
     asked = "terminals" if spec.pace == "terminals" else spec.arrival if is_open else "closed"
     ramp_up = None if spec.find_ramp_up else round(spec.ramp_up * 1e9)
     for row in (row for row in run.tables["groups"].to_pylist() if row["group"] == "all"):
@@ -59,7 +59,7 @@ def decided(run: Rows) -> Iterator[str]:
     for scale in sorted({scale for scale, _ in rates}) if spec.peak else ():
         if len([key for key in rates if key[0] == scale]) < 2:
             yield f"scale {scale}: the best number of clients was searched, and one was tried"
-    if spec.precision is None or spec.objective or spec.peak:
+    if spec.precision is None or spec.searches or spec.peak:
         return
     for (scale, clients), cycles in rates.items():
         of_index = spec.precision_of == "index"

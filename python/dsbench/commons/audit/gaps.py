@@ -59,7 +59,7 @@ def _spent(run: Rows) -> dict[Key, list[tuple[int, float]]]:
 def between(run: Rows) -> Iterator[str]:
     """Between a cycle and the next of its stage nothing was done that would be one more."""
     spec = run.run.spec
-    tries = spec.find_ramp_up or spec.min_duration is not None or spec.objective
+    tries = spec.find_ramp_up or spec.min_duration is not None or spec.searches
     if tries or spec.graduated or run.run.nodes:
         return  # Cycles on trial, and those that nodes came too late for, stand between them.
     spent, counted, timed = _spent(run), _counted(run), _timed(run)

@@ -98,7 +98,7 @@ def beside(run: Rows, scale: int) -> float:
     beside perf."""
     spec = run.run.spec
     warmed = any(until != "time" for until in run.tables["groups"]["until"].to_pylist())
-    found = spec.find_ramp_up or spec.min_duration is not None or spec.objective or spec.graduated
+    found = spec.find_ramp_up or spec.min_duration is not None or spec.searches or spec.graduated
     if run.run.reused or found or warmed:
         return inf
     tried = run.run.placement_tried

@@ -47,7 +47,7 @@ def graded(run: Rows) -> Iterator[str]:
         yield "the levels of its load were not requested"
     if not spec.graduated:
         return
-    loads = read_loads(run.tables, spec.objectives, spec.duration) if spec.objective else {}
+    loads = read_loads(run.tables, spec.objectives, spec.duration) if spec.searches else {}
     for scale in sorted({key[0] for key in run.finished}):
         found: dict[float, list[float]] = {}
         cycles: dict[float, set[int]] = {}
@@ -84,7 +84,7 @@ def terminals(run: Rows) -> Iterator[str]:
 def search(run: Rows) -> Iterator[str]:
     """Each step of a search for a rate is the one that follows from those before it, and the last one ends it."""
     spec = run.run.spec
-    if not spec.objective:
+    if not spec.searches:
         return
     wanted = [(one.allowed, one.limit_ns / 1e9) for one in spec.objectives]
     search = plan_search(spec.duration, spec.ramp_up, spec.precision, spec.max_cycles)

@@ -84,7 +84,7 @@ class Rows:
     def decided(self) -> bool:
         """Whether the run decided itself how many cycles there are, and how long."""
         spec = self.run.spec
-        return spec.precision is not None or spec.peak or spec.min_duration is not None or bool(spec.objective)
+        return spec.precision is not None or spec.peak or spec.min_duration is not None or spec.searches
 
     @cached_property
     def begun(self) -> dict[Key, int]:

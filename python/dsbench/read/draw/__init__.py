@@ -2,8 +2,8 @@
 
 Each function takes an evaluation and the content of run.json and gives a specification with its data inside,
 or ``None`` when there is nothing to draw: no scale was measured, no remote node took part (node), there was one
-number of clients (connections, response), one kind of transactions (kinds), no second of a course (stages), or too
-little for a model (scalability, memory, collisions).
+number of clients (connections, latency, response), one kind of transactions (kinds), no second of a course (stages),
+or too little for a model (scalability, memory, collisions).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from dsbench.archive import RunRecord
 from dsbench.read.draw.axes import Form
-from dsbench.read.draw.connections import connections, response
+from dsbench.read.draw.connections import connections, latency, response
 from dsbench.read.draw.course import stages
 from dsbench.read.draw.cycle import cycle, node
 from dsbench.read.draw.freq import freq, kinds
@@ -32,15 +32,16 @@ Diagram = Callable[[Evaluation, RunRecord], Spec | None]
 DIAGRAMS: Final[Mapping[str, Diagram]] = {
     "rate": rate, "load": load, "graduated": graduated, "legs": legs, "node": node, "cycle": cycle, "freq": freq,
     "conf": conf,
-    "connections": connections, "response": response, "kinds": kinds, "stages": stages, "queries": queries,
+    "connections": connections, "latency": latency, "response": response, "kinds": kinds, "stages": stages,
+    "queries": queries,
     "scalability": scalability, "memory": memory, "collisions": collisions,
 }  # fmt: skip
 """Name, as in ``results-<name>.pdf``, to function; in the order of the papers."""
 
-_OF_SERIES: Final = frozenset({"rate", "connections", "response", "stages", "queries"})
+_OF_SERIES: Final = frozenset({"rate", "connections", "latency", "response", "stages", "queries"})
 """Those that show every series; the others show the last."""
 
-_OF_RATES: Final = frozenset({"rate", "cycle", "conf", "connections", "response"})
+_OF_RATES: Final = frozenset({"rate", "cycle", "conf", "connections", "latency", "response"})
 """Those that say nothing of queries, which are tests with one time each and no repeated cycles."""
 
 

@@ -11,6 +11,7 @@ from dsbench.read.draw.axes import ValueAxis, title
 from dsbench.read.draw.theme import (
     HUES,
     ORDERED,
+    RED,
     SHAPES,
     Row,
     finish,
@@ -23,7 +24,9 @@ from dsbench.read.draw.vega import Chart, Spec, channel
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.naming import subject
 from dsbench.read.subjects.kinds import KindsResult
+from dsbench.read.subjects.latency import LatencyResult
 from dsbench.read.subjects.rate import RateResult
+from dsbench.stats.histogram import quantile_interval
 from dsbench.stats.kinds import ALL, KindResult
 
 _MEAN, _MAXIMUM = "mean", "maximum"
@@ -61,6 +64,61 @@ def response(evaluation: Evaluation, run: RunRecord) -> Spec | None:
         title=title(f"{subject(run)}: response time by connections", evaluation, run, notes),
         description="Mean and maximum of the response times over the number of connections, one colour per kind.",
     )
+
+
+def latency(evaluation: Evaluation, run: RunRecord) -> Spec | None:
+    """p50 and p99 over the number of clients, of several scales p99 of each; ``None`` with one number of clients, and
+    where no number has enough transactions to know its p99."""
+    scales = sorted({row.scale for part in _apart(evaluation) for row in part.of(RateResult).scales})
+    rows = [row for part in _apart(evaluation) for scale in scales
+            for row in _quantile_rows(part, scale, alone=len(scales) == 1)]  # fmt: skip
+    if len({row["clients"] for row in rows}) < 2:
+        return None
+    names = list(dict.fromkeys(row["of"] for row in rows))
+    limits = [one.limit_ns / 1e6 for one in run.spec.objectives if one.limit_ns and not one.kind]
+    y = ValueAxis.of_rates("latency [ms]", [row[end] for row in rows for end in ("ms", "high")] + limits)
+    notes = ["latency; bars: 95% intervals, where they are known" + "; dashed: the limit" * bool(limits)]
+    return finish(
+        _quantile_layers(rows, names, y), name="latency", archive=evaluation.name,
+        data={"quantiles": rows, "limits": [{"ms": one} for one in limits]},
+        title=title(f"{subject(run)}: latency by clients", evaluation, run, notes),
+        description="Latencies that 50% and 99% of the transactions keep, over the number of clients.",
+    )
+
+
+def _quantile_rows(part: Evaluation, scale: int, *, alone: bool) -> list[Row]:
+    curve = part.of(LatencyResult).curve(scale)
+    found = []
+    for quantile, name in ((0.99, "p99"), (0.5, "p50"))[: 2 if alone else 1]:
+        value_ns = curve.told(quantile) if curve else math.nan
+        if curve is not None and math.isfinite(value_ns) and value_ns > 0:
+            within = quantile_interval(curve, quantile)
+            low_ns, high_ns = (end if math.isfinite(end) else value_ns for end in (within.low, within.high))
+            of = name if alone else f"p99, scale {scale:,}"
+            found.append({"of": of, "clients": part.clients, "ms": value_ns / 1e6, "low": low_ns / 1e6,
+                          "high": high_ns / 1e6})  # fmt: skip
+    return found
+
+
+def _quantile_layers(rows: Sequence[Row], names: Sequence[str], y: ValueAxis) -> list[Chart]:
+    numbers = sorted({row["clients"] for row in rows})
+    x = channel("clients:Q", scale=dict(type="log", domain=[numbers[0] / 1.06, numbers[-1] * 1.06], nice=False),
+                axis=dict(values=numbers, format=",d", title="clients", grid=False))  # fmt: skip
+    bare = channel("clients:Q", axis=None)
+    few = len(names) <= len(HUES)
+    colours = dict(domain=names, range=list(HUES[: len(names)])) if few else dict(domain=names, scheme=ORDERED)
+    legend = dict(title=None, orient="top", columns=6)
+    colour = channel("of:N", sort=names, scale=colours, legend=legend)
+    tips = ["of:N", channel("clients:Q", format=",d"),
+            *(channel(f"{name}:Q", title=f"{said} [ms]", format=",.4~r")
+              for name, said in (("ms", "latency"), ("low", "from"), ("high", "to")))]  # fmt: skip
+    base = Chart("quantiles")
+    return [
+        Chart("limits").mark("rule", color=RED, strokeDash=[5, 4], strokeWidth=1.5).encode(y=y.y("ms")),
+        base.mark("rule", strokeWidth=1.2).encode(x=x, y="low:Q", y2="high:Q", color=colour),
+        base.mark("line", strokeWidth=2.5).encode(x=bare, y="ms:Q", color=colour),
+        base.mark("point", filled=True, size=50, opacity=1).encode(x=bare, y="ms:Q", color=colour, tooltip=tips),
+    ]
 
 
 def _apart(evaluation: Evaluation) -> list[Evaluation]:

@@ -82,6 +82,6 @@ SUBJECT: Final = Subject(
     nothing="There was no search for a rate (--objective).",
     measures=(
         Measure("capacity", "tps", "highest rate at which the objective holds", _capacities,
-                needs="run with --objective", possible=lambda spec: bool(spec.objective)),
+                needs="run with --objective", possible=lambda spec: spec.searches),
     ),
 )  # fmt: skip
