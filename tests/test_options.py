@@ -40,7 +40,7 @@ TOGETHER: dict[str, dict[str, Any]] = {
 """What a setting needs beside it."""
 REFUSED = {
     "dsi-fast": {"objective", "graduated"},
-    "capacity": {"load", "find_ramp_up", "pace", "terminals", "rate", "peak", "clients", "precision_of", "min_duration", "driver",
+    "capacity": {"load", "find_ramp_up", "pace", "terminals", "rate", "peak", "precision_of", "min_duration", "driver",
                  "reconnect"},
     "graduated": {"load", "find_ramp_up", "pace", "terminals", "rate", "peak", "clients", "precision", "precision_of", "min_duration",
                   "driver", "reconnect"},

@@ -272,7 +272,7 @@ def test_figures_of_one_scale_are_not_told_of_another() -> None:
     found = [Doubt("failures", f"{share}% of the attempts failed", "use --retry", scale)
              for scale, share in ((1, 72.6), (2, 58.1), (5, 58.1), (10, 35.3))]  # fmt: skip
     assert render_text(tell_warnings(found)).splitlines()[0] == (
-        "warning (scale 1, 2, 5, 10): at scale 1 72.6% of the attempts failed; at scale 2 and 5 58.1% of the attempts "
+        "warning (scales 1, 2, 5, 10): at scale 1 72.6% of the attempts failed; at scale 2 and 5 58.1% of the attempts "
         "failed; at scale 10 35.3% of the attempts failed"
     )
     assert "at scale 1 72.6% of the attempts failed; and 2 more of this kind" in render_text(tell_warnings(found, whole=False))
@@ -281,4 +281,4 @@ def test_figures_of_one_scale_are_not_told_of_another() -> None:
         "warning at scale 10: 35.3% of the attempts failed", "  hint: use --retry",
     ]  # fmt: skip
     alike = [replace(one, message="it failed") for one in found]
-    assert render_text(tell_warnings(alike)).splitlines()[0] == "warning (scale 1, 2, 5, 10): it failed"
+    assert render_text(tell_warnings(alike)).splitlines()[0] == "warning (scales 1, 2, 5, 10): it failed"

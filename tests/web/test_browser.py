@@ -160,14 +160,15 @@ def test_a_report_can_be_read_sorted_and_switched(page: Any, base: str, path: st
 
     seen, axe, found = Seen(page), Axe(), []
     page.goto(base + path)
-    page.locator("[data-diagram=rate]").scroll_into_view_if_needed()
-    page.locator("[data-diagram=rate] svg.marks").wait_for()
+    name = "cycle" if path.startswith("/report") else "rate"
+    page.locator(f"[data-diagram={name}]").scroll_into_view_if_needed()
+    page.locator(f"[data-diagram={name}] svg.marks").wait_for()
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         for wrong in axe.run(page).response["violations"]:
             found += [f"{scheme}: {wrong['id']}: {node['html'][:300]}" for node in wrong["nodes"]]
     assert found == []
-    figure = page.locator("#figure-rate")
+    figure = page.locator(f"#figure-{name}")
     figure.get_by_role("button", name=re.compile("axis$")).click()
     figure.get_by_text(re.compile("^Series$")).click()
     figure.get_by_role("checkbox").first.uncheck()
@@ -177,7 +178,7 @@ def test_a_report_can_be_read_sorted_and_switched(page: Any, base: str, path: st
         head.get_by_role("button").click()
         assert head.get_attribute("aria-sort") == order
     page.set_viewport_size({"width": 390, "height": 844})
-    page.get_by_role("region", name="Diagram rate").focus()
+    page.get_by_role("region", name=f"Diagram {name}").focus()
     assert axe.run(page).response["violations"] == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     pale = page.locator(".chart svg [fill='#e8e6e3']")
@@ -284,8 +285,8 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-# Of the width of its frame, with a legend beside the plot, with two axes.
-@pytest.mark.parametrize("diagram", mostly_thorough(["hero", "freq", "rate"], "rate"))
+# Of the width of its frame, with a legend and labels beside the plot, with a legend.
+@pytest.mark.parametrize("diagram", mostly_thorough(["hero", "freq", "kinds"], "freq"))
 def test_a_diagram_is_taken_out_of_a_page_from_a_file(page: Any, reported: Path, diagram: str) -> None:
     seen = Seen(page)
     page.goto(reported.as_uri())
@@ -329,14 +330,21 @@ def test_a_diagram_is_taken_out_of_a_page_from_a_file(page: Any, reported: Path,
 def test_a_table_is_taken_out_of_a_page_from_a_file(page: Any, reported: Path) -> None:
     seen = Seen(page)
     page.goto(reported.as_uri())
-    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => { window.took = text; }}})")
-    page.goto(page.url + "#results")
-    page.locator("#results").get_by_role("button", name="Copy as Markdown").click()
+    page.evaluate("""void (document.execCommand = () => {
+        const clipboardData = new DataTransfer();
+        dispatchEvent(new ClipboardEvent('copy', {clipboardData, cancelable: true}));
+        [window.took, window.cells] = ['text/plain', 'text/html'].map((kind) => clipboardData.getData(kind));
+    })""")
+    table = page.locator("#rate table").first
+    table.scroll_into_view_if_needed()
+    table.hover()
+    page.locator("#rate").get_by_role("button", name=re.compile("^Copy the table")).first.click()
     head, under, *rows = page.evaluate("window.took").splitlines()
-    assert head.startswith("| 1 scale | ")
+    assert head.startswith("| scale | ")
     assert under.startswith("| --- | ---: | ")
     assert len(rows) == 3
-    assert {line.count("|") for line in (head, under, *rows)} == {24}
+    assert len({line.count("|") for line in (head, under, *rows)}) == 1
+    assert page.evaluate("window.cells").count("<tr>") == 4
     assert seen.well()
 
 
@@ -402,8 +410,8 @@ def _again_and_beside_the_first(page: Any) -> None:
     page.get_by_role("checkbox", name=re.compile(r"Compare \d+T"), checked=False).click()
     page.get_by_role("button", name="Compare 2").click()
     beside = page.frame_locator("iframe.report")
-    beside.locator("[data-diagram=rate]").scroll_into_view_if_needed()
-    beside.locator("[data-diagram=rate] svg.marks").wait_for()
+    beside.locator("[data-diagram=freq]").scroll_into_view_if_needed()
+    beside.locator("[data-diagram=freq] svg.marks").wait_for()
     assert beside.get_by_role("heading", level=1).count() == 1
 
 

@@ -10,20 +10,20 @@ from datetime import datetime
 from typing import Any, Final
 
 from dsbench.archive import RunRecord
+from dsbench.format import NONE
 from dsbench.read import draw as diagrams
 from dsbench.read import glance, subjects
 from dsbench.read.answer import answer
 from dsbench.read.blocks import Block, Sentence
 from dsbench.read.draw import course
 from dsbench.read.draw.axes import conditions
-from dsbench.read.draw.hero import hero
+from dsbench.read.draw.hero import beside, hero
 from dsbench.read.draw.theme import config
 from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, best, ceiling_tps
 from dsbench.read.html import (
     Html,
-    join,
     list_contents,
     number,
     render_blocks,
@@ -36,15 +36,11 @@ from dsbench.read.html import (
     terms,
 )
 from dsbench.read.naming import server, subject
-from dsbench.read.series import each_series
 from dsbench.read.subjects.rate import RateResult
-from dsbench.read.subjects.statements import StatementsResult
-from dsbench.read.subjects.warnings import WarningsResult, tell_warnings
 from dsbench.read.subjects.why import WhyResult
 from dsbench.read.terms import TERMS
-from dsbench.spec import OPTIONS, printed
+from dsbench.spec import OPTIONS, RunSpec, printed
 from dsbench.spec.files import said
-from dsbench.stats.values import result_columns
 
 _CAPTIONS: Final = {
     "rate": "Rate of the cycles over the scale: median, mean with standard deviation, range; on the right times. Or, "
@@ -55,7 +51,7 @@ _CAPTIONS: Final = {
     "its slowest transactions.",
     "connections": "Rate over the number of connections: where it stops to rise, the server or what transactions wait "
     "for is at its limit.",
-    "latency": "Latencies that 50% and 99% of the transactions keep, over the number of clients.",
+    "latency": "",
     "response": "Mean and maximum of the response times over the number of connections.",
     "kinds": "Latencies of each kind of transactions, as above.",
     "stages": "Rate and largest response time of each second: of what is measured, and of what works beside it.",
@@ -67,12 +63,13 @@ _CAPTIONS: Final = {
     "scalability": "The Universal Scalability Law over the number of clients, and its residuals.",
     "memory": "Where the database outgrows the memory, by the times of hits and misses, and the residuals.",
     "collisions": "Share of attempts that succeed, by the model of collisions, and its residuals.",
-    "conf": "What remains of the rate when a share of the transactions has to be fast enough. Levels are quantiles.",
 }
+_OF_PAPERS: Final = frozenset({"rate", "conf", "connections", "response"})
+"""Diagrams of ``dsbench plot`` whose place on a page the first picture and that of the latencies have."""
 _ZOOMED: Final = ("cycle", "freq", "kinds")
 _TABS: Final = {
     "Rate": ("summary", "load", "legs", "why", "queries", "interference", "rate", "diagrams", "connections", "stages",
-             "nodes", "models", "results"),
+             "nodes", "models"),
     "Times": ("latency", "kinds", "statements", "server_statements", "course"),
     "Cost": ("cost", "stacks", "price", "energy", "probes", "statistics"),
     "Machine": ("machine", "device_times", "stack"),
@@ -82,7 +79,7 @@ _TABS: Final = {
 }
 """The tabs of the page with their sections; a section that none has stands in one more."""
 _OWN: Final = {
-    "summary": "Summary", "diagrams": "Diagrams", "results": "Results", "course": "Timeline",
+    "summary": "Summary", "diagrams": "Diagrams", "course": "Timeline",
     "specification": "Specification", "glossary": "How to read",
 }  # fmt: skip
 """Sections that are no subjects, or that only a page can show."""
@@ -93,10 +90,14 @@ _ALWAYS: Final = frozenset({"errors", "settings"})
 def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | None = None) -> str:
     """The page of an evaluation and its run.json; ``drawn`` are its diagrams, if they exist already."""
     specs = dict(drawn) if drawn is not None else diagrams.specs(evaluation, run)
+    picture = hero(evaluation, run)
+    first = {"hero": picture} if picture else {}
+    if picture and (latency := specs.pop("latency", None)):
+        first["latency"] = beside(latency)
+    specs = {name: spec for name, spec in specs.items() if not (picture and name in _left_out(evaluation))}
     sections = {
         "summary": summarize(evaluation, run),
         **({"diagrams": _diagrams(list(specs))} if specs else {}),
-        "results": columns(evaluation),
         "course": course.section_of_courses(evaluation),
         "specification": specification(run),
         "glossary": glossary(run),
@@ -105,31 +106,30 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
     for name in subjects.NAMES:
         if name not in _OWN and (found := _section(name, evaluation)):
             sections[name], own = found[0], own | found[1]
-    picture = hero(evaluation, run)
-    drawn_here = {name: _zoomable(spec) if name in _ZOOMED else spec for name, spec in specs.items()}
-    drawn_here |= {"hero": picture} if picture else {}
+    drawn_here = first | {name: _zoomable(spec) if name in _ZOOMED else spec for name, spec in specs.items()}
     grouped = {name for names in _TABS.values() for name in names}
     rest = tuple(name for name in sections if name not in grouped and name != "warnings")
     tabs = {tab: [name for name in names if name in sections] for tab, names in {**_TABS, "More": rest}.items()}
     tabs = {tab: names for tab, names in tabs.items() if names}
     body = tag(
         "main", head(evaluation, run), _contents(tabs), show_answer(evaluation, run),
-        figure("hero", "", tools=_paper_form(specs)) if picture else "", sections.get("warnings", ""),
+        tag("div", *(figure(name, "") for name in first), cls="diagrams first"), sections.get("warnings", ""),
         *(tag("div", *(sections[name] for name in names), data_tab=tab) for tab, names in tabs.items()),
     )
     drawn_here |= {"course": course.spec()} | {name: {**spec, "config": config()} for name, spec in own.items()}
     return render_page(f"{subject(run)} – {evaluation.name}", body, drawn_here, course.courses(evaluation))
 
 
+def _left_out(evaluation: Evaluation) -> frozenset[str]:
+    """Diagrams of ``dsbench plot`` that a page does not show: the course of stages neither, where there are none."""
+    staged = evaluation.counts_operations or any(part.counts_operations for part in evaluation.series.values())
+    return _OF_PAPERS | (frozenset() if staged else {"stages"})
+
+
 def _section(name: str, evaluation: Evaluation) -> tuple[Html, dict[str, Spec]] | None:
     """What a subject tells, with its diagrams; ``None`` where that is nothing."""
-    # Where no statement was timed, kinds and errors say the same of the transactions.
-    if name == "statements" and not any(part.of(StatementsResult).statement_times
-        for _, part in each_series(evaluation)):
-        return None
     found = subjects.find_subject(name)
-    brief = tell_warnings(evaluation.of(WarningsResult).doubts, whole=False) if name == "warnings" else None
-    blocks: list[Block] = list(found.tell(evaluation) if brief is None else brief)
+    blocks: list[Block] = list((found.on_page or found.tell)(evaluation))
     blocks = blocks or [Sentence(found.nothing)] * (name in _ALWAYS and bool(evaluation.of(RateResult).scales))
     return (Html(render_section(name, found.title, blocks)), specs_of(blocks)) if blocks else None
 
@@ -139,10 +139,6 @@ def _contents(tabs: Mapping[str, Sequence[str]]) -> Html:
         return _OWN[name] if name in _OWN else subjects.find_subject(name).title
 
     return list_contents({tab: [(name, title(name)) for name in names] for tab, names in tabs.items()})
-
-
-def _paper_form(specs: Mapping[str, Spec]) -> Html | str:
-    return tag("a", "as in the paper", href="#figure-rate") if "rate" in specs else ""
 
 
 def _diagrams(names: list[str]) -> Html:
@@ -204,16 +200,15 @@ def answers(evaluation: Evaluation, run: RunRecord) -> list[tuple[str, object]]:
 
 
 _SWITCHED: Final = frozenset(
-    {"hero", "rate", "cycle", "connections", "response", "kinds", "relative", "clients"}
+    {"hero", "rate", "cycle", "connections", "latency", "response", "kinds", "relative", "clients"}
 )
 """Diagrams of which both a linear and a logarithmic axis tell something."""
 
 
-def figure(name: str, caption: str, tools: Html | str = "") -> Html:
-    """A diagram with its caption and a link to it, and what else one may do with it; the page draws it."""
-    link = tag("a", "#", href=f"#figure-{name}", cls="anchor", aria_label=f"Link to the diagram {name}")
+def figure(name: str, caption: str) -> Html:
+    """A diagram with its caption; the page draws it."""
     place = tag("div", cls="chart", data_diagram=name, data_switch=name in _SWITCHED)
-    return tag("figure", place, tag("figcaption", join([caption, " ", tools, " ", link])), id=f"figure-{name}")
+    return tag("figure", place, tag("figcaption", caption) if caption else "", id=f"figure-{name}")
 
 
 def specification(run: RunRecord) -> Html:
@@ -224,9 +219,25 @@ def specification(run: RunRecord) -> Html:
         parts += [tag("p", "with a file beside it:"), tag("pre", extra, tabindex=0)]
     if "***" in run.spec.target.url:
         parts.append(tag("p", "Write the password where *** stands, or leave it to the client's own configuration."))
-    rows = [[name, value] for name, value in _flat(spec).items()]
-    parts.append(table("Specification", ["name", "value"], rows, numbers=False))
+    values = _flat(spec)
+    said = {name: value for name, value in values.items() if value != NONE and not _is_default(name, spec)}
+    parts.append(_tabulate("Specification", said))
+    if rest := {name: value for name, value in values.items() if name not in said}:
+        parts.append(tag("details", tag("summary", f"The other {len(rest)}, which nobody set"),
+                         _tabulate("Settings that nobody set", rest)))  # fmt: skip
     return section("Specification", *parts, key="specification")
+
+
+def _tabulate(title: str, values: Mapping[str, str]) -> Html:
+    return table(title, ["name", "value"], [list(pair) for pair in values.items()], numbers=False)
+
+
+def _is_default(name: str, spec: Mapping[str, Any]) -> bool:
+    """Whether an option, and no part of one, has the value that it has where nobody says anything."""
+    option, field = OPTIONS.get(name), RunSpec.model_fields.get(name)
+    if option is None or field is None:
+        return False
+    return bool(option.shown(spec[name]) == option.shown(field.get_default(call_default_factory=True)))
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -236,7 +247,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
             flat |= _flat(value, f"{prefix}{name}.")
         else:
             option = OPTIONS.get(prefix + name)
-            flat[prefix + name] = (option.shown(value) if option else printed(value)) or "–"
+            flat[prefix + name] = (option.shown(value) if option else printed(value)) or NONE
     return flat
 
 
@@ -300,26 +311,3 @@ def _moment(text: object) -> datetime | None:
         return datetime.fromisoformat(str(text))
     except ValueError:
         return None
-
-
-def columns(evaluation: Evaluation) -> Html:
-    """The columns of the paper, table 1."""
-    known = result_columns(evaluation.levels).values()
-    names = [f"{one.label} [{one.unit}]" if one.unit else one.label for one in known]
-    heads = [join([tag("small", i), " ", name]) for i, name in enumerate(names, start=1)]
-    rows = [
-        [_scale(evaluation, r.scale), *(number(cell, 6) for cell in list(r.cells().values())[1:])]
-        for r in evaluation.of(RateResult).scales
-    ]
-    note = tag("p", "The same figures in full stand in results.txt and results.csv.", cls="note")
-    body = table("Results by scale", heads, rows, marked=_void_rows(evaluation))
-    return section("Results", body, note, key="results")
-
-
-def _void_rows(evaluation: Evaluation) -> list[int]:
-    return [i
-        for i, r in enumerate(evaluation.of(RateResult).scales) if r.scale in evaluation.of(RateResult).void_scales]
-
-
-def _scale(evaluation: Evaluation, scale: int) -> object:
-    return join([str(scale), " ", tag("b", "VOID")]) if scale in evaluation.of(RateResult).void_scales else str(scale)

@@ -143,6 +143,8 @@ class Subject:
     """What ``evaluation.of()`` gives of it."""
     tell: Callable[[Evaluation], Iterable[Block]] = lambda _: ()
     """What there is to show; nothing where the run has nothing of it."""
+    on_page: Callable[[Evaluation], Iterable[Block]] | None = None
+    """What a page shows in its place, where that is less."""
     nothing: str = ""
     """What ``show --by`` says where there is nothing to show."""
     measures: tuple[Measure, ...] = ()

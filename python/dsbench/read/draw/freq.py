@@ -43,7 +43,7 @@ def freq(evaluation: Evaluation, run: RunRecord) -> Spec | None:
         return None
     responses = {scale: found
         for scale, found in sorted(evaluation.of(LatencyResult).response.items()) if drawable(found)}
-    rows = [row for scale, found in curves.items() for row in _rows(scale, "residence", found)]
+    rows = [row for scale, found in curves.items() for row in _rows(scale, "latency", found)]
     rows += [row for scale, found in responses.items() for row in _rows(scale, "response", found)]
     rarest = min(row["longer"] for row in rows)
     y = ValueAxis("share of transactions that take longer", min(10 ** math.floor(math.log10(rarest)), 0.1), 1.0, True)
@@ -121,11 +121,11 @@ def _level_layers() -> list[Chart]:
 
 
 def _curve_layers(scales: Sequence[int], rows: Sequence[Row], y: ValueAxis, *, dashed: bool) -> list[Chart]:
-    measured = "residence or response" if dashed else "residence"
+    measured = "latency or response time" if dashed else "latency"
     low, high = log_domain((row["ms"] for row in rows), margin=1.15)
     x = channel(
         "ms:Q", scale=dict(type="log", domain=[low, high], nice=False),
-        axis=dict(values=log_ticks(low, high), labelExpr=number_labels(), title=f"{measured} time [ms], log scale"),
+        axis=dict(values=log_ticks(low, high), labelExpr=number_labels(), title=f"{measured} [ms], log scale"),
     )
     # The labels of the levels stand between plot and legend.
     legend = dict(title="scale", orient="right", offset=52, columns=legend_columns(len(scales)), symbolLimit=0)
@@ -138,7 +138,7 @@ def _curve_layers(scales: Sequence[int], rows: Sequence[Row], y: ValueAxis, *, d
         ],
     }
     if dashed:
-        measures = dict(domain=["residence", "response"], range=[[1, 0], [5, 3]])
+        measures = dict(domain=["latency", "response"], range=[[1, 0], [5, 3]])
         line["strokeDash"] = channel("measure:N", scale=measures, legend=None)
     # Between two buckets nothing was measured: the share holds until the next one.
     return [Chart("curves").mark("line", strokeWidth=1.6, interpolate="step-after").encode(**line)]
@@ -150,7 +150,7 @@ def kinds(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     if scale is None:
         return None
     waits = evaluation.of(KindsResult).kind_response.get(scale, {})
-    rows = _kind_rows("residence", evaluation.of(KindsResult).kind_frequency[scale]) + _kind_rows("response", waits)
+    rows = _kind_rows("latency", evaluation.of(KindsResult).kind_frequency[scale]) + _kind_rows("response", waits)
     if not rows:
         return None
     rarest = min(row["longer"] for row in rows)
@@ -177,11 +177,11 @@ def _kind_rows(measure: str, curves: Mapping[str, Frequency]) -> list[Row]:
 
 def _layers(rows: Sequence[Row], y: ValueAxis, *, dashed: bool) -> list[Chart]:
     names = list(dict.fromkeys(row["kind"] for row in rows))
-    measured = "residence or response" if dashed else "residence"
+    measured = "latency or response time" if dashed else "latency"
     low, high = log_domain((row["ms"] for row in rows), margin=1.15)
     x = channel(
         "ms:Q", scale=dict(type="log", domain=[low, high], nice=False),
-        axis=dict(values=log_ticks(low, high), labelExpr=number_labels(), title=f"{measured} time [ms], log scale"),
+        axis=dict(values=log_ticks(low, high), labelExpr=number_labels(), title=f"{measured} [ms], log scale"),
     )
     colours = dict(domain=names, range=[HUES[i % len(HUES)] for i in range(len(names))])
     line = {
@@ -193,6 +193,6 @@ def _layers(rows: Sequence[Row], y: ValueAxis, *, dashed: bool) -> list[Chart]:
         ],
     }
     if dashed:
-        measures = dict(domain=["residence", "response"], range=[[1, 0], [5, 3]])
+        measures = dict(domain=["latency", "response"], range=[[1, 0], [5, 3]])
         line["strokeDash"] = channel("measure:N", scale=measures, legend=None)
     return [Chart("kinds").mark("line", strokeWidth=1.6, interpolate="step-after").encode(**line)]

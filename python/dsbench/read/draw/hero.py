@@ -68,6 +68,12 @@ def hero(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     return _over_cycles(evaluation)
 
 
+def beside(drawn: Spec) -> Spec:
+    """A diagram of ``dsbench plot`` as large as the first picture, which it stands beside."""
+    return _dress({"height": _HEIGHT, **{key: drawn[key] for key in ("layer", "resolve", "datasets", "usermeta")}},
+                  " ".join(drawn["title"]["subtitle"][-1:]), 8)  # fmt: skip
+
+
 def _unit(evaluation: Evaluation) -> str:
     first = next(iter(evaluation.of(KindsResult).nopm.values()), None)
     counted = next(iter(evaluation.of(KindsResult).headline.values()), None)
@@ -249,13 +255,18 @@ def _bars(evaluation: Evaluation) -> Spec | None:
 
 
 def _whole(body: Spec, evaluation: Evaluation, unit: str, data: Mapping[str, Sequence[Row]], right: int) -> Spec:
+    datasets = {name: list(rows) for name, rows in data.items()}
+    known = {"usermeta": {"diagram": "hero", "archive": evaluation.name}, "datasets": datasets}
+    return _dress({**known, **body}, unit, right)
+
+
+def _dress(body: Spec, unit: str, right: int) -> Spec:
     shown = config()
     clear = {**shown, "background": "white", "view": {"stroke": None}, "text": {"font": FONT, "fontSize": 12},
              "axis": {**shown["axis"], "labelFontSize": 12, "titleFontSize": 12}}  # fmt: skip
     return {
         "$schema": SCHEMA_URL,
         "description": f"{unit}, measured.",
-        "usermeta": {"diagram": "hero", "archive": evaluation.name},
         "title": {"text": unit, "anchor": "start", "frame": "bounds", "fontSize": 12, "fontWeight": "normal",
                   "color": "#5a5a5a", "offset": 8},
         "width": "container",
@@ -263,5 +274,4 @@ def _whole(body: Spec, evaluation: Evaluation, unit: str, data: Mapping[str, Seq
         "padding": {"left": 4, "top": 4, "bottom": 4, "right": right},
         **body,
         "config": {key: part for key, part in clear.items() if key != "padding"},
-        "datasets": {name: list(rows) for name, rows in data.items()},
     }

@@ -287,6 +287,27 @@ def tell_scales(evaluation: Evaluation, heading: str = "") -> Iterator[Block]:
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     """Rate, times and sizes by scale; the index and the rating; which number of clients is best."""
+    yield from _tell_all_scales(evaluation)
+    if not evaluation.staged and any(part.of(RateResult).index.dsi for part in evaluation.by_clients.values()):
+        yield tabulate_indexes(evaluation.by_clients)
+        if not any(part.of(RateResult).index.comparable for part in evaluation.by_clients.values()):
+            yield Sentence("The DSI is not comparable with other runs: not the settings of profile dsi.", "note")
+        yield Listed(peak_lines(evaluation))
+    else:
+        yield Listed([*describe_indexes(evaluation), *peak_lines(evaluation)])
+
+
+def _tell_on_page(evaluation: Evaluation) -> Iterator[Block]:
+    """Without an index that compares with no other, and without a peak where the objective decides."""
+    if any(part.of(RateResult).index.comparable for _, part in each_series(evaluation)):
+        yield from _tell(evaluation)
+    else:
+        yield from _tell_all_scales(evaluation)
+        if not evaluation.run.spec.objectives:
+            yield Listed(peak_lines(evaluation))
+
+
+def _tell_all_scales(evaluation: Evaluation) -> Iterator[Block]:
     heads, parts = label_series(evaluation)
     if len(parts) > 1 and all(len(part.of(RateResult).scales) == 1 for _, part in parts):
         yield from _together(heads, [(cells, list(tell_scales(part))) for cells, part in parts])
@@ -299,14 +320,6 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
         yield Sentence(f"{ran}: {left.early:,} ran in ramp-ups, {late:,} ended after the time of their cycle.", "note")
     if any(part.of(RateResult).definitions for _, part in each_series(evaluation)):
         yield Sentence(DEFINITIONS, "note")
-    if not evaluation.staged and any(part.of(RateResult).index.dsi for part in evaluation.by_clients.values()):
-        yield tabulate_indexes(evaluation.by_clients)
-        if not any(part.of(RateResult).index.comparable for part in evaluation.by_clients.values()):
-            yield Sentence("The DSI cannot be compared with other runs: these are not the settings of profile "
-                           "dsi.", "note")
-        yield Listed(peak_lines(evaluation))
-    else:
-        yield Listed([*describe_indexes(evaluation), *peak_lines(evaluation)])
 
 
 def _read_left(evaluation: Evaluation) -> Left | None:
@@ -508,7 +521,7 @@ class RateResult(Result):
 
 
 SUBJECT: Final = Subject(
-    "rate", "Rate", RateResult, tell=_tell, nothing="No scale was started.",
+    "rate", "Rate", RateResult, tell=_tell, on_page=_tell_on_page, nothing="No scale was started.",
     measures=(
         Measure("rate", "tps", "median rate of the cycles", _rates, own=True,
                 of_statements=True, unit_of=_rate_unit),

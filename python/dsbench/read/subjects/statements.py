@@ -96,6 +96,12 @@ class StatementsResult(Result):
     """Scale to the statements of scripts in their order; empty where they were not timed."""
 
 
+def _tell_on_page(evaluation: Evaluation) -> Iterator[Block]:
+    """Where no statement was timed, kinds and errors say the same of the transactions."""
+    if any(part.of(StatementsResult).statement_times for _, part in label_series(evaluation)[1]):
+        yield from _tell(evaluation)
+
+
 SUBJECT: Final = Subject(
-    "statements", "Statements", StatementsResult, tell=_tell, nothing=_UNTIMED,
+    "statements", "Statements", StatementsResult, tell=_tell, on_page=_tell_on_page, nothing=_UNTIMED,
 )  # fmt: skip

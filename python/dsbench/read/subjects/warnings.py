@@ -359,7 +359,7 @@ def tell_warnings(found: Sequence[Doubt], *, whole: bool = True) -> Iterator[Blo
 def _notice(group: Sequence[Doubt], whole: bool) -> Notice:
     first, said = group[0], _by_message(group)
     numbers = sorted({doubt.scale for doubt in group if doubt.scale is not None})
-    where = [f"scale {numbers[0]:,}", *(f"{scale:,}" for scale in numbers[1:])] if numbers else []
+    where = [f"scale{'s' * (len(numbers) > 1)} {', '.join(f'{scale:,}' for scale in numbers)}"] if numbers else []
     several = len(numbers) > 1 and len(said) > 1
     messages = [f"at scale {listed(scales)} {message}" if several else message for message, scales in said]
     if len(messages) > 1 and not whole:
@@ -383,5 +383,7 @@ class WarningsResult(Result):
 
 
 SUBJECT: Final = Subject(
-    "warnings", "Warnings", WarningsResult, tell=_tell, nothing="There are no warnings.",
+    "warnings", "Warnings", WarningsResult, tell=_tell,
+    on_page=lambda evaluation: tell_warnings(evaluation.of(WarningsResult).doubts, whole=False),
+    nothing="There are no warnings.",
 )

@@ -41,6 +41,7 @@
   const DARK = {
     black: "#e8e6e3", white: "#161718", "#333333": "#c9c7c3", "#5a5a5a": "#a9a7a3", "#888888": "#85837f",
     "#e4e4e4": "#303336", "#0072b2": "#4da3dc", "#8b5fbf": "#b493e0", "#a6761d": "#cf9d3f", "#c1121f": "#ff6b74",
+    "#004a73": "#2a6f9e", "#7a3b2e": "#a65a49",
   };
   const inDark = (value) => {
     if (typeof value === "string") return DARK[value] ?? value;
@@ -54,6 +55,16 @@
     const {axis, legend, title, text, ...rest} = found.config;
     return {...found, config: {...rest, axis: {...axis, ...ink}, legend: {...legend, ...ink},
       title: {...title, color: "#e8e6e3"}, text: {color: "#e8e6e3", ...text}}};
+  };
+
+  // On a page a diagram has the page's font, at a size that is read as its text is.
+  const READ = 13;
+  const readable = (spec) => {
+    const {axis, legend, title, text, ...rest} = spec.config ?? {}, font = getComputedStyle(document.body).fontFamily;
+    const words = {labelFont: font, titleFont: font, labelFontSize: READ, titleFontSize: READ};
+    return {...spec, config: {...rest, font, axis: {...axis, ...words}, legend: {...legend, ...words},
+      title: {...title, font, subtitleFont: font, fontSize: Math.max(READ + 1, title?.fontSize ?? 0), subtitleFontSize: READ - 1},
+      text: {...text, font, fontSize: READ - 1}}};
   };
 
   const units = (spec) => (spec.layer ?? spec.hconcat ?? spec.vconcat)?.flatMap(units) ?? [spec];
@@ -209,12 +220,21 @@
   };
   // A file is named by what the page is about: an archive, a study, what is compared.
   const about = document.title.split(" – ").at(-1).replace(/[^\p{L}\p{N}.-]+/gu, "_").slice(0, 80);
-  const menuToSave = (name, current) => {
+  const menuToSave = (name, current, figure) => {
     const inner = make("div", {className: "series"});
     for (const [form, save] of Object.entries(FORMS)) {
       const button = make("button", {type: "button", textContent: form});
       button.addEventListener("click", () => save(`${about}-${name}`, current()));
       inner.append(button);
+    }
+    if (figure) {
+      const link = make("button", {type: "button", textContent: "Copy the link"});
+      link.addEventListener("click", () => {
+        copied(`${location.href.split("#")[0]}#${figure}`);
+        link.textContent = "Copied";
+        setTimeout(() => { link.textContent = "Copy the link"; }, 1500);
+      });
+      inner.append(link);
     }
     const summary = make("summary", {textContent: "Save"});
     summary.setAttribute("aria-label", `Save the diagram ${name}`);
@@ -233,7 +253,7 @@
       return shown;
     };
     const show = () => {
-      const here = fitted(current(), place.clientWidth), shown = isDark() && !printing ? darkened(here) : here;
+      const here = fitted(readable(current()), place.clientWidth), shown = isDark() && !printing ? darkened(here) : here;
       return vegaEmbed(area, shown, options).then(() => {
         reachable(place);
         // A group of marks without any has no name, and nothing to read.
@@ -269,7 +289,7 @@
       }
       tools.append(make("details", {}, make("summary", {textContent: "Series"}), inner));
     }
-    tools.append(menuToSave(place.dataset.diagram ?? `course-${place.dataset.course}`, current));
+    tools.append(menuToSave(place.dataset.diagram ?? `course-${place.dataset.course}`, current, place.closest("figure")?.id));
     place.replaceChildren(area);
     place.after(tools);
     drawn.push(show);
@@ -363,7 +383,7 @@
     unfolded = [];
   });
 
-  // --- Tables: a head sorts, and a button copies all of it with tabs between.
+  // --- Tables: a head sorts, and a button copies all of it.
   const value = (cell) => {
     const text = cell?.textContent.trim() ?? "", figure = parseFloat(text.replaceAll(",", ""));
     return /^[-+±]?[\d.,]+(\s|%|$)/.test(text) && !Number.isNaN(figure) ? figure : text === "–" || text === "" ? null : text;
@@ -386,42 +406,37 @@
       body.append(...rows);
     });
   };
-  const copied = async (text) => {
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {  // Neither has a file a clipboard everywhere, nor a sandbox.
-      const field = make("textarea", {value: text});
-      document.body.append(field);
-      field.select();
-      document.execCommand("copy");
-      field.remove();
-    }
+  // The event works in a file and in a sandbox as well, which have no clipboard everywhere.
+  const copied = (text, html) => {
+    addEventListener("copy", (event) => {
+      event.preventDefault();
+      event.clipboardData.setData("text/plain", text);
+      if (html) event.clipboardData.setData("text/html", html);
+    }, {once: true});
+    document.execCommand("copy");
   };
-  const COPIES = {
-    "Copy as Markdown": ([head, ...rows], table) => {
-      const isRight = (cell, at) => at > 0 && getComputedStyle(cell).textAlign === "right";
-      const under = [...(table.tBodies[0]?.rows[0]?.cells ?? table.rows[0].cells)].map((cell, at) => isRight(cell, at) ? "---:" : "---");
-      const line = (row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-      return [line(head), line(under), ...rows.map(line)].join("\n") + "\n";
-    },
-    "Copy as TSV": (rows) => rows.map((row) => row.join("\t")).join("\n"),
+  // One copy is both: cells for a spreadsheet or a document, Markdown for an editor.
+  const written = ([head, ...rows], table) => {
+    const isRight = (cell, at) => at > 0 && getComputedStyle(cell).textAlign === "right";
+    const under = [...(table.tBodies[0]?.rows[0]?.cells ?? table.rows[0].cells)].map((cell, at) => isRight(cell, at) ? "---:" : "---");
+    const line = (row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+    return [line(head), line(under), ...rows.map(line)].join("\n") + "\n";
   };
+  const celled = (rows) => make("table", {}, ...rows.map((row) => make("tr", {}, ...row.map((textContent) => make("td", {textContent}))))).outerHTML;
   for (const table of document.querySelectorAll("table")) {
     if (table.closest("#warnings")) continue;  // Sentences in the order of what they endanger.
     if (table.tHead && table.tBodies[0]?.rows.length > 1)
       [...table.tHead.rows[0].cells].forEach((head, at) => sorting(table, head, at));
     const cells = [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim().replace(/\s+/g, " ")));
-    const copies = make("div", {className: "copies"});
-    for (const [said, write] of Object.entries(COPIES)) {
-      const button = make("button", {type: "button", className: "copy", textContent: said});
-      button.setAttribute("aria-label", `${said}: ${table.caption?.textContent || table.closest("section")?.querySelector("h2").textContent || "table"}`);
-      button.addEventListener("click", async () => {
-        await copied(write(cells, table));
-        button.textContent = "Copied";
-        setTimeout(() => { button.textContent = said; }, 1500);
-      });
-      copies.append(button);
-    }
-    table.parentElement.after(copies);
+    const button = make("button", {type: "button", className: "copy", textContent: "Copy"});
+    button.setAttribute("aria-label", `Copy the table ${table.caption?.textContent || table.closest("section")?.querySelector("h2").textContent || ""}`.trim());
+    button.addEventListener("click", () => {
+      copied(written(cells, table), celled(cells));
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    });
+    const scroll = table.parentElement, frame = make("div", {className: "framed"});
+    scroll.replaceWith(frame);
+    frame.append(scroll, button);
   }
 })();

@@ -273,7 +273,14 @@ class StagesResult(Result):
     """The same of every series, and of the stages of statements in between, which have 0 clients; in order."""
 
 
+def _tell_on_page(evaluation: Evaluation) -> Iterator[Block]:
+    """Of a workload that has several stages, or other clients beside those that it measures."""
+    if evaluation.counts_operations or any(part.counts_operations for part in evaluation.series.values()):
+        yield from _tell(evaluation)
+
+
 SUBJECT: Final = Subject(
-    "stages", "Stages", StagesResult, tell=_tell, nothing="No cycle was finished, so no stage has figures.",
+    "stages", "Stages", StagesResult, tell=_tell, on_page=_tell_on_page,
+    nothing="No cycle was finished, so no stage has figures.",
     measures=MEASURES,
 )  # fmt: skip
