@@ -90,7 +90,7 @@ def _others(known: Known, before: Look, began_s: float) -> list[Finding]:
     use = used.use
     told = ", ".join(f"{RESOURCES[what]} {share:.0%}" for what, share in pressure.items())
     stolen = f"; stolen {use.share(use.stolen_ns):.0%}" + (f"; waits for {told}" if told else "")
-    return [Finding("other programs", True, f"{others([used])} in use{programs([used])}{stolen}")]
+    return [Finding("other programs", True, f"{others([used])} in use{programs([used], running=True)}{stolen}")]
 
 
 def _core() -> list[Finding]:

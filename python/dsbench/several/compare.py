@@ -62,6 +62,17 @@ class Side:
 
 
 @dataclass(frozen=True)
+class Told:
+    """What endangers figures."""
+
+    kind: str
+    """The same of all that one line can stand for."""
+    words: str
+    side: int | None
+    """Number of the side; ``None`` for all of them."""
+
+
+@dataclass(frozen=True)
 class Section:
     """The sides at one number of clients, or in one stage; sequences are in the order of the sides."""
 
@@ -236,14 +247,20 @@ class Comparison:
 
     def warnings(self) -> Iterator[str]:
         """What makes figures unsafe, void or incomparable, with the label of the side."""
-        for side in self.sides:
+        for one in self.told():
+            yield f"{self.labels[one.side]}: {one.words}" if one.side is not None else one.words
+        yield from self.apart()
+
+    def told(self) -> Iterator[Told]:
+        """The same but for why the sides did not do the same work."""
+        for number, side in enumerate(self.sides):
             pairs = zip(side.evaluations, side.runs, strict=True)
-            lines = [line for one, run in pairs for line in [*warnings(one, run), *_doubts(one)]]
-            yield from (f"{side.label}: {line}" for line in dict.fromkeys(lines))
+            lines = [line for one, run in pairs
+                for line in [*(Told(words, words, number) for words in warnings(one, run)), *_doubts(one, number)]]
+            yield from dict.fromkeys(lines)
         hosts = {run.host for side in self.sides for run in side.runs}
         if len(hosts) > 1:
-            yield f"measured on several machines: {', '.join(sorted(hosts))}"
-        yield from self.apart()
+            yield Told("hosts", f"measured on several machines: {', '.join(sorted(hosts))}", None)
 
     def apart(self) -> Iterator[str]:
         """Why the sides did not do the same work: what every figure has to be read with."""
@@ -409,24 +426,24 @@ def _within(servers: Sequence[str], values: Sequence[str]) -> bool:
     return any(len(some) > 1 for some in found.values())
 
 
-def _doubts(evaluation: Evaluation) -> Iterator[str]:
+def _doubts(evaluation: Evaluation, side: int) -> Iterator[Told]:
     """The other doubts of an archive, one of each kind in words, with their scales."""
     kinds: dict[str, list[Doubt]] = {}
     for doubt in evaluation.of(WarningsResult).doubts:
         if doubt.code not in _TOLD_ABOVE:
             kinds.setdefault(doubt.code, []).append(doubt)
-    for some in kinds.values():
+    for code, some in kinds.items():
         alike = [one for one in some if one.message == some[0].message]
         others = [one for one in some if one not in alike]
         more = f", and {len({one.message for one in others})} more of this kind{_name_scales(others)}" if others else ""
         scales = _name_scales(alike)
         told = len(alike) == 1 and f"scale {alike[0].scale}" in alike[0].message
-        yield f"{some[0].message}{'' if told else scales}{more}"
+        yield Told(code, f"{some[0].message}{'' if told else scales}{more}", side)
 
 
 def _name_scales(some: Sequence[Doubt]) -> str:
     scales = sorted({one.scale for one in some if one.scale is not None})
-    return f" (scale {', '.join(f'{scale:,}' for scale in scales)})" if scales else ""
+    return f" (scale{'s' * (len(scales) > 1)} {', '.join(f'{scale:,}' for scale in scales)})" if scales else ""
 
 
 def _median(values: Sequence[float]) -> float:

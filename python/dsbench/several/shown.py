@@ -20,7 +20,7 @@ from dsbench.read.subject import Values
 from dsbench.read.subjects.rate import RateResult, describe_cutoff
 from dsbench.read.text import render_text
 from dsbench.several import bounds, causes, queries, stages
-from dsbench.several.compare import TIMES, Comparison, Section, basis, verdicts
+from dsbench.several.compare import TIMES, Comparison, Section, Told, basis, verdicts
 from dsbench.several.drawn import specs
 from dsbench.several.drawn_queries import side_by_side
 from dsbench.several.files import make_files
@@ -67,25 +67,24 @@ def tell(
     letters = tuple(chr(65 + i % 26) + str(i // 26 or "") for i in range(len(labels)))
     names = letters if brief else labels
     yield judged or answer(comparison)
-    yield Terms(list(zip(names, labels, strict=True)) if brief and not comparison.stages.staged else [])
+    lettered = (brief or judged is not None) and not comparison.stages.staged
+    yield Terms(list(zip(letters, labels, strict=True)) if lettered else [])
     sides = tuple(" ".join(pair) for pair in zip(letters, labels, strict=True)) if brief else labels
     columns = sides if comparison.stages.staged else names
     relative = [] if judged else list(tell_relative(comparison, columns, brief=brief))
     heading = "Relative capacities" if comparison.sections[-1].searched else "Relative rates"
     yield from relative if brief else [Part(heading, relative, key="relative")] * bool(relative)
-    apart = list(comparison.apart())
-    if others := [line for line in comparison.warnings() if line not in apart]:
-        yield Part("Warnings", [Notices(list(_notices(comparison, others, names)))], key="warnings")
-    if drawn:
-        figures = [Diagram(name, spec, _CAPTIONS[name], name in _SWITCHED)
-                   for name, spec in drawn.items() if name != "linear"]  # fmt: skip
-        # A button of the first diagram switches its axis: that of a linear one is a file for print.
+    if noted := list(comparison.told()):
+        yield Part("Warnings", [Notices(list(_notices(noted, names)))], key="warnings")
+    figures = [Diagram(name, spec, _CAPTIONS[name], name in _SWITCHED)
+               for name, spec in (drawn or {}).items() if name not in _left_out(comparison)]  # fmt: skip
+    if figures:
         yield Part("Diagrams", figures, key="diagrams", tab="Diagrams")
     if not judged and (said := list(_tell_verdicts(comparison, names))):
         yield Part("Verdict", said, key="verdict", tab="Figures")
     runs = [pair for side in comparison.sides for pair in zip(side.runs, side.evaluations, strict=True)]
     yield from _tell_peaks(bounds.of_evaluations(runs))
-    if comparison.stages.staged or not brief:
+    if comparison.stages.staged:
         tables = [*stages.tell_rates(comparison.stages, names), *stages.tell_efficiency(comparison.stages, names)]
         yield Part("Stages", tables, key="stages", tab="Stages")
     if asked := list(queries.tell_queries(queries.read_queries(comparison), names, brief=brief)):
@@ -106,6 +105,15 @@ def tell(
         yield Part("Archives", [named], key="archives", tab="What differs")
 
 
+def _left_out(comparison: Comparison) -> set[str]:
+    """Diagrams that are files for print alone: a button of the first one switches to its linear axis, and over a single
+    scale a table says more than dots."""
+    section = comparison.sections[-1]
+    rates = {scale for one in section.compared for scale in one.medians}
+    ratios = {scale for one in section.compared[1:] for scale in one.relative}
+    return {"linear", *(name for name, scales in (("rate", rates), ("relative", ratios)) if len(scales) < 2)}
+
+
 def _tell_verdicts(comparison: Comparison, names: tuple[str, ...]) -> Iterator[Block]:
     """Those that say more than the sentence above them: the rest is in the table."""
     if len(comparison.sides) == 2 and len(comparison.sections) == 1:
@@ -116,15 +124,17 @@ def _tell_verdicts(comparison: Comparison, names: tuple[str, ...]) -> Iterator[B
             yield Part(section.heading, [Terms(said)]) if section.heading else Terms(said)
 
 
-def _notices(comparison: Comparison, lines: Sequence[str], names: Sequence[str]) -> Iterator[Notice]:
-    """A line that several sides have stands once; what makes figures void or unsafe comes first."""
-    sides: dict[str, list[str]] = {}
-    for line in lines:
-        at = next((at for at, one in enumerate(comparison.labels) if line.startswith(f"{one}: ")), None)
-        words = line if at is None else line.removeprefix(f"{comparison.labels[at]}: ")
-        sides.setdefault(words, []).extend([] if at is None else [names[at]])
-    ordered = sorted(sides.items(), key=lambda one: not one[0].startswith(("NOT DURABLE", "VOID")))
-    return (Notice(line, tuple(where)) for line, where in ordered)
+def _notices(said: Sequence[Told], names: Sequence[str]) -> Iterator[Notice]:
+    """One for each kind, with the sides that have it; what makes figures void or unsafe comes first."""
+    kinds: dict[str, list[Told]] = {}
+    for one in said:
+        kinds.setdefault(one.kind, []).append(one)
+    for some in sorted(kinds.values(), key=lambda some: not some[0].words.startswith(("NOT DURABLE", "VOID"))):
+        words = list(dict.fromkeys(one.words for one in some))
+        first = some[0].side
+        of = f"{names[first]}: " if first is not None and len(words) > 1 else ""  # Its figures are no other side's.
+        more = f"; and {len(words) - 1} more of this kind" if len(words) > 1 else ""
+        yield Notice(f"{of}{words[0]}{more}", tuple(dict.fromkeys(names[one.side] for one in some if one.side is not None)))
 
 
 def _tell_peaks(found: bounds.Bounds) -> Iterator[Block]:

@@ -52,8 +52,8 @@ class Program:
 
     @property
     def named(self) -> str:
-        """``make (pid 12)``, or ``children of make (pid 12)``."""
-        return f"{'children of ' if self.children else ''}{self.program} (pid {self.pid})"
+        """``make``, or ``children of make``."""
+        return f"{'children of ' if self.children else ''}{self.program}"
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def noticed(used: Used, pressure: Mapping[str, float]) -> Iterator[tuple[str, st
     """
     use = used.use
     if _much(use, use.others_ns):
-        yield f"other programs use {others([used])}{programs([used])}", QUIET
+        yield f"other programs use {others([used])}{programs([used], running=True)}", QUIET
     if _much(use, use.stolen_ns):
         yield f"the hypervisor takes {use.share(use.stolen_ns):.0%} of the CPU time (stolen time)", OWN_CPUS
     for what, share in pressure.items():
@@ -202,11 +202,13 @@ def others(uses: Sequence[Used]) -> str:
     return f"{_cpus(sum(u.use.others_ns for u in uses), uses)} of {uses[0].use.cpus} CPUs"
 
 
-def programs(uses: Sequence[Used]) -> str:
-    """``: stress-ng (pid 12) 1.2, …``, in CPUs over all of ``uses``; empty where none is known."""
+def programs(uses: Sequence[Used], *, running: bool = False) -> str:
+    """``: stress-ng 1.2, …``, in CPUs over all of ``uses``; empty where none is known. With the numbers of processes
+    that are ``running``."""
     found: dict[str, int] = {}
     for program in (program for one in uses for program in one.programs):
-        found[program.named] = found.get(program.named, 0) + program.cpu_ns
+        name = f"{program.named} (pid {program.pid})" if running else program.named
+        found[name] = found.get(name, 0) + program.cpu_ns
     if unseen_ns := sum(one.use.unseen_ns for one in uses):
         found["hidden programs"] = unseen_ns
     ordered = sorted(found.items(), key=lambda item: -item[1])
