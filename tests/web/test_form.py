@@ -13,7 +13,7 @@ import pytest
 
 import dsbench
 from dsbench.measure.journal import RunError
-from dsbench.spec import RunSpec, SpecError, examples, load_toml
+from dsbench.spec import RunSpec, Script, SpecError, examples, joined_scripts, load_toml, parted_scripts
 from dsbench.web import form
 
 TEXTS = {
@@ -87,6 +87,25 @@ def _in(folder: Path, value: Any) -> Any:
 def _written(folder: Path, text: str) -> Path:
     (folder / "form.toml").write_text(text)
     return folder / "form.toml"
+
+
+def test_scripts_of_a_form_are_those_of_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scripts = [Script("one.sql@3", "-- é\nSELECT 1;"), Script("two.sql", "\\set x random(1, 9)\nSELECT :x;")]
+    texts = {"target": "postgresql://me@host/db", "script": joined_scripts(scripts), "existing": "yes", "clients": "2",
+             "builtin": "select-only@2, tpcb-like", "define": "scale=7\ny=a b", "duration": "1"}  # fmt: skip
+    for name, text in (("one.sql", scripts[0].text), ("two.sql", scripts[1].text)):
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    asked = form.asked(texts)[0].spec
+    said = {"script": ["one.sql@3", "two.sql"], "builtin": ["select-only@2", "tpcb-like"], "define": ["scale=7", "y=a b"]}
+    same = dsbench.specify(texts["target"], existing=True, clients=2, duration=1.0, seed=asked.seed, **said)
+    assert asked == same
+    words = shlex.split(form.command(texts))
+    assert [words[at + 1] for at, word in enumerate(words) if word in ("--script", "--builtin", "--define")] == [
+        "one.sql@3", "two.sql", "select-only@2", "tpcb-like", "scale=7", "y=a b"]  # fmt: skip
+    assert parted_scripts(form.texts_of(asked.described())["script"]) == scripts
+    filed = dsbench.specify(**load_toml(_written(tmp_path, form.toml(texts))))
+    assert filed.model_copy(update={"seed": asked.seed}) == asked
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,18 @@ Every setting has one name: in TOML, on the command line, in ``run.json`` and in
 
 from dsbench.redaction import redact, secrets_of
 from dsbench.spec.building import Merged, build, known_workload, load_toml, merged, recorded, refuse_unused
-from dsbench.spec.files import SCRIPTS, examples, named_as, needs_pgbench, taking, with_file
+from dsbench.spec.files import (
+    SCRIPTS,
+    Script,
+    examples,
+    joined_scripts,
+    named_as,
+    needs_pgbench,
+    parted_scripts,
+    taking,
+    with_file,
+    with_scripts,
+)
 from dsbench.spec.limits import Limits
 from dsbench.spec.options import OPTIONS, Option, printed
 from dsbench.spec.profiles import PROFILE_NAMES, PROFILES, dsi_seconds
@@ -37,17 +48,20 @@ __all__ = [
     "NotHere",
     "Option",
     "RunSpec",
+    "Script",
     "SpecError",
     "Target",
     "build",
     "dsi_seconds",
     "examples",
+    "joined_scripts",
     "known_workload",
     "load_toml",
     "merged",
     "named_as",
     "needs_pgbench",
     "parsed_toml",
+    "parted_scripts",
     "per_cent",
     "plain",
     "printed",
@@ -58,4 +72,5 @@ __all__ = [
     "taking",
     "terminals_of",
     "with_file",
+    "with_scripts",
 ]  # fmt: skip

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dsbench import workloads
 from dsbench.spec.words import SpecError, parsed_toml
@@ -22,6 +22,14 @@ SCRIPTS: Final = ("script", "builtin", "define")
 _LARGEST_SCALE: Final = 200_000
 _LONGEST_SCRIPT: Final = 1_000_000
 """Bytes of a script."""
+
+
+class Script(NamedTuple):
+    """A script whose text is at hand."""
+
+    name: str
+    """With ``@WEIGHT`` behind it, where it has one."""
+    text: str
 
 
 def examples() -> dict[str, Path]:
@@ -163,8 +171,8 @@ def _printable(name: str) -> str:
 
 
 def with_scripts(values: Mapping[str, Any]) -> dict[str, Any]:
-    """``values`` with ``script`` (files, each with ``@WEIGHT`` where it has one), ``builtin`` and ``define``
-    (``NAME=VALUE``) put into the settings of the workload; a workload that ends in ``.sql`` is such a file.
+    """``values`` with ``script`` (files, each with ``@WEIGHT`` where it has one, or each a ``Script``), ``builtin`` and
+    ``define`` (``NAME=VALUE``) put into the settings of the workload; a workload that ends in ``.sql`` is such a file.
 
     Another workload that is named beside files is the one on whose tables they work. Raises ``SpecError`` for a file
     that cannot be read.
@@ -178,7 +186,8 @@ def with_scripts(values: Mapping[str, Any]) -> dict[str, Any]:
         del rest["workload"]
     if not (files or builtin or defined):
         return rest
-    said = {"scripts": "\n".join(map(_read_script, files)), "builtin": ",".join(builtin), "define": "\n".join(defined)}
+    scripts = joined_scripts(one if isinstance(one, Script) else _read_script(one) for one in files)
+    said = {"scripts": scripts, "builtin": ",".join(builtin), "define": "\n".join(defined)}
     settings = {name: text for name, text in said.items() if text or (name == "scripts" and files)}
     scripted = taking("scripts")
     inner = rest.get("workload_settings") or {}
@@ -205,17 +214,31 @@ def needs_pgbench(workload: str, settings: Mapping[str, str]) -> bool:
     return takes and (bool(settings.get("builtin")) or not settings.get("scripts"))
 
 
-def _listed(name: str, value: Any) -> list[str]:
+def joined_scripts(scripts: Iterable[Script]) -> str:
+    """Scripts as their workload takes them: of each the length of its text, its name with its weight, its text."""
+    return "\n".join(f"{len(text.encode())} {_printable(name)}\n{text}" for name, text in scripts)
+
+
+def parted_scripts(joined: str) -> list[Script]:
+    """The same apart again; what is no such text ends them."""
+    found, rest = list[Script](), joined.encode()
+    while head := re.match(rb"(\d{1,9}) ([^\n]*)\n", rest):
+        end = head.end() + int(head[1])
+        found.append(Script(head[2].decode(), rest[head.end() : end].decode("utf-8", "replace")))
+        rest = rest[end + 1 :]
+    return found
+
+
+def _listed(name: str, value: Any) -> list[Any]:
     if isinstance(value, Mapping):
         return [f"{key}={text}" for key, text in value.items()]
     found = [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
-    if not all(isinstance(text, str) for text in found):
+    if not all(isinstance(text, str | Script) for text in found):
         raise SpecError(f"--{name}", "must be text", "write a text, or a list of them")
     return found
 
 
-def _read_script(named: str) -> str:
-    """A script as the workload takes it: the length of its text, its name with its weight, its text."""
+def _read_script(named: str) -> Script:
     path, mark, weight = named.rpartition("@")
     file = Path(path if mark else named)
     remedy = "specify a readable SQL file in UTF-8, such as my.sql or my.sql@3"
@@ -229,5 +252,4 @@ def _read_script(named: str) -> str:
         raise SpecError("--script", f"{file} is not text in UTF-8", remedy) from None
     if len(raw) > _LONGEST_SCRIPT:
         raise SpecError("--script", f"{file} has more than {_LONGEST_SCRIPT} bytes", remedy)
-    name = _printable(file.name) + mark + (weight if mark else "")
-    return f"{len(text.encode())} {name}\n{text}"
+    return Script(file.name + mark + (weight if mark else ""), text)

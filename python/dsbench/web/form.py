@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import quote
@@ -13,7 +13,19 @@ import tomli_w
 
 from dsbench.measure.ahead import Ahead, look_ahead
 from dsbench.redaction import redact, redact_values, redact_words, secrets_of
-from dsbench.spec import OPTIONS, PROFILES, Merged, Option, SpecError, Target, merged
+from dsbench.spec import (
+    OPTIONS,
+    PROFILES,
+    SCRIPTS,
+    Merged,
+    Option,
+    SpecError,
+    Target,
+    merged,
+    parted_scripts,
+    taking,
+    with_scripts,
+)
 from dsbench.spec.files import said
 from dsbench.spec.trust import refuse, risks
 
@@ -22,8 +34,14 @@ PASSWORD: Final = "password"
 _SET: Final = {*PROFILES["quick"], *(name for name, option in OPTIONS.items() if option.about.default)}
 _KINDS: Final = {"integer": (int, "a whole number"), "number": (float, "a number")}
 
+_PARTED: Final[Mapping[str, Callable[[str], Sequence[Any]]]] = {
+    "script": parted_scripts, "define": str.splitlines,
+    "builtin": lambda text: [one.strip() for one in text.split(",") if one.strip()],
+}  # fmt: skip
+"""By name of what is said beside the options: its values out of its text."""
+
 Texts = Mapping[str, str]
-"""By name of an option, what stands in its field; empty fields say nothing."""
+"""By name of an option, what stands in its field; empty fields say nothing. ``script`` holds ``joined_scripts``."""
 
 
 def asked(texts: Texts, *, theirs: Collection[str] = (), trust: bool = False) -> tuple[Merged, Ahead]:
@@ -43,6 +61,7 @@ def asked(texts: Texts, *, theirs: Collection[str] = (), trust: bool = False) ->
 def _values(texts: Texts) -> dict[str, Any]:
     given = {name: text.strip() for name, text in texts.items() if text.strip()}
     values: dict[str, Any] = {name: _value(OPTIONS[name], given[name]) for name in OPTIONS if name in given}
+    values |= {name: _PARTED[name](given[name]) for name in SCRIPTS if name in given}
     if PASSWORD in given:
         values["target"] = _with_password(values.get("target", ""), given[PASSWORD])
     return values
@@ -89,16 +108,26 @@ def without_secrets(words: str, texts: Texts) -> str:
 
 def command(texts: Texts) -> str:
     """The command line; passwords read ``***``."""
-    words = ["dsbench", "run"]
+    return shlex.join(["dsbench", "run", *words(texts)])
+
+
+def words(texts: Texts) -> list[str]:
+    """The words of a command line; passwords read ``***``. Scripts are files of their names."""
+    found = list[str]()
     for name, value in _shown_values(texts).items():
-        words += [value] if name == "target" else OPTIONS[name].words(value)
-    return shlex.join(words)
+        if name in SCRIPTS:
+            found += [part for one in value for part in (f"--{name}", one[0] if name == "script" else one)]
+        else:
+            found += [value] if name == "target" else OPTIONS[name].words(value)
+    return found
 
 
 def toml(texts: Texts) -> str:
     """The configuration file; passwords read ``***``."""
-    found = {}
-    for name, value in _shown_values(texts).items():
+    found, values = {}, _shown_values(texts)
+    if not values.keys().isdisjoint(SCRIPTS):  # Their text, so that the file needs no others.
+        values = with_scripts(values)
+    for name, value in values.items():
         option = OPTIONS[name]
         if option.kind == "array":
             numbers = option.numbers(value)
@@ -108,7 +137,8 @@ def toml(texts: Texts) -> str:
 
 
 def _shown_values(texts: Texts) -> dict[str, Any]:
-    return {name: redact_values(value) for name, value in _values(_shown(texts)).items()}
+    values = _values(_shown(texts))  # Texts of scripts stay as they are.
+    return {name: value if name == "script" else redact_values(value) for name, value in values.items()}
 
 
 def _shown(texts: Texts) -> dict[str, str]:
@@ -123,6 +153,11 @@ def texts_of(described: Mapping[str, Any]) -> dict[str, str]:
     found = {"target": target.in_one if target.private is not None else target.url}
     # A workload file that ships is called by its name.
     described = said(described)
+    inner = dict(described.get("workload_settings") or {})
+    if described.get("workload") == taking("scripts") and inner.keys() & {"scripts", *SCRIPTS}:
+        described = {**described, "workload": inner.pop("tables", ""), "workload_settings": inner}
+        named = {"script": inner.pop("scripts", ""), **{name: inner.pop(name, "") for name in ("builtin", "define")}}
+        found |= {name: text for name, text in named.items() if text}
     for name, option in OPTIONS.items():
         value = described.get(name)
         # A default that a workload or a profile sets is said: it may not be the one of this option.
