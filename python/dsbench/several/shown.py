@@ -134,7 +134,8 @@ def _notices(said: Sequence[Told], names: Sequence[str]) -> Iterator[Notice]:
         first = some[0].side
         of = f"{names[first]}: " if first is not None and len(words) > 1 else ""  # Its figures are no other side's.
         more = f"; and {len(words) - 1} more of this kind" if len(words) > 1 else ""
-        yield Notice(f"{of}{words[0]}{more}", tuple(dict.fromkeys(names[one.side] for one in some if one.side is not None)))
+        where = dict.fromkeys(names[one.side] for one in some if one.side is not None)
+        yield Notice(f"{of}{words[0]}{more}", tuple(where))
 
 
 def _tell_peaks(found: bounds.Bounds) -> Iterator[Block]:
