@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -16,7 +15,7 @@ from dsbench.archive import try_out
 from dsbench.cli import errors, options, run, terminal
 from dsbench.cli.options import taking_settings, targets
 from dsbench.cli.progress import Progress
-from dsbench.measure.events import Observer, format_time
+from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop
 from dsbench.read.naming import counted
 from dsbench.spec.words import GROUPS
@@ -75,8 +74,8 @@ def command(
     Ctrl-C, and --resume continues them.
     """
     # Late: numerical libraries take a second, and help should not.
-    from dsbench.library.ab import versus, write
-    from dsbench.measure.ahead import look_ahead, text_of
+    from dsbench.library.ab import look_ahead_of, say_plan, versus, write
+    from dsbench.measure.ahead import text_of
     from dsbench.read.choice import make_choice
 
     asked = _specifications((a, b), given)
@@ -85,10 +84,11 @@ def command(
     choice = make_choice(of, stage, group)
     if max_blocks < blocks:
         raise spec.SpecError("--max-blocks", f"must be {blocks} or more, as --blocks is the minimum", "raise it")
-    plan = _plan(asked, blocks, max_blocks)
+    ahead = look_ahead_of(asked)
+    plan = say_plan(ahead, blocks, max_blocks)
     if dry_run:
-        for name, one in zip("AB", asked, strict=True):
-            print(f"{name}  {one.spec.target.redacted}\n{text_of(look_ahead(one))}\n")
+        for name, one, after in zip("AB", asked, ahead, strict=True):
+            print(f"{name}  {one.spec.target.redacted}\n{text_of(after)}\n")
         print(plan)
         return
     try_out(out)
@@ -116,20 +116,6 @@ def command(
     sys.exit(EXIT[found.ratio.verdict])
 
 
-def _plan(asked: Sequence[spec.Merged], blocks: int, max_blocks: int) -> str:
-    """How many runs are made, and how long they take at least and at most."""
-    from dsbench.library.ab import naming_side  # Late: as above.
-    from dsbench.measure.ahead import look_ahead
-
-    times = []
-    for letter, one in zip("AB", asked, strict=True):
-        with naming_side(letter):
-            times.append(look_ahead(one).time_s)
-    least, most = (2 * sum(one[end] for one in times) for end in (0, 1))
-    span = f"{format_time(blocks * least)} to {format_time(max_blocks * most)}"
-    return f"plan: {blocks} to {max_blocks} blocks of 4 runs, {span} and the start of each server"
-
-
 def _specification(side: str, given: dict[str, Any]) -> spec.Merged:
     """What ``side`` asks for under the options that count for both."""
     config = _file_of(side)
@@ -138,14 +124,12 @@ def _specification(side: str, given: dict[str, Any]) -> spec.Merged:
 
 def _specifications(sides: tuple[str, str], given: dict[str, Any]) -> list[spec.Merged]:
     """Both with as many clients on as large a database, where neither was said: those of the side that has fewer."""
+    from dsbench.library.ab import even  # Late: as above.
+
     both = [_specification(side, given) for side in sides]
-    specs = [one.spec for one in both]
-    fewer = min(specs, key=lambda one: one.all_clients)
-    if given["clients"] is None and given["scales"] is None and not any(one.several_clients for one in specs):
-        alike = {"clients": str(fewer.clients), "scales": ",".join(map(str, fewer.scales))}
-        if len({(one.clients, one.scales) for one in specs}) > 1 and not any(map(_file_of, sides)):
-            return [_specification(side, {**given, **alike}) for side in sides]
-    return both
+    unsaid = given["clients"] is None and given["scales"] is None and not any(map(_file_of, sides))
+    alike = even([one.spec for one in both]) if unsaid else {}
+    return [_specification(side, {**given, **alike}) for side in sides] if alike else both
 
 
 def _file_of(side: str) -> Path | None:

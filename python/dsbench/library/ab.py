@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from math import isfinite
@@ -18,24 +18,56 @@ from dsbench.archive.parts import replace as written
 from dsbench.dataclass import dataclass
 from dsbench.library.apart import perform_apart, try_apart
 from dsbench.library.pair import RATE, STEM, Block, Versus
-from dsbench.measure.events import Observer
+from dsbench.measure.ahead import Ahead, look_ahead
+from dsbench.measure.events import Observer, format_time
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
 from dsbench.measure.placing import TRY, fix_placement
-from dsbench.read.choice import OF, Choice, Figure, list_stages, refuse_missing
+from dsbench.read.choice import OF, Choice, Figure, list_stages, make_choice, refuse_missing
 from dsbench.read.evaluation import Evaluation, evaluate
+from dsbench.read.html import render_document
 from dsbench.read.verdict import RunVerdict, judge_run
 from dsbench.servers.folder import Folder
 from dsbench.several.files import as_json, make_files
 from dsbench.several.files import write as write_files
 from dsbench.several.settings import flat
-from dsbench.spec import RunSpec, SpecError
+from dsbench.spec import Merged, RunSpec, SpecError
 from dsbench.stats.comparison import ORDERS, Verdict, differing, order_of
 
 BEFORE: Final = "before"
 """Folder of the archives of runs that made a database for others."""
 _BRIEF_S: Final = 1.0
 """Seconds of their only cycle."""
+
+
+def even(specs: Sequence[RunSpec]) -> dict[str, str]:
+    """Options that give both sides as many clients on as large a database, those of the side that has fewer; empty
+    where that is so. It is for sides of which neither was said."""
+    fewer = min(specs, key=lambda one: one.all_clients)
+    if any(one.several_clients for one in specs) or len({(one.clients, one.scales) for one in specs}) < 2:
+        return {}
+    return {"clients": str(fewer.clients), "scales": ",".join(map(str, fewer.scales))}
+
+
+def look_ahead_of(asked: Sequence[Merged]) -> list[Ahead]:
+    """What a run of A and one of B will do; what is wrong with a side is said with its letter."""
+    found = []
+    for letter, one in zip("AB", asked, strict=True):
+        with naming_side(letter):
+            found.append(look_ahead(one))
+    return found
+
+
+def seconds_of(ahead: Sequence[Ahead], blocks: int, max_blocks: int) -> tuple[float, float]:
+    """Of all runs, but for the starts of their servers: at least on a fast machine, and at most on a slow one."""
+    least, most = (2 * sum(one.time_s[end] for one in ahead) for end in (0, 1))
+    return blocks * least, max_blocks * most
+
+
+def say_plan(ahead: Sequence[Ahead], blocks: int, max_blocks: int) -> str:
+    """How many runs are made, and how long they take at least and at most."""
+    span = " to ".join(map(format_time, seconds_of(ahead, blocks, max_blocks)))
+    return f"plan: {blocks} to {max_blocks} blocks of 4 runs, {span} and the start of each server"
 
 
 def versus(
@@ -162,29 +194,45 @@ def _refuse_unfinished(out: Path) -> None:
 
 def _resumed(asked: Versus, out: Path) -> Versus:
     """``asked`` with the seed and the blocks that ``out`` has; ``SpecError`` where these are of something else."""
+    try:
+        before = load(out)
+        wanted, begun = asked.asked or {}, before.asked or {}
+        # One that asks for a trial goes on with the placement that it began with.
+        sides = {letter: {**one, "placement": begun[letter]["placement"]}
+                 for letter in "AB" if (one := wanted[letter])["placement"] == TRY}  # fmt: skip
+        asked = replace(asked, asked={**wanted, **sides})
+        apart = _apart(begun, asked.asked)
+    except (ArchiveError, KeyError, TypeError, AttributeError) as error:
+        problem = f"no comparison to go on with: {str(error)[:300]}"
+        raise SpecError("--resume", problem, "name the folder of the one that was cut short by --out") from None
+    if apart:
+        problem = f"{out / STEM}.json compares something else: {', '.join(apart)}"
+        raise SpecError("--resume", problem, "give the options of its beginning, or another --out")
+    return replace(asked, seed=before.seed, blocks=before.blocks, evaluations=before.evaluations)
+
+
+def load(out: Path) -> Versus:
+    """The comparison that ``out`` holds, with its archives. ``ArchiveError`` where none can be read."""
     path = out / f"{STEM}.json"
     try:
         data = json.loads(path.read_text("utf-8"))
-        before, seed = data["asked"], int(data["seed"])
+        names, asked, seed = (str(data["a"]), str(data["b"])), dict(data["asked"]), int(data["seed"])
+        measure = asked.get("measure")
+        choice = make_choice(*(str(measure[name]) for name in ("of", "stage", "group"))) if measure else RATE
         opened = [[Archive.open(_archive(out, str(name))) for name in one["archives"]] for one in data["blocks"]]
         evaluations = {one.path: evaluate(one) for some in opened for one in some}
         blocks = tuple(_read_block(one, some, evaluations) for one, some in zip(data["blocks"], opened, strict=True))
         if any(one.order not in ORDERS or len(one.rates) != len(one.archives) or len(one.rates) != len(one.order)
                for one in blocks):  # fmt: skip
             raise ValueError("a block is incomplete")
-        wanted = asked.asked or {}
-        # One that asks for a trial goes on with the placement that it began with.
-        sides = {letter: {**one, "placement": before[letter]["placement"]}
-                 for letter in "AB" if (one := wanted[letter])["placement"] == TRY}  # fmt: skip
-        asked = replace(asked, asked={**wanted, **sides})
-        apart = _apart(before, asked.asked)
-    except (ArchiveError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        problem = f"no comparison to continue: {path} cannot be read ({str(error)[:200]})"
-        raise SpecError("--resume", problem, "specify the folder of the interrupted comparison with --out") from None
-    if apart:
-        problem = f"{path} compares something else: {', '.join(apart)}"
-        raise SpecError("--resume", problem, "use its original options, or another --out")
-    return replace(asked, seed=seed, blocks=blocks, evaluations=evaluations)
+        stage = str(data["stage"] or "")
+        return Versus(
+            names, blocks, float(data["difference"]), seed, asked, choice=choice, unit=str(data["unit"]),
+            of_stage="" if stage == choice.stage else stage, evaluations=evaluations,
+        )  # fmt: skip
+    except (ArchiveError, SpecError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        remedy = "name the folder of a comparison: that of --out of dsbench ab"
+        raise ArchiveError(f"{path} cannot be read ({str(error)[:200]})", remedy, usage=True) from None
 
 
 def _read_block(said: Any, archives: list[Archive], evaluations: Mapping[Path, Evaluation]) -> Block:
@@ -282,12 +330,25 @@ def write(found: Versus, out: Path) -> list[Path]:
         return [out / f"{STEM}.json"]
     from dsbench.several import shown
     from dsbench.several.compare import read  # Late: the libraries that draw take a second.
-    from dsbench.several.drawn import versus as draw_versus
+
+    drawn = _draw(found)
+    own = make_files(STEM, found.text(), found.document(), _title(found), list(found.tell(drawn)), {STEM: drawn})
+    beside = read(found.archives, known=found.evaluations)
+    return write_files(out, lambda: own | shown.files(beside, found.answer()))
+
+
+def page(found: Versus) -> str:
+    """ab.html of ``found``."""
+    return render_document(_title(found), list(found.tell(_draw(found) if found.blocks else None)))
+
+
+def _title(found: Versus) -> str:
+    return f"{found.names[1]} against {found.names[0]}"
+
+
+def _draw(found: Versus) -> Any:
+    from dsbench.several.drawn import versus as draw_versus  # Late: as above.
 
     courses = [(float(np.exp(found.log_ratio(block))), found.after(number).interval)
                for number, block in enumerate(found.blocks, 1)]  # fmt: skip
-    drawn = draw_versus(courses, found.difference, found.choice.how)
-    title = f"{found.names[1]} against {found.names[0]}"
-    own = make_files(STEM, found.text(), found.document(), title, list(found.tell(drawn)), {STEM: drawn})
-    beside = read(found.archives, known=found.evaluations)
-    return write_files(out, lambda: own | shown.files(beside, found.answer()))
+    return draw_versus(courses, found.difference, found.choice.how)
