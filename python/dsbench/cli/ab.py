@@ -80,7 +80,7 @@ def command(
 
     asked = _specifications((a, b), given)
     of_a, of_b = (one.spec for one in asked)
-    share = options.share("--difference", difference)
+    share = spec.share("--difference", difference)
     choice = make_choice(of, stage, group)
     if max_blocks < blocks:
         raise spec.SpecError("--max-blocks", f"must be {blocks} or more, as --blocks is the minimum", "raise it")

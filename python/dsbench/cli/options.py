@@ -110,14 +110,3 @@ def pairs(texts: list[str], option: str = "--set", example: str = "shared_buffer
             raise spec.SpecError(option, f"{text!r} is no setting", f"write NAME=VALUE, such as {example}")
         found[name.strip()] = value.strip()
     return found
-
-
-def share(option: str, text: str) -> float:
-    """A share (0-1) that is written as per cent, such as 2%; ``SpecError`` where ``text`` is none."""
-    try:
-        found = float(str(spec.per_cent(text))) / 100
-    except ValueError:
-        found = 0.0
-    if not 0.0005 <= found <= 1:
-        raise spec.SpecError(option, f"{text[:60]!r} is not a percentage from 0.05% to 100%", "write, for example, 2%")
-    return found

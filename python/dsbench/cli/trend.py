@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
+from dsbench import spec
 from dsbench.cli import options, terminal
 
 EPILOG = (
@@ -32,12 +33,12 @@ def command(
 
     One configuration is one product on one host under one load; versions, settings of the server and labels may differ.
     """
-    share = options.share("--difference", difference)
+    least = spec.share("--difference", difference)
     # Late: the libraries that draw and compute take a second, and help should not.
     from dsbench.read.choice import make_choice
     from dsbench.several import files, trend
 
-    found, left = trend.histories(folder, share, make_choice(of, stage, group))
+    found, left = trend.histories(folder, least, make_choice(of, stage, group))
     written = [] if out is None else files.write(out, lambda: trend.files(found, left))
     if as_json:
         print(files.as_json(trend.document(found, left)))

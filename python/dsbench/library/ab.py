@@ -182,12 +182,8 @@ def naming_side(letter: str) -> Iterator[None]:
 
 def _refuse_unfinished(out: Path) -> None:
     """``SpecError`` where ``out`` has blocks of a comparison that did not come to a verdict: they would be lost."""
-    try:
-        data = json.loads((out / f"{STEM}.json").read_text("utf-8"))
-        unfinished = bool(data["blocks"]) and data["verdict"] == Verdict.OPEN.value
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return
-    if unfinished:
+    data = _document(out)
+    if data.get("blocks") and data.get("verdict") == Verdict.OPEN.value:
         problem = f"{out} has {len(data['blocks'])} blocks of an unfinished comparison"
         raise SpecError("--out", problem, "continue it: --resume; or specify another folder")
 
@@ -209,6 +205,25 @@ def _resumed(asked: Versus, out: Path) -> Versus:
         problem = f"{out / STEM}.json compares something else: {', '.join(apart)}"
         raise SpecError("--resume", problem, "give the options of its beginning, or another --out")
     return replace(asked, seed=before.seed, blocks=before.blocks, evaluations=before.evaluations)
+
+
+def count_blocks(out: Path) -> int:
+    """How many complete blocks ``out`` has, with which ``resume`` goes on."""
+    return len(_document(out).get("blocks", ()))
+
+
+def _document(out: Path) -> dict[str, Any]:
+    """What ab.json says; empty where there is none."""
+    try:
+        return dict(json.loads((out / f"{STEM}.json").read_text("utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return {}
+
+
+def brief(out: Path) -> tuple[str, str, str, int]:
+    """The names of A and B, the verdict and the number of blocks that ``out`` has, without its archives."""
+    data = _document(out)
+    return str(data.get("a", "")), str(data.get("b", "")), str(data.get("verdict", "")), count_blocks(out)
 
 
 def load(out: Path) -> Versus:

@@ -394,7 +394,7 @@ def text_of(ahead: Ahead, *, verbose: bool = False) -> str:
     if rest := len(ahead.settings) - len(chosen):
         lines.append(f"  and {rest} unchanged ones: --verbose shows them")
     lines.append("plan")
-    lines += [f"  {_describe_scale(one)}" for one in ahead.scales]
+    lines += [f"  {line}" for line in scales_of(ahead)]
     counted = any(stage.cycles and stage.cycle_s is None for one in ahead.scales for stage in one.stages)
     lines.append(f"time: {format_time(ahead.load_s)} of load" + (", and what ends by count" if counted else ""))
     if any(ahead.populate_s):
@@ -416,6 +416,11 @@ def text_of(ahead: Ahead, *, verbose: bool = False) -> str:
     lines.append(f"space: {size} at scale {ahead.scales[-1].scale}, {when}; {free}")
     lines += [f"warning: {one}" for one in ahead.warnings]
     return "\n".join(lines)
+
+
+def scales_of(ahead: Ahead) -> list[str]:
+    """What is done at each scale, a line for each."""
+    return [_describe_scale(one) for one in ahead.scales]
 
 
 def _printable(text: str) -> str:

@@ -349,17 +349,23 @@ def draw(comparison: Comparison) -> dict[str, Spec]:
     return {**times, **specs(comparison), **bound}
 
 
-def html(comparison: Comparison) -> str:
-    """The page."""
-    return render_document(title(comparison), list(tell(comparison, draw(comparison))))
+def html(comparison: Comparison, judged: Answer | None = None) -> str:
+    """The page; ``judged`` as in ``tell``."""
+    return render_document(title(comparison), list(tell(comparison, _beside(comparison, judged), judged)))
+
+
+def _beside(comparison: Comparison, judged: Answer | None) -> dict[str, Spec]:
+    """The diagrams, without that of the relative rates where a verdict on them was found before."""
+    drawn = draw(comparison)
+    if judged:
+        drawn.pop("relative", None)
+    return drawn
 
 
 def files(comparison: Comparison, judged: Answer | None = None) -> dict[str, bytes]:
     """File name to content: comparison.txt, .json and .html, and each diagram as .vl.json, .svg and .pdf; ``judged`` as
     in ``tell``."""
-    drawn = draw(comparison)
-    if judged:
-        drawn.pop("relative", None)
+    drawn = _beside(comparison, judged)
     page = list(tell(comparison, drawn, judged))
     stems = {STEM if name == "rate" else f"{STEM}-{name}": spec for name, spec in drawn.items()}
     words = render_text(tell(comparison, judged=judged)) + "\n"

@@ -34,7 +34,7 @@ from dsbench.spec.run import (
     terminals_of,
 )
 from dsbench.spec.target import Target
-from dsbench.spec.words import NotHere, SpecError, parsed_toml, per_cent, plain
+from dsbench.spec.words import NotHere, SpecError, parsed_toml, per_cent, plain, share
 
 __all__ = [
     "DSI_SCALES",
@@ -69,6 +69,7 @@ __all__ = [
     "redact",
     "refuse_unused",
     "secrets_of",
+    "share",
     "taking",
     "terminals_of",
     "with_file",

@@ -193,13 +193,13 @@ class Target(Frozen):
         """The password that the environment has for this scheme."""
         return os.environ.get(_PASSWORDS.get(self.scheme, ""), "")
 
-    def with_password(self, password: str) -> Self:
-        """The same with ``password`` in the URL, unless it has one."""
+    def with_password(self, password: str, *, anew: bool = False) -> Self:
+        """The same with ``password`` in the URL, unless it has one; ``anew`` in place of the one that it has there."""
         scheme, separator, rest = self.url.partition("://")
-        if not password or not separator or self.password:
+        if not password or not separator or (self.password and not anew):
             return self
         login, at, _ = re.split("[/?]", rest, maxsplit=1)[0].rpartition("@")
-        user = login.removesuffix(":")
+        user, _, _ = login.partition(":")
         rest = rest[len(login) + len(at) :]
         return self.model_copy(update={"url": f"{scheme}://{user}:{quote(password, safe='')}@{rest}"})
 

@@ -140,3 +140,14 @@ class About:
     """What else a user has to know of it, in sentences, the last without its full stop."""
     brief: bool = False
     """Whether the command that repeats a run leaves it out where it has its default. No profile may change it."""
+
+
+def share(option: str, text: str) -> float:
+    """A share (0-1) that is written as per cent, such as 2%; ``SpecError`` where ``text`` is none."""
+    try:
+        found = float(str(per_cent(text))) / 100
+    except ValueError:
+        found = 0.0
+    if not 0.0005 <= found <= 1:
+        raise SpecError(option, f"{text[:60]!r} is no share from 0.05% to 100%", "write for instance 2%")
+    return found

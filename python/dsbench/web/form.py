@@ -34,7 +34,7 @@ PASSWORD: Final = "password"
 _SET: Final = {*PROFILES["quick"], *(name for name, option in OPTIONS.items() if option.about.default)}
 _KINDS: Final = {"integer": (int, "a whole number"), "number": (float, "a number")}
 
-_PARTED: Final[Mapping[str, Callable[[str], Sequence[Any]]]] = {
+PARTED: Final[Mapping[str, Callable[[str], Sequence[Any]]]] = {
     "script": parted_scripts, "define": str.splitlines,
     "builtin": lambda text: [one.strip() for one in text.split(",") if one.strip()],
 }  # fmt: skip
@@ -61,7 +61,7 @@ def asked(texts: Texts, *, theirs: Collection[str] = (), trust: bool = False) ->
 def _values(texts: Texts) -> dict[str, Any]:
     given = {name: text.strip() for name, text in texts.items() if text.strip()}
     values: dict[str, Any] = {name: _value(OPTIONS[name], given[name]) for name in OPTIONS if name in given}
-    values |= {name: _PARTED[name](given[name]) for name in SCRIPTS if name in given}
+    values |= {name: PARTED[name](given[name]) for name in SCRIPTS if name in given}
     if PASSWORD in given:
         values["target"] = _with_password(values.get("target", ""), given[PASSWORD])
     return values
@@ -97,6 +97,11 @@ def _with_password(url: str, password: str) -> str:
     if not target.user or target.password:
         raise SpecError("password", "TARGET names no user to whom it belongs", "write scheme://user@host/database")
     return target.with_password(password).url
+
+
+def shown_url(text: str) -> str:
+    """A database as it may be shown."""
+    return redact(text.strip())
 
 
 def without_secrets(words: str, texts: Texts) -> str:
@@ -144,7 +149,7 @@ def _shown_values(texts: Texts) -> dict[str, Any]:
 def _shown(texts: Texts) -> dict[str, str]:
     """What may be shown of the form."""
     shown = {name: text for name, text in texts.items() if name != PASSWORD}
-    return {**shown, "target": redact(shown["target"].strip())} if shown.get("target") else shown
+    return {**shown, "target": shown_url(shown["target"])} if shown.get("target") else shown
 
 
 def texts_of(described: Mapping[str, Any]) -> dict[str, str]:

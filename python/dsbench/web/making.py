@@ -1,4 +1,4 @@
-"""The process that makes one run, study or check of the browser, which ``dsbench.web.state`` begins.
+"""The process that makes one run, comparison, study or check of the browser, which ``dsbench.web.state`` begins.
 
 It is a process of its own, so that clients share no interpreter with the web server, and the run goes on when page
 and server are closed: it tells of itself in a file, and answers nobody.
@@ -119,13 +119,31 @@ class _Trials:
             self._telling.message(f"trial {trial.number}: {trial.status}: {trial.reason}")
 
 
+class _Sides:
+    """Listens to the runs of a comparison of two, one after another."""
+
+    def __init__(self, telling: Telling, blocks: int, *, one_database: bool) -> None:
+        self._telling = telling
+        self._least, self._of_block = blocks, 5 if one_database else 4
+        """Blocks at least, and runs of each."""
+
+    def of(self, spec: RunSpec) -> Observer:
+        """Hears the next run."""
+        state = self._telling.state
+        state.archive, state.moment, state.trial = "", states.NOWHERE, state.trial + 1
+        state.trials = max(self._least * self._of_block, -(-state.trial // self._of_block) * self._of_block)
+        self._telling.begin(spec, state.trials - state.trial)
+        self._telling.message(f"run {state.trial}: {spec.label}")
+        return self._telling
+
+
 class Making(Task):
-    """Makes one run, study or check. It goes on when page and server are closed."""
+    """Makes one run, comparison, study or check. It goes on when page and server are closed."""
 
     outlives = True
 
     def make(self, what: str, live: Path, state: State, asked: Mapping[str, Any]) -> None:
-        """Makes ``what``: "run", "study" or "check"; ``live`` is the folder of the file that tells of it."""
+        """Makes ``what``: "run", "ab", "study" or "check"; ``live`` is the folder of the file that tells of it."""
         stop = Stop(signals=True)
         telling = Telling(live, state, stop)
         telling.write()
@@ -142,6 +160,32 @@ def _run(telling: Telling, stop: Stop, *, spec: RunSpec, out: Path) -> tuple[str
     outcome = library.perform(spec, out, telling, stop).outcome
     told = outcome.error
     return outcome.status, str(told or ""), told.remedy if told is not None else ""
+
+
+def _ab(
+    telling: Telling, stop: Stop, *, sides: tuple[RunSpec, RunSpec], out: Path, command: str, blocks: int,
+    one_database: bool, **asked: Any,
+) -> tuple[str, str, str]:
+    """Alternates A and B until one is known to be faster; the same of it. What is in ``out`` goes on."""
+    from dsbench.library.ab import count_blocks, versus, write  # Late: numerical libraries take their time.
+
+    for one in sides:
+        telling.hide(one.target)
+    telling.message(f"A: {asked['names'][0]}; B: {asked['names'][1]}")
+    done = count_blocks(out)
+    shown = _Sides(telling, max(blocks - done, 1), one_database=one_database)
+    found = versus(
+        *sides, out, **asked, blocks=blocks, one_database=one_database, resume=done > 0, observer=shown.of, stop=stop,
+        told=telling.message,
+    )  # fmt: skip
+    answer = found.answer()
+    telling.state.found = [answer.sentence, *answer.verdict, *answer.dangers]
+    write(found, out)
+    if found.error is None:
+        return "complete", "", ""
+    if stop.requested:
+        return "cut-short", "", f"{command} --resume"
+    return "failed", str(found.error), "; ".join(part for part in (found.error.remedy, f"{command} --resume") if part)
 
 
 def _study(telling: Telling, stop: Stop, *, text: str, folder: Path) -> tuple[str, str, str]:
@@ -184,4 +228,6 @@ def _check(telling: Telling, stop: Stop, *, target: Target, **asked: Any) -> tup
     return "complete", "", ""
 
 
-_MAKING: Final[Mapping[str, Callable[..., tuple[str, str, str]]]] = {"run": _run, "study": _study, "check": _check}
+_MAKING: Final[Mapping[str, Callable[..., tuple[str, str, str]]]] = {
+    "run": _run, "ab": _ab, "study": _study, "check": _check,
+}  # fmt: skip

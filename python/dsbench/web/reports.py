@@ -17,8 +17,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 
 from dsbench.archive import Archive, ArchiveError
+from dsbench.library.pair import STEM
 from dsbench.spec import SpecError
-from dsbench.web import studies
+from dsbench.web import pairs, studies
 from dsbench.web.house import House
 from dsbench.web.shelf import Shelf
 
@@ -29,11 +30,12 @@ _APART: Final = (
 
 
 def add(app: FastAPI, house: House) -> None:
-    """Serves the report of an archive and its zip, a comparison, the commons and the results of a study."""
+    """Serves the report of an archive and its zip, comparisons, the commons and the results of a study."""
     app.add_route("/report", _made(house, lambda request: _report(_path(house, request.query_params))))
     app.add_route("/data", _packed(house))
     app.add_route("/comparison", _made(house, lambda request: _comparison(
         [house.shelf.path(name) for name in request.query_params.getlist("a")])))  # fmt: skip
+    app.add_route("/ab", _made(house, lambda request: _pair(house, request.query_params)))
     app.add_route("/commons-site", _made(house, lambda _: _commons(house)))
     app.add_route("/effects", _made(house, lambda request: _effects(
         studies.folder(house.archives, request.query_params.get("name", "")))))  # fmt: skip
@@ -92,6 +94,26 @@ def _comparison(paths: list[Path]) -> str:
     from dsbench.several.compare import read
 
     return shown.html(read(paths))
+
+
+def _pair(house: House, asked: Mapping[str, str]) -> str:
+    folder = pairs.folder(house.archives, asked.get("name", ""))
+    return _drawn_pair(folder, asked.get("runs", ""), (folder / f"{STEM}.json").stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _drawn_pair(folder: Path, runs: str, _written: int) -> str:
+    """The verdict on A and B, or their ``runs`` side by side, drawn anew once a block was added."""
+    from dsbench.library import ab  # Late: as above.
+    from dsbench.several import shown
+    from dsbench.several.compare import read
+
+    found = ab.load(folder)
+    if not runs:
+        return ab.page(found)
+    if not found.blocks:
+        raise ArchiveError(f"{folder} has no complete block", "wait for one", usage=True)
+    return shown.html(read(found.archives, known=found.evaluations), found.answer())
 
 
 def _commons(house: House) -> str:

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from fastapi import FastAPI
-from nicegui import ui
+from nicegui import Client, ui
+from nicegui import app as core
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from dsbench.archive import ArchiveError
 from dsbench.problem import how_to_install
@@ -121,12 +122,30 @@ def application(house: House) -> FastAPI:
     ways = [(one.title, one.path) for one in PAGES if one.title]
     for one in PAGES:
         ui.page(one.path, title=f"{one.title or one.heading} – dsbench")(_shown(one, house, ways))
+    core.exception_handler(404)(_unknown(house, ways))
     ui.run_with(
         app, title="dsbench", dark=False, language="en-US", tailwind=False, binding_refresh_interval=None,
         show_welcome_message=False, reconnect_timeout=10, message_history_length=100, favicon=_ICON,
         gzip_middleware_factory=None,
     )  # fmt: skip
     return app
+
+
+def _unknown(house: House, ways: list[tuple[str, str]]) -> Callable[[Request, Exception], Any]:
+    """Answers whoever asks for a page that there is not."""
+
+    def answer(request: Request, _error: Exception) -> Response:
+        if not request.headers.get("accept", "").startswith("text/html"):
+            return PlainTextResponse(f"dsbench: no page {request.url.path[:200]}\n", 404)
+        blank = ui.page("", title="No such page – dsbench")
+        with Client(blank, request=request) as client, frame.framed(house, "No such page", "", ways):
+            parts.problem(f"There is no page {request.url.path[:200]}.", "choose one of these")
+            with parts.tag("div", cls="go"):
+                for title, address in ways:
+                    parts.link(title, address, "button")
+        return client.build_response(request, 404)
+
+    return answer
 
 
 _ICON = (

@@ -16,7 +16,7 @@ from dsbench.archive import ArchiveError, claimed
 from dsbench.archive import folder as own
 from dsbench.archive.parts import replace
 from dsbench.dataclass import dataclass
-from dsbench.format import format_number
+from dsbench.format import format_number, say_time
 from dsbench.library import Archive
 from dsbench.read.naming import server
 from dsbench.read.verdict import Soundness
@@ -47,6 +47,11 @@ class Book:
     """The highest of what its workload counts, as its report has it: ``1,234 NOPM``; empty where there is none."""
     curve: tuple[tuple[int, float], ...] = ()
     """The scales with the highest median rate of each, in transactions per second."""
+    clients: str = ""
+    p99: str = ""
+    """At the scale of the highest rate."""
+    load: str = ""
+    """Cycles and their duration: ``3 × 10 s``."""
     problem: str = ""
     """Why it cannot be read."""
 
@@ -212,10 +217,15 @@ def _read(name: str, path: Path) -> Book:
         head, results = _texts(archive)
     except (ArchiveError, OSError, LookupError, ValueError) as error:
         return Book(name, problem=str(error))
-    curve = _curve(results)
+    curve, spec = _curve(results), run.spec
+    numbers = spec.clients if isinstance(spec.clients, tuple) else (spec.clients,)
+    clients = "–".join(f"{number:,}" for number in dict.fromkeys((numbers[0], numbers[-1])))
+    load = f"{spec.cycles} × {spec.duration:g} s"
     figure = _figure(head) if _HEADER.search(head) else _highest(curve)
-    return Book(name, run.spec.label, server(run), workload, run.host, run.started[:19].replace("T", " "), run.status,
-                _answer(head), _dangers(head), _soundness(head), figure, curve)  # fmt: skip
+    return Book(
+        name, spec.label, server(run), workload, run.host, run.started[:19].replace("T", " "), run.status,
+        _answer(head), _dangers(head), _soundness(head), figure, curve, clients, _p99(results), load,
+    )  # fmt: skip
 
 
 _HEADER: Final = re.compile(r'<header(?: data-soundness="([a-z ]{1,20})")?>')
@@ -286,6 +296,18 @@ def _figure(head: str) -> str:
 def _highest(curve: Sequence[tuple[int, float]]) -> str:
     """Without a report: the highest rate of all transactions."""
     return f"{format_number(max(rate for _, rate in curve), digits=4)} tps" if curve else ""
+
+
+def _p99(results: str) -> str:
+    """Of the row with the highest rate: that rate of transactions which took as long is its multiplier over them."""
+    try:
+        rows = [row for row in csv.DictReader(results.splitlines()) if row["rate_median_tps"]]
+        best = max(rows, key=lambda row: float(row["rate_median_tps"]), default=None)
+        if best is None or not float(best["rate_p99_tps"] or 0):
+            return ""
+        return say_time(1e9 * float(best["rate_multiplier"]) / float(best["rate_p99_tps"]))
+    except (KeyError, ValueError, csv.Error):
+        return ""
 
 
 def _curve(results: str) -> tuple[tuple[int, float], ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -47,13 +48,17 @@ class State:
     label: str
     study: str = ""
     """Name of the study whose trials are made; empty for a run."""
+    pair: str = ""
+    """Name of the comparison of two whose runs are made; empty for a run."""
     trial: Whole = 0
     trials: Whole = 0
-    """Number of the trial, and how many there are."""
+    """Number of the trial, and how many there are; of a comparison of two, how many there are at least."""
     check: str = ""
-    """The file for what a check finds; empty for runs and studies."""
+    """The file for what a check finds; empty for all else."""
     found: list[str] = field(default_factory=list)
-    """What a check found, in lines, its verdict last."""
+    """What a check found, in lines, its verdict last; of a comparison of two its answer, and what speaks against it."""
+    limit: str = ""
+    """What as many clients as possible should keep: ``p99=20ms``; empty where nobody asked."""
     status: str = "starting"
     """"starting", "running", or as the archive has it at its end."""
     began: Real = 0.0
@@ -124,17 +129,74 @@ _KEPT: Final = 20
 """Files of runs that are over, at most."""
 
 
+@dataclass(frozen=True)
+class Form:
+    """From which a run was begun."""
+
+    way: str
+    """The choice of the page; see ``pages.new``."""
+    texts: Mapping[str, str]
+    """What stood in its fields, but for passwords."""
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """What this process has begun, for another try; in memory only, as targets may hold passwords."""
+
+    what: str
+    asked: Mapping[str, Any]
+    told: Mapping[str, str]
+    form: Form | None
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        sides = self.asked["sides"] if self.what == "ab" else (self.asked["spec"],)
+        return tuple(one.target for one in sides)
+
+    def with_passwords(self, passwords: Sequence[str]) -> _Begun:
+        """The same where users have other passwords; an empty one leaves that of its target."""
+        sides = self.asked["sides"] if self.what == "ab" else (self.asked["spec"],)
+        sides = tuple(one.model_copy(update={"target": one.target.with_password(password, anew=True)})
+                      for one, password in zip(sides, passwords, strict=True))  # fmt: skip
+        asked = {"sides": sides} if self.what == "ab" else {"spec": sides[0]}
+        return dataclasses.replace(self, asked={**self.asked, **asked})
+
+
 class Runs:
     """The runs of a folder of archives."""
 
     def __init__(self, archives: Path) -> None:
         self._archives, self._folder = archives, make_folder(archives)
         self._read: dict[Path, tuple[int, State]] = {}
+        self._begun_here: dict[str, _Begun] = {}
 
-    def begin(self, spec: RunSpec) -> str:
+    def begin(self, spec: RunSpec, form: Form | None = None, limit: str = "") -> str:
         """Begins a run and gives its key. ``RunError`` while another one goes on, which it would disturb."""
-        asked = {"spec": spec, "out": self._archives}
-        return self._begin("run", asked, target=spec.target.redacted, workload=spec.workload, label=spec.label)
+        told = {"target": spec.target.redacted, "workload": spec.workload, "label": spec.label, "limit": limit}
+        return self._again(_Begun("run", {"spec": spec, "out": self._archives}, told, form))
+
+    def begin_pair(self, sides: tuple[RunSpec, RunSpec], asked: Mapping[str, Any], form: Form | None = None) -> str:
+        """Begins to compare A with B; ``asked`` are arguments of ``versus`` and its ``command``."""
+        told = {"target": " against ".join(asked["names"]), "workload": sides[0].workload,
+                "label": "", "pair": Path(asked["out"]).name}  # fmt: skip
+        return self._again(_Begun("ab", {"sides": sides, **asked}, told, form))
+
+    def form(self, key: str) -> Form | None:
+        """The form from which a run was begun; ``None`` where another process was asked, or a file."""
+        return begun.form if (begun := self._begun_here.get(key)) is not None else None
+
+    def targets(self, key: str) -> tuple[Target, ...]:
+        """The databases of a run that ``again`` can begin once more; empty where it cannot."""
+        return begun.targets if (begun := self._begun_here.get(key)) is not None else ()
+
+    def again(self, key: str, passwords: Sequence[str]) -> str:
+        """Begins the same once more, with a password for each of its ``targets``; an empty one leaves what it has."""
+        return self._again(self._begun_here[key].with_passwords(passwords))
+
+    def _again(self, begun: _Begun) -> str:
+        key = self._begin(begun.what, begun.asked, **begun.told)
+        self._begun_here[key] = begun
+        return key
 
     def begin_study(self, folder: Path, text: str = "") -> str:
         """Begins the study of ``text``, a file, in ``folder``; without it the one that is there goes on."""
@@ -214,3 +276,4 @@ class Runs:
             for path in (self._folder / f"{state.key}.json", stop_file(self._folder, state.key)):
                 path.unlink(missing_ok=True)
                 self._read.pop(path, None)
+            self._begun_here.pop(state.key, None)

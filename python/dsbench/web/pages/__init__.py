@@ -7,7 +7,20 @@ from typing import Any, Final
 
 from dsbench.dataclass import dataclass
 from dsbench.web.house import House
-from dsbench.web.pages import archive, archives, check, commons, compare, doctor, learn, live, new, new_study, study
+from dsbench.web.pages import (
+    archive,
+    archives,
+    check,
+    commons,
+    compare,
+    doctor,
+    learn,
+    live,
+    new,
+    new_study,
+    pair,
+    study,
+)
 
 Asked = Mapping[str, Any]
 
@@ -30,11 +43,12 @@ PAGES: Final = (
     Page("/archives", "Archives", archives.build, "Archives"),
     Page("/archive", "Archive", archive.build),
     Page("/compare", "Comparison", compare.build),
-    Page("/commons", "Commons", commons.build, "Commons"),
+    Page("/pair", "Compare two", pair.build),
+    Page("/commons", "Published results", commons.build, "Published"),
     Page("/publish", "Publish an archive", commons.publish),
     Page("/study", "Studies", study.build, "Studies"),
     Page("/new-study", "New study", new_study.build),
     Page("/learn", "First steps", learn.build),
-    Page("/check", "What does it keep of its promises?", check.build, "Promises"),
+    Page("/check", "Crash test", check.build, "Crash test"),
     Page("/doctor", "This machine", doctor.build, "Machine"),
 )

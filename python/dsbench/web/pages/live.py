@@ -9,13 +9,15 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import psutil
-from nicegui import ui
+from nicegui import run, ui
 
 from dsbench.format import say_time
+from dsbench.library import RunError
 from dsbench.measure.events import Moment, format_time
+from dsbench.web import fields, limits, pairs
 from dsbench.web.course import Course, Cycle, cpus_of, waits_of
 from dsbench.web.house import House
-from dsbench.web.parts import button, link, number, problem, shares, table, tag
+from dsbench.web.parts import button, copying, go, link, number, problem, shares, table, tag
 from dsbench.web.state import State
 
 _EVERY_S: Final = 1.0
@@ -52,7 +54,9 @@ def _name(state: State) -> str:
     if state.check:
         return f"check of {state.target}"
     trial = f"trial {state.trial} of {state.trials}" if state.trials else ""
-    study = f"study {state.study}" if state.study else ""
+    if state.pair:
+        trial = f"run {state.trial}" + f" of {state.trials} or more" * state.goes_on if state.trials else ""
+    study = f"study {state.study}" if state.study else f"comparison {state.pair}" if state.pair else ""
     return ", ".join(part for part in (study, trial, state.label, state.workload, state.target) if part)
 
 
@@ -80,21 +84,22 @@ class _Watching:
         with tag("div", cls="go"):
             self._status = tag("p", "", "status", role="status")
             self._stop = button("Stop", self._ask, "danger")
-        with tag("div", cls="progress", aria_hidden="true"):
+        with tag("div", cls="progress", aria_hidden="true") as self._course_of_all:
             self._progress = tag("div")
         self._over = tag("div")
-        with tag("div", cls="tiles"):
-            self._figures = {name: _figure(name) for name in _FIGURES}
-        self._pictures = {}
-        with tag("div", cls="charts"):
-            for name in ("Transactions per second", "Latency [ms]"):
-                with tag("div"):
-                    tag("h2", name)
-                    self._pictures[name] = ui.html("", sanitize=False).classes("live")
-        self._machine = tag("div", cls="charts")
-        tag("h2", "Cycles so far")
-        self._cycles = tag("div")
-        with tag("details", open=True):
+        with tag("div") as self._measured:
+            with tag("div", cls="tiles"):
+                self._figures = {name: _figure(name) for name in _FIGURES}
+            self._pictures = {}
+            with tag("div", cls="charts"):
+                for name in ("Transactions per second", "Latency [ms]"):
+                    with tag("div"):
+                        tag("h2", name)
+                        self._pictures[name] = ui.html("", sanitize=False).classes("live")
+            self._machine = tag("div", cls="charts")
+            tag("h2", "Cycles so far")
+            self._cycles = tag("div")
+        with tag("details", open=True) as self._logged:
             tag("summary", "Log")
             self._log = tag("pre", "", "log", tabindex=0, role="log", aria_label="Log of the run")
         self._look()
@@ -131,6 +136,10 @@ class _Watching:
                     table("Nodes", ["node", "tps", "failed"], self._course.nodes, numbers=True)
             self._show_machine()
         self._tell(state, stopping)
+        # What a comparison found is no figure of its last run.
+        self._measured.set_visibility(state.goes_on or bool(self._course.cycles and not state.pair))
+        self._course_of_all.set_visibility(state.goes_on)
+        self._logged.set_visibility(bool(state.log))
         if not state.goes_on:
             self._end(state)
 
@@ -161,7 +170,7 @@ class _Watching:
         doing = " ".join((moment.phase or state.status).replace("_", " ").split())
         where = f"scale {moment.scale} ({moment.scale_number} of {moment.scales}): {doing}" if moment.scale else doing
         share = f", {100 * moment.done / moment.total:.0f}%" if moment.total else ""
-        share += f" · about {format_time(state.left_s)} left" if state.left_s else ""
+        share += f" · {'at least' if state.pair else 'about'} {format_time(state.left_s)} left" if state.left_s else ""
         self._status.text = ("stopping: " if stopping and state.goes_on else "") + (
             where + share if state.goes_on else _status(state)
         )
@@ -220,21 +229,86 @@ class _Watching:
         with self._over:
             if state.problem:
                 problem(state.problem, state.remedy)
+            if state.problem or (state.pair and state.status != "complete"):
+                self._retry(state)
             elif not state.ended:
                 problem("The process of the run has ended without a word: it was killed, or the machine was.",
                         "see what it left among the archives; dsbench run --resume goes on with it")  # fmt: skip
-            if state.study:
+            if state.pair:
+                self._show_pair(state)
+            elif state.study:
                 with tag("div", cls="go"):
                     link("Open the study", f"/study?name={quote(state.study)}&effects=yes", "button primary")
             elif state.archive and (name := Path(state.archive).name) in self._house.shelf.names():
-                book = self._house.shelf.book(name)
-                if book.answer:
-                    tag("h2", book.answer)
-                for danger in book.dangers:
-                    tag("p", danger, "foreign", role="note")
-                with tag("div", cls="go"):
-                    link("Open the report", f"/archive?name={quote(name)}", "button primary")
-                    link("Run it again", f"/?repeat={quote(name)}", "button")
+                self._show_run(state, name)
+
+    def _show_run(self, state: State, name: str) -> None:
+        book = self._house.shelf.book(name)
+        if state.limit and self._course.cycles:
+            place = tag("div", aria_live="polite")
+            ui.timer(0, lambda: _show_clients(place, Path(state.archive), state.limit), once=True)
+        elif book.answer:
+            tag("h2", book.answer)
+        for danger in book.dangers:
+            tag("p", danger, "foreign", role="note")
+        with tag("div", cls="go"):
+            if self._course.cycles:
+                link("Open the report", f"/archive?name={quote(name)}", "button primary")
+            if not (state.problem and self._house.runs.targets(self._key)):
+                link("Run it again", f"/?repeat={quote(name)}", "button")
+
+    def _show_pair(self, state: State) -> None:
+        answer, *dangers = state.found or [""]
+        if answer:
+            tag("h2", answer)
+        for danger in dangers:
+            tag("p", danger, "foreign", role="note")
+        if state.pair in pairs.names(self._house.archives):
+            primary = " primary" * (state.status == "complete")
+            with tag("div", cls="go"):
+                link("Open the comparison", f"/pair?name={quote(state.pair)}", f"button{primary}")
+        if not state.problem and state.remedy and not self._house.runs.targets(self._key):
+            tag("p", "This goes on with it:")
+            copying("resume", state.remedy)
+
+    def _retry(self, state: State) -> None:
+        """Asks for the passwords that may be missing, and begins the same once more."""
+        targets = self._house.runs.targets(self._key)
+        if not targets:
+            return
+        passwords = {str(number): "" for number, _ in enumerate(targets)}
+
+        def again() -> None:
+            try:
+                key = self._house.runs.again(self._key, list(passwords.values()))
+            except RunError as error:
+                wrong.clear()
+                with wrong:
+                    problem(str(error), error.remedy)
+            else:
+                go(f"/live?run={key}")
+
+        with tag("form", cls="retry", autocomplete="off", aria_label="Another try").on(
+            "submit", again, js_handler="(event) => { event.preventDefault(); emit(); }"
+        ):
+            for number, target in enumerate(targets):
+                if target.private is None and target.user and not self._course.cycles:
+                    side = f" of {'AB'[number]}" if len(targets) > 1 else ""
+                    fields.password_field(str(number), passwords, lambda: None, f"Password{side} for {target.user}")
+            wrong = tag("div", role="status")
+            with tag("div", cls="go"):
+                tag("button", "Continue" if state.pair and not state.problem else "Try again", "primary", type="submit")
+                if self._house.runs.form(self._key) is not None:
+                    link("Change the settings", f"/?again={quote(self._key)}", "button")
+
+
+async def _show_clients(place: Any, archive: Path, limit: str) -> None:
+    """With how many clients a limit was kept."""
+    found = await run.io_bound(limits.read, archive, limit)
+    if found is not None:
+        with place:
+            tag("h2", limits.say(found, limit))
+            table("By number of clients", limits.HEADS, limits.rows(found, limit), numbers=True)
 
 
 def _figure(name: str) -> tuple[Any, Any]:

@@ -1,105 +1,172 @@
-"""Two databases against each other: a study of two levels, out of a few fields."""
+"""Two databases against each other: the form of ``dsbench ab``, and what earlier ones found."""
 
 from __future__ import annotations
 
 import shlex
 import time
+from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import urlencode
 
-import tomli_w
+from nicegui import run, ui
 
-from dsbench import servers
-from dsbench.spec import redact
+from dsbench.measure.ahead import Ahead, scales_of
+from dsbench.spec import OPTIONS, Merged, share
+from dsbench.web import fields, form, pairs
 from dsbench.web.house import House
-from dsbench.web.pages.new_study import StudyAhead
-from dsbench.web.parts import copying, on_text, tag
+from dsbench.web.parts import link, table, tag
+from dsbench.web.planned import Plan, Planned
+from dsbench.web.state import Form
 
-_FIELDS: Final = {
-    "first": ("First", "private:postgresql?shared_buffers=16MB",
-              "A URL, or private:PRODUCT[@VERSION][?SETTING=VALUE] for a server that dsbench starts."),
-    "second": ("Second", "private:postgresql?shared_buffers=1GB",
-               "The same, with another server, version or setting. Passwords come from PGPASSWORD or .pgpass."),
-    "scales": ("Scale", "10", "Size of the database: 1 is 100,000 accounts."),
-    "clients": ("Clients", "4", "At a time."),
-    "duration": ("Duration of a cycle", "10", "Seconds; a run has three cycles."),
-    "repeat": ("Runs of each", "5", "Each on a new database. More of them tell smaller differences apart."),
+_BEGUN: Final = {
+    "first": "private:postgresql?shared_buffers=16MB", "second": "private:postgresql?shared_buffers=1GB",
+    "scales": "10", "cycles": "3", "duration": "10", "difference": "2%",
 }  # fmt: skip
-_CYCLES: Final = 3
+"""What stands in fields at first."""
+_SIDES: Final = {
+    "first": ("A", "A URL, or private:PRODUCT[@VERSION][?SETTING=VALUE] for a server that dsbench starts."),
+    "second": ("B", "The same, with another server, version or setting."),
+}
+_SHOWN: Final = ("workload", "isolation", "scales", "clients", "cycles", "duration")
+_NOT_BOTH: Final = ("target", "keep", "reuse", "peak")
+"""Options that a comparison has not, or each side has its own."""
+_BLOCKS, _MAX_BLOCKS = 3, 20
+_CHOICES: Final = {
+    "": "each run has its own", "yes": "one for all runs of a block: faster, for settings that do not shape data",
+}  # fmt: skip
 
 
-def build(house: House) -> None:
-    """Makes the form, and beside it what it will do."""
-    texts = {name: default for name, (_, default, _) in _FIELDS.items()}
-    name = time.strftime("two-%Y%m%dT%H%M%S")
-    view = StudyAhead(house, write_study(name, texts))
-
-    async def change() -> None:
-        command.text = write_command(texts)
-        await view.show(write_study(name, texts))
-
+def build(house: House, before: Mapping[str, str] | None = None) -> None:
+    """Makes the form, and beside it what it will do; ``before`` stands in its fields."""
+    view = _Pair(house, before or _BEGUN)
     with tag("div", cls="columns"):
         with tag("form", cls="form", autocomplete="off", aria_label="The two").on(
             "submit", js_handler="(event) => event.preventDefault()"
         ):
-            for key, (title, default, about) in _FIELDS.items():
-                _field(key, title, default, about, texts, change)
-            with tag("datalist", id="targets"):
-                for product in servers.products():
-                    tag("option", value=f"private:{product}")
+            view.fields()
         with tag("section", cls="ahead", aria_label="Plan"):
             view.place()
-            tag("h2", "In a terminal")
-            tag("p", "The same question, with runs until the answer is known:", "note")
-            command = copying("command", write_command(texts))
+    view.show()
+    earlier = tag("div")
+    ui.timer(0, lambda: _list(house, earlier), once=True)
 
 
-def _field(key: str, title: str, default: str, about: str, texts: dict[str, str], change: Any) -> None:
-    def heard(text: str) -> Any:
-        texts[key] = text.strip() or default
-        return change()
-
-    with tag("div", cls="field"):
-        tag("label", title, for_=f"field-{key}")
-        control = tag("input", type="text", id=f"field-{key}", placeholder=default, spellcheck="false",
-                      aria_describedby=f"help-{key}")  # fmt: skip
-        if key in ("first", "second"):
-            control.props["list"] = "targets"
-        tag("small", about, id=f"help-{key}")
-    on_text(control, heard)
+async def _list(house: House, place: Any) -> None:
+    if found := await run.io_bound(_told, house):
+        with place:
+            tag("h2", "Earlier comparisons")
+            table("Earlier comparisons", ["begun", "A", "B", "B is", "blocks"], found)
 
 
-def write_study(name: str, texts: dict[str, str]) -> str:
-    """The study that asks which of the two is faster. Reading the study refuses what is no number."""
-    values = {key: _number(text) for key, text in texts.items()}
-    run = {"scales": [values["scales"]], "cycles": _CYCLES, **{key: values[key] for key in ("clients", "duration")}}
-    return tomli_w.dumps({
-        "name": name, "about": "Two databases, in turn", "run": run,
-        "factor": [{"name": "database", **_levels(texts["first"], texts["second"])}],
-        "trials": {"repeat": values["repeat"]},
-    })  # fmt: skip
+def _told(house: House) -> list[list[Any]]:
+    from dsbench.library.ab import brief  # Late: numerical libraries take a second.
+
+    folder = pairs.beside(house.archives)
+    return [[lambda one=one: link(one, "/pair?" + urlencode({"name": one})), *brief(folder / one)]
+            for one in pairs.names(house.archives)]  # fmt: skip
 
 
-def _levels(*urls: str) -> dict[str, Any]:
-    """Named by what the one has and the other has not, where they differ in settings only."""
-    places, _, settings = zip(*(redact(url).partition("?") for url in urls), strict=True)
-    first, second = (text.split("&") for text in settings)
-    names = ["&".join(part for part in mine if part not in others) or "default"
-             for mine, others in ((first, second), (second, first))]  # fmt: skip
-    if len(set(places)) > 1 or len(set(names)) == 1:
-        return {"path": "target", "levels": list(urls)}
-    return {"levels": [{"name": name, "set": {"target": url}} for name, url in zip(names, urls, strict=True)]}
+class _Pair(Planned):
+    """The form of a comparison of two."""
 
+    start = "Start the comparison"
 
-def write_command(texts: dict[str, str]) -> str:
-    """The command that asks the same."""
-    options = [part for name in ("scales", "clients", "duration") for part in (f"--{name}", texts[name])]
-    return shlex.join(["dsbench", "ab", texts["first"], texts["second"], *options, "--cycles", str(_CYCLES)])
+    def __init__(self, house: House, texts: Mapping[str, str]) -> None:
+        super().__init__(house, texts)
+        self._out = pairs.beside(house.archives) / time.strftime("%Y%m%dT%H%M%S")
+        self._asks: dict[str, Any] = {}
+        """By side, where its password is asked for."""
 
+    def fields(self) -> None:
+        """Makes the elements of the form."""
+        for side, (label, about) in _SIDES.items():
+            fields.text_field(side, label, about, self.texts, self.show, list="targets")
+            name = f"{form.PASSWORD}-{side}"
+            self._asks[side] = fields.password_field(name, self.texts, self.show, f"Password of {label}")
+        fields.list_targets()
+        for name in _SHOWN:
+            self.field(OPTIONS[name])
+        fields.text_field("difference", "Difference that matters", "Rates that differ by less count as equal.",
+                          self.texts, self.show)  # fmt: skip
+        one = self.texts.get("one_database", "")
+        with tag("div", cls="field"):
+            tag("label", "Databases", for_="field-one_database")
+            with tag("select", id="field-one_database") as chosen:
+                for value, words in _CHOICES.items():
+                    tag("option", words, value=value, selected=True if value == one else None)
+        fields.listening(chosen, "one_database", self.texts, self.show)
+        with tag("details"):
+            tag("summary", "All options")
+            scripts = fields.Scripts(self.texts, self.show).place
+            fields.other_options(self.texts, (*_SHOWN, *_NOT_BOTH), self.field, scripts)
 
-def _number(text: str) -> int | float | str:
-    for read in (int, float):
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    return text
+    def show(self) -> None:
+        for side, asks in self._asks.items():
+            asks.set_visibility(not self.texts.get(side, "").strip().startswith("private:"))
+        super().show()
+
+    def plan(self) -> Plan | str:
+        if not all(self.texts.get(side, "").strip() for side in _SIDES):
+            return "Name both databases first."
+        self._difference()
+        from dsbench.library.ab import say_plan, seconds_of  # Late: numerical libraries take a second.
+
+        ahead = [one for _, one in self._asked()]
+        text = say_plan(ahead, _BLOCKS, _MAX_BLOCKS).removeprefix("plan: ")
+        sizes = [one.size_bytes[1] for one in ahead if one.size_bytes]
+        lines = [f"{text}, until it is known which is faster"]
+        lines += [f"{side}: {line}" for side, one in zip("AB", ahead, strict=True) for line in scales_of(one)]
+        return Plan("\n".join(lines), seconds_of(ahead, _BLOCKS, _MAX_BLOCKS), max(sizes, default=None),
+                    ahead[0].free_bytes, ahead[0].settings, self._in_terminal())  # fmt: skip
+
+    def _asked(self) -> list[tuple[Merged, Ahead]]:
+        """Both sides, with as many clients on as large a database where neither was said."""
+        from dsbench.library.ab import even, naming_side
+
+        def both(more: Mapping[str, str]) -> list[tuple[Merged, Ahead]]:
+            found = []
+            for letter, side in zip("AB", _SIDES, strict=True):
+                with naming_side(letter):
+                    found.append(form.asked({**self._texts_of(side), **more}))
+            return found
+
+        asked = both({})
+        unsaid = not any(self.texts.get(name, "").strip() for name in ("clients", "scales"))
+        alike = even([one.spec for one, _ in asked]) if unsaid else {}
+        return both(alike) if alike else asked
+
+    def _texts_of(self, side: str) -> dict[str, str]:
+        """The form of a run of one side."""
+        shared = {name: text for name, text in self.texts.items() if name in OPTIONS or name in form.PARTED}
+        private = self.texts[side].strip().startswith("private:")
+        password = "" if private else self.texts.get(f"{form.PASSWORD}-{side}", "")
+        return {**shared, "target": self.texts[side], form.PASSWORD: password}
+
+    def _difference(self) -> float:
+        text = self.texts.get("difference", "").strip() or _BEGUN["difference"]
+        return share("--difference", text)
+
+    def _in_terminal(self) -> str:
+        words = [*self._named, *form.words({**self._texts_of("first"), "target": "", form.PASSWORD: ""})]
+        difference = self.texts.get("difference", "").strip()
+        words += ["--difference", difference] if difference not in ("", _BEGUN["difference"]) else []
+        words += ["--one-database"] if self.texts.get("one_database") else []
+        return shlex.join(["dsbench", "ab", *words, "--out", str(self._out)])
+
+    @property
+    def _named(self) -> tuple[str, ...]:
+        """The names of A and B."""
+        return tuple(form.shown_url(self.texts[side]) for side in _SIDES)
+
+    def begin(self) -> str:
+        (a, _), (b, _) = self._asked()
+        asked = {"out": self._out, "names": self._named,
+                 "difference": self._difference(), "blocks": _BLOCKS, "max_blocks": _MAX_BLOCKS,
+                 "one_database": bool(self.texts.get("one_database")), "command": self._in_terminal()}  # fmt: skip
+        texts = {name: text for name, text in self.texts.items() if not name.startswith(form.PASSWORD)}
+        return self.house.runs.begin_pair((a.spec, b.spec), asked, Form("two", texts))
+
+    def without_secrets(self, words: str) -> str:
+        for side in _SIDES:
+            words = form.without_secrets(words, self._texts_of(side))
+        return words
