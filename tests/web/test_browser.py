@@ -7,11 +7,9 @@ import http.server
 import json
 import os
 import re
-import shlex
 import threading
 import zipfile
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from shutil import copy
@@ -32,13 +30,12 @@ from dsbench.study import shown
 from dsbench.web.pages import PAGES as menu
 from fixtures.archives import MS, cycle_row, run_json, write
 from fixtures.thorough import mostly_thorough
-from fixtures.waiting import PATIENCE_S
-from fixtures.web import Seen, browsed, served
+from fixtures.web import Seen
 
 STORED = Path(__file__).parents[1] / "data" / "archives"
 BAD = "<img src=x onerror='window.hacked=1'></script><script>window.hacked=1</script>{{window.hacked=1}}`${window.hacked=1}`"
 NAMED = "<img src=x onerror=window.hacked=1>"
-PAGES = ("/", "/?for=server", "/?for=two", "/?for=all", "/live", "/archives", "/archive?name=pg", "/compare",
+PAGES = ("/", "/?for=server", "/?for=script", "/?for=two", "/?for=clients", "/?for=all", "/live", "/archives", "/archive?name=pg", "/compare",
          "/compare?a=pg&a=sqlite-tpcb", "/study", "/study?name=tried&effects=yes", "/new-study", "/check", "/doctor", "/learn")  # fmt: skip
 STUDY = """
 name = "{}"
@@ -91,36 +88,6 @@ def _of_a_stranger(source: Path, target: Path) -> None:
         calls = "new RTCPeerConnection({iceServers: [{urls: 'stun:127.0.0.1:9'}]}); location.href = 'http://127.0.0.1:9/'"
         head = old.namelist()[0].partition("/")[0]
         new.writestr(f"{head}/report.html", f"<!doctype html><title>x</title><h1>theirs</h1><script>{calls}</script>")
-
-
-@pytest.fixture(scope="module")
-def address(archives: Path) -> Iterator[str]:
-    with served(archives) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def context(address: str) -> Iterator[Any]:
-    with browsed() as browser:
-        found = browser.new_context(viewport={"width": 1280, "height": 900})
-        found.set_default_timeout(PATIENCE_S * 1000)
-        page = found.new_page()
-        page.goto(address)
-        page.wait_for_selector("h1")
-        page.close()
-        yield found
-
-
-@pytest.fixture
-def page(context: Any) -> Iterator[Any]:
-    made = context.new_page()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def base(address: str) -> str:
-    return address.partition("/?")[0]
 
 
 @pytest.mark.parametrize("path", mostly_thorough(PAGES, "/", "/archive?name=pg"))
@@ -357,224 +324,6 @@ def test_all_data_of_an_archive_is_taken_out_of_its_page(page: Any, base: str, a
     assert Path(loaded.value.path()).read_bytes() == packed.read_bytes()
     for name in ("nobody", "../pg", ""):
         assert page.request.get(f"{base}/data", params={"name": name}).status == 404, name
-
-
-def test_a_run_from_the_form_to_its_report(context: Any, base: str, archives: Path) -> None:
-    page = context.new_page()
-    seen = Seen(page)
-    page.goto(f"{base}/?for=all")
-    page.get_by_label("Scales").fill("1")
-    page.get_by_label("Cycles", exact=True).fill("2")
-    page.get_by_label("Duration of a cycle").fill("1")
-    page.get_by_label("Clients", exact=True).fill("2")
-    page.get_by_label("Label").fill(NAMED)
-    page.get_by_label("Clients", exact=True).focus()
-    page.wait_for_function("document.getElementById('command').textContent.includes('--label')")
-    assert "2 cycles of 1 s with 2 clients" in page.locator("#plan").text_content()
-    page.get_by_role("button", name="Start the run").click()
-    page.wait_for_url("**/live?run=*")
-    page.get_by_text("going on", exact=False).or_(page.get_by_text("scale 1")).first.wait_for()
-    page.reload()
-    at, seen_well = page.url, seen.well()
-    page.close()
-    first, second = context.new_page(), context.new_page()
-    for one in (first, second):
-        one.goto(at)
-        assert one.get_by_role("table", name="Cycles so far").wait_for() is None
-    first.get_by_role("link", name="Open the report").click()
-    report = first.frame_locator("iframe.report")
-    report.get_by_role("heading", level=1).wait_for()
-    second.get_by_role("link", name="Open the report").wait_for()
-    rows = second.get_by_role("table", name="Cycles so far").get_by_role("row")
-    assert rows.count() == 3, "a head and two cycles"
-    assert seen_well
-    assert all(one.evaluate("window.hacked === undefined") for one in (first, second))
-    second.close()
-    _again_and_beside_the_first(first)
-    first.close()
-
-
-def _again_and_beside_the_first(page: Any) -> None:
-    """The rest of a newcomer's path: the same once more with another number of clients, and both side by side."""
-    page.get_by_role("link", name="Repeat").click()
-    page.wait_for_url("**/?repeat=*")
-    page.get_by_label("Clients", exact=True).fill("4")
-    page.get_by_label("Label").focus()
-    page.wait_for_function("document.getElementById('command').textContent.includes('--clients 4')")
-    page.get_by_role("button", name="Start the run").click()
-    page.get_by_role("link", name="Open the report").click()
-    page.get_by_role("link", name="Compare", exact=True).last.click()
-    page.get_by_role("checkbox", checked=True).wait_for()
-    page.get_by_label("Search").fill("window.hacked=1>")
-    page.get_by_text(re.compile("^3 of")).wait_for()
-    page.get_by_role("checkbox", name=re.compile(r"Compare \d+T"), checked=False).click()
-    page.get_by_role("button", name="Compare 2").click()
-    beside = page.frame_locator("iframe.report")
-    beside.locator("[data-diagram=freq]").scroll_into_view_if_needed()
-    beside.locator("[data-diagram=freq] svg.marks").wait_for()
-    assert beside.get_by_role("heading", level=1).count() == 1
-
-
-def test_the_three_choices_ask_for_what_they_say(page: Any, base: str) -> None:
-    seen, command = Seen(page), page.locator("#command")
-    page.goto(base)
-    page.get_by_label("MariaDB").check()
-    command.get_by_text("dsbench run private:mariadb", exact=True).wait_for()
-    page.get_by_text("All options").click()
-    page.get_by_text("Size and time").click()
-    page.get_by_label("Scales").fill("3")
-    command.get_by_text("dsbench run private:mariadb --scales 3").wait_for()
-    page.get_by_role("link", name="Qualify my server").click()
-    page.get_by_text("Name the database first").wait_for()
-    assert page.get_by_role("button", name="Start the run").is_disabled()
-    page.get_by_label("Database").fill("private:sqlite")
-    page.get_by_label("Three sizes").check()
-    command.get_by_text("--scales 1,10,100 --cycles 5 --duration 20 --clients 4,16").wait_for()
-    page.get_by_label("The index", exact=False).last.check()
-    command.get_by_text("dsbench run private:sqlite --profile dsi", exact=True).wait_for()
-    page.get_by_role("link", name="Compare two").click()
-    page.get_by_label("First").fill("private:sqlite")
-    page.get_by_label("Second").fill("private:sqlite?journal_mode=wal")
-    page.get_by_label("Runs of each").fill("2")
-    page.locator("#plan").get_by_text("4 trials in 2 blocks").wait_for()
-    # Two that differ in settings only are named by these.
-    page.locator("#plan").get_by_text("database: default (reference), journal_mode=wal").wait_for()
-    command.get_by_text("dsbench ab private:sqlite 'private:sqlite?journal_mode=wal' --scales 10").wait_for()
-    page.get_by_label("Runs of each").fill("many")
-    page.get_by_role("alert").wait_for()
-    assert seen.well()
-
-
-def test_empty_fields_show_what_the_plan_has(page: Any, base: str) -> None:
-    def left_open(*expected: str) -> None:
-        names = ("cycles", "duration", "clients")
-        script = f"JSON.stringify({list(names)}.map(name => document.getElementById('field-' + name).placeholder))"
-        page.wait_for_function(f"{script} === {json.dumps(json.dumps(expected, separators=(',', ':')))}")
-
-    page.goto(f"{base}/?for=all")
-    page.get_by_label("Scales").fill("1,2")
-    left_open("3", "4 s", "1")
-    page.get_by_label("Profile").select_option("dsi")
-    left_open("10", "60 s", "16")
-    plan = page.locator("#plan")
-    plan.get_by_text("10 cycles of 60 s with 16 clients").wait_for()
-    page.get_by_label("Database").fill("privat:postgresql")
-    page.get_by_role("alert").wait_for()
-    assert plan.text_content() == page.locator("#command").text_content() == ""
-
-
-def test_stop_ends_a_run_and_only_one_goes_on(page: Any, base: str) -> None:
-    page.goto(f"{base}/?for=all")
-    page.get_by_label("Database").fill("mock:?latency_us=500")
-    page.get_by_label("Duration of a cycle").fill("600")
-    page.wait_for_function("document.getElementById('command').textContent.includes('--duration 600')")
-    page.get_by_role("button", name="Start the run").click()
-    page.get_by_role("button", name="Stop").wait_for()
-    page.wait_for_function("/\\d tps.*\\d ms.*\\d ms.*\\d of \\d/s.test(document.querySelector('.tiles').innerText)")
-    live = page.url
-    page.goto(base)
-    assert page.get_by_role("button", name="Start the run").is_disabled()
-    page.goto(live)
-    page.get_by_role("button", name="Stop").click()
-    page.get_by_text("stopped", exact=True).first.wait_for()
-    page.get_by_role("link", name="Open the report").wait_for()
-
-
-@pytest.mark.thorough
-def test_a_server_that_is_lost_is_told_on_the_page(page: Any, base: str, archives: Path) -> None:
-    page.goto(f"{base}/?for=all")
-    page.get_by_label("Database").fill("private:postgresql")
-    page.get_by_label("Scales").fill("1")
-    page.get_by_label("Duration of a cycle").fill("600")
-    page.wait_for_function("document.getElementById('command').textContent.includes('--duration 600')")
-    page.get_by_role("button", name="Start the run").click()
-    page.wait_for_function("/\\d tps/.test(document.querySelector('.tiles strong')?.textContent)")
-    key = page.url.partition("run=")[2]
-    state = json.loads((archives / ".live" / f"{key}.json").read_text())
-    for process in psutil.Process(state["pid"]).children(recursive=True):
-        if "postgres" in process.name():
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
-    told = page.get_by_role("alert")
-    told.get_by_text("the connection was lost").wait_for()
-    assert f"dsbench run --resume {archives}" in told.text_content()
-    assert "failed" in page.locator(".status").text_content()
-    page.get_by_role("link", name="Open the report").wait_for()
-
-
-@pytest.mark.thorough
-def test_a_study_from_its_text_to_its_matrix(page: Any, base: str, archives: Path) -> None:
-    seen = Seen(page)
-    page.goto(f"{base}/study")
-    page.get_by_role("link", name="Begin a study").click()
-    text = page.get_by_label("The study, as TOML")
-    text.fill(STUDY.format("new", 1) + 'nodes = ["touch hacked"]\n')
-    page.get_by_role("alert").get_by_text("begins no commands").wait_for()
-    assert page.get_by_role("button", name="Start the study").is_disabled()
-    text.fill(STUDY.format("new", 1).replace("mock:", "postgresql://me:geheim77@127.0.0.1:1/d?x"))
-    page.get_by_role("alert").get_by_text("begins no commands").wait_for(state="detached")
-    assert "geheim77" not in page.content()
-    text.fill(STUDY.format("new", 1))
-    page.get_by_text("2 trials in 1 block (2 planned)").wait_for()
-    page.get_by_role("button", name="Start the study").click()
-    page.get_by_role("link", name="Open the study").click()
-    page.get_by_role("table", name="Trials").get_by_role("link", name=re.compile("tps$")).nth(1).wait_for()
-    folder = archives.parent / "studies" / "new"
-    assert len(room.load(folder).counted("done")) == 2
-    page.get_by_role("button", name="Make 2 more blocks").click()
-    page.get_by_role("link", name="Open the study").click()
-    page.get_by_role("table", name="Trials").get_by_role("columnheader", name="block 3").wait_for()
-    assert len(room.load(folder).counted("done")) == 6
-    assert seen.well()
-
-
-@pytest.mark.thorough
-def test_a_check_tells_what_a_server_without_flushes_loses(page: Any, base: str) -> None:
-    seen = Seen(page)
-    page.goto(f"{base}/check")
-    page.get_by_label("Database").fill("postgresql://me@host/db")
-    page.get_by_role("alert").wait_for()
-    assert page.get_by_role("button", name="Start the check").is_disabled()
-    page.get_by_label("Database").fill("private:postgresql?fsync=off")
-    page.wait_for_function("document.getElementById('command').textContent.includes('--storage forgetful')")
-    page.get_by_role("button", name="Start the check").click()
-    page.wait_for_url("**/check?run=*")
-    page.get_by_text("FAILED:", exact=False).wait_for()
-    assert page.get_by_role("status").text_content() == "complete"
-    option, file = shlex.split(page.locator("#result").text_content())
-    assert option == "--checked"
-    assert json.loads(Path(file).read_text())["durability"]
-    page.goto(f"{base}/live")
-    page.get_by_role("link", name="The check of private:postgresql").click()
-    page.get_by_text("FAILED:", exact=False).wait_for()
-    assert seen.well()
-
-
-def test_a_check_begins_no_command_that_is_not_trusted(page: Any, base: str) -> None:
-    page.goto(f"{base}/check")
-    page.get_by_label("Database").fill("private:postgresql?archive_command=touch+/tmp/x")
-    page.get_by_role("alert").get_by_text("archive_command", exact=False).wait_for()
-    assert page.get_by_role("button", name="Start the check").is_disabled()
-    page.get_by_role("button", name="I trust it").click()
-    page.locator("button:not([disabled])", has_text="Start the check").wait_for()
-    page.get_by_label("Database").fill("private:postgresql?archive_command=touch+/tmp/y")
-    page.get_by_role("button", name="I trust it").wait_for()
-    assert page.get_by_role("button", name="Start the check").is_disabled()
-
-
-def test_a_password_comes_back_in_no_page(page: Any, base: str) -> None:
-    page.goto(f"{base}/?for=all")
-    page.get_by_label("Database").fill("postgresql://me:inurl77@nowhere.invalid/db")
-    page.get_by_label("Label").fill("x")
-    page.wait_for_function("document.getElementById('command').textContent.includes('me:***@nowhere.invalid')")
-    page.get_by_label("Database").fill("postgresql://me@127.0.0.1:1/db")
-    page.get_by_label("Password").fill("infield77")
-    page.get_by_label("Label").fill("y")
-    page.wait_for_function("document.getElementById('command').textContent.includes('--label y')")
-    page.get_by_role("button", name="Start the run").click()
-    page.get_by_role("alert").wait_for()
-    assert not re.search("(infield|inurl)77", page.content())
-    assert "failed" in page.locator(".status").text_content()
 
 
 def test_texts_of_others_are_no_scripts(page: Any, base: str, archives: Path) -> None:

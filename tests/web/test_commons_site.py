@@ -272,7 +272,7 @@ def test_an_archive_is_published_in_the_browser_and_shown_there(browser: Any, tm
         page.wait_for_selector("h1")
         base = address.partition("/?")[0]
         page.goto(f"{base}/commons")
-        page.get_by_text("There is no commons in").wait_for()
+        page.get_by_text("There are no published results in").wait_for()
         page.goto(f"{base}/archive?name=pg")
         page.get_by_role("link", name="Publish").click()
         page.get_by_text("What will be hidden").wait_for()
@@ -285,7 +285,7 @@ def test_an_archive_is_published_in_the_browser_and_shown_there(browser: Any, tm
         page.get_by_text("What will be hidden").wait_for()
         assert [wrong["id"] for wrong in axe.run(page).response["violations"]] == []
         page.get_by_role("button", name="Publish").click()
-        page.get_by_role("link", name="To the commons").click()
+        page.get_by_role("link", name="To the published results").click()
         frame = page.frame_locator("iframe")
         assert frame.locator("h1").inner_text() == "One result of a database server"
         assert "PostgreSQL" in frame.locator(".ranking tbody").inner_text()

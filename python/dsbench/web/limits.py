@@ -42,7 +42,7 @@ def say(found: Sequence[At], limit: str) -> str:
     best = kept[-1]
     clients = f"{best.clients} clients keep" if best.clients > 1 else "1 client keeps"
     more = "; more were not tried" if len(kept) == len(found) else ""
-    return f"{clients} {asked.words}: {number(best.p99_ms)} ms at {number(best.rate_tps)} tps{more}."
+    return f"{clients} {asked.words}: p99 {number(best.p99_ms)} ms at {number(best.rate_tps)} tps{more}."
 
 
 def rows(found: Sequence[At], limit: str) -> list[list[str]]:

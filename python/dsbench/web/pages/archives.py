@@ -141,11 +141,12 @@ class _List:
                     tag("span", one, "chip")
                 parts = (book.label, book.workload, book.host, book.started, book.problem[:160], note.text[:200])
                 tag("span", " · ".join(part for part in parts if part))
-        for name, value in (("clients", book.clients), ("p99", book.p99), ("cycles", book.load)):
-            with tag("div", cls="rate more"):
-                if value:
-                    tag("strong", value)
-                    tag("span", name)
+        with tag("div", cls="figures"):
+            for name, value in (("clients", book.clients), ("p99", book.p99), ("cycles", book.load)):
+                with tag("div", cls="rate"):
+                    if value:
+                        tag("strong", value)
+                        tag("span", name)
         with tag("div", cls="rate"):
             if book.figure:
                 tag("strong", book.figure)

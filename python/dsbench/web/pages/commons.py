@@ -26,8 +26,8 @@ _HEADS: Final = {"cpu": "CPU", "cpus": "CPUs", "ram": "RAM", "os": "Operating sy
 def build(house: House, _asked: Mapping[str, str]) -> None:
     """Makes the page of the commons."""
     if not (house.commons / "entries").is_dir():
-        tag("p", f"There is no commons in {house.commons} yet. The page of an archive publishes it there; "
-                 "dsbench web --commons FOLDER shows another one.")  # fmt: skip
+        tag("p", f"There are no published results in {house.commons} yet. Publish an archive from its page, or show "
+                 "another folder by dsbench web --commons FOLDER.")  # fmt: skip
         link("To the archives", "/archives", "button")
         return
     place = tag("div", aria_live="polite")
@@ -49,7 +49,7 @@ async def _verify(house: House, place: Any) -> None:
             problem(f"refused: {sentence}")
         entries = len(found.sound) + len(found.refused)
         tag("p", f"{len(found.sound)} of {entries} entries in {house.commons} hold.", "sub")
-        frame_of("The commons", "/commons-site")
+        frame_of("Published results", "/commons-site")
 
 
 def publish(house: House, asked: Mapping[str, str]) -> None:
@@ -91,7 +91,7 @@ def publish(house: House, asked: Mapping[str, str]) -> None:
         said.clear()
         with said:
             tag("p", f"Published to {folder}.")
-            link("To the commons", "/commons", "button")
+            link("To the published results", "/commons", "button")
 
     with tag("div", cls="columns"):
         with tag("form", cls="form", autocomplete="off", aria_label="What an archive cannot know").on(

@@ -31,9 +31,9 @@ async def _place(place: Any) -> None:
     wrong = [one for one in found if not one.ok]
     place.clear()
     with place:
-        count = f"{len(wrong)} of {len(found)} need a look." if wrong else f"All {len(found)} checks are well."
+        count = f"Warnings: {len(wrong)} of {len(found)} checks." if wrong else f"All {len(found)} checks are well."
         tag("p", count, "sub")
-        for title, some in (("To look at", wrong), ("Ready", [one for one in found if one.ok])):
+        for title, some in (("Warnings", wrong), ("Ready", [one for one in found if one.ok])):
             if some:
                 tag("h2", title)
                 with tag("ul", cls="findings"):

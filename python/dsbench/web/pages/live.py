@@ -304,7 +304,7 @@ class _Watching:
 
 async def _show_clients(place: Any, archive: Path, limit: str) -> None:
     """With how many clients a limit was kept."""
-    found = await run.io_bound(limits.read, archive, limit)
+    found = await run.io_bound(limits.read, archive)
     if found is not None:
         with place:
             tag("h2", limits.say(found, limit))

@@ -55,7 +55,7 @@ def _table(rows: list[list[Any]]) -> None:
     if rows:
         table("Studies", ["study", "about", "trials"], rows)
     else:
-        tag("p", "There is no study here yet. A study makes many runs over factors, and tells what each factor does.")
+        tag("p", "There is no study here yet. A study runs many trials and shows the effect of each setting.")
 
 
 def _told(name: str, folder: Path) -> list[Any]:
