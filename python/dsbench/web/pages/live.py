@@ -255,7 +255,8 @@ class _Watching:
             if self._course.cycles:
                 link("Open the report", f"/archive?name={quote(name)}", "button primary")
             if not (state.problem and self._house.runs.targets(self._key)):
-                link("Run it again", f"/?repeat={quote(name)}", "button")
+                known = self._house.runs.form(self._key) is not None
+                link("Run it again", f"/?again={quote(self._key)}" if known else f"/?repeat={quote(name)}", "button")
 
     def _show_pair(self, state: State) -> None:
         answer, *dangers = state.found or [""]
