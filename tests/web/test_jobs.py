@@ -225,14 +225,14 @@ def test_a_check_tells_what_a_server_without_flushes_loses(page: Any, base: str)
     page.wait_for_function("document.getElementById('command').textContent.includes('--storage forgetful')")
     page.get_by_role("button", name="Start the check").click()
     page.wait_for_url("**/check?run=*")
-    page.get_by_text("DOES NOT KEEP", exact=False).wait_for()
+    page.get_by_text("FAILED:", exact=False).wait_for()
     assert page.get_by_role("status").text_content() == "complete"
     option, file = shlex.split(page.locator("#result").text_content())
     assert option == "--checked"
     assert json.loads(Path(file).read_text())["durability"]
     page.goto(f"{base}/live")
     page.get_by_role("link", name="The check of private:postgresql").click()
-    page.get_by_text("DOES NOT KEEP", exact=False).wait_for()
+    page.get_by_text("FAILED:", exact=False).wait_for()
     assert seen.well()
 
 
