@@ -65,7 +65,7 @@ def test_long_words_and_figures_with_their_units_stay_whole() -> None:
     path = "archives/" + "x" * 60 + ".zip"
     text = render_text([Terms([("archive", path)]), Notices([Notice("it took " * 8 + "12 s", ("scale 1", "2"), "wait", True)])], Style(40))
     assert path in text
-    assert "VOID (scales 1, 2): it took" in text
+    assert "VOID (scale 1, 2): it took" in text
     assert "12 s" in text
     assert "  hint: wait" in text
 
