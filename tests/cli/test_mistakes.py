@@ -56,7 +56,7 @@ MISTAKES = {
     "run --isolation read_committed": ("has to be 'read-committed'", "--isolation: read-committed, repeatable-read"),
     "run --profile dsii": ("no profile 'dsii'", "use one of dsi,"),
     "run --driver libpq": ("no client 'libpq'", "use one of own, psycopg"),
-    "run --driver pgbench": ("pgbench does not reach sqlite", "use one of own, sqlite3"),
+    "run --driver pgbench": ("pgbench does not support sqlite", "use one of own, sqlite3"),
     "run --price apples": ("cannot read 'apples'", "write 1.2 EUR/h"),
     "run --probes fioo": ("no tool 'fioo'", "use none, all, or some of"),
     "run private:postgresql --limit ram=1GB": ("'ram' cannot be limited", "use some of memory"),

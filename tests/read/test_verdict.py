@@ -94,7 +94,7 @@ def test_many_are_told_together() -> None:
     assert mixed.say("trial") == [
         "1 of 3 trials is void: the check failed at scale 4.", "1 of 3 trials is disturbed: other programs used 1.6 of 4 CPUs.",
     ]  # fmt: skip
-    assert mixed.document() == {"valid": 1, "preliminary": 0, "disturbed": 1, "void": 1, "why": mixed.say()}
+    assert mixed.document() == {"valid": 1, "preliminary": 0, "disturbed": 1, "void": 1, "why": mixed.say(), "unknown": []}
     assert not Tally({"": [judged(), judged()]}).say()
 
 
@@ -110,4 +110,4 @@ def test_what_is_not_known_of_a_run_is_known_of_those_that_rest_on_it() -> None:
     """Not of a void or disturbed one, which is worse."""
     blind, loud = RunVerdict(Soundness.VALID, unknown=("no condition of the workload was checked",)), judged(others=1.7)
     whole = Tally({"A": [blind, blind], "B": [judged(), replace(loud, unknown=blind.unknown)]})
-    assert whole.say()[1:] == ["2 of 4 runs are valid as far as is known (A): no condition of the workload was checked."]
+    assert whole.say_unknown() == ["2 of 4 runs are valid as far as is known (A): no condition of the workload was checked"]

@@ -234,5 +234,5 @@ def test_a_file_whose_folder_is_missing_is_refused_before_anything_begins(tmp_pa
     with pytest.raises(RunError, match="missing is not a folder") as error:
         execute(_spec(url), tmp_path / "out", Silent())
     assert error.value.usage
-    assert error.value.remedy.startswith("make it, and note")
+    assert error.value.remedy.startswith("create it, and note")
     assert not (tmp_path / "out").exists()

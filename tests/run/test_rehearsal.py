@@ -162,5 +162,5 @@ def test_each_group_is_divided_over_the_nodes(tmp_path: Path) -> None:
 
 
 def test_a_database_is_not_rehearsed_on() -> None:
-    with pytest.raises(CoreError, match="name the target mock:"):
+    with pytest.raises(CoreError, match="sqlite is a database"):
         Bench(Target("sqlite:///tmp/x.db"), "rehearsal", 1, None, {})

@@ -124,7 +124,8 @@ class Versus:
     def answer(self) -> Answer:
         """The verdict, with what speaks against its runs before it."""
         said = self.sentence()
-        return Answer(f"{said[:1].upper()}{said[1:]}.", dangers=self._dangers(), verdict=self.tally.say())
+        about = "; ".join(self.tally.say_unknown())
+        return Answer(f"{said[:1].upper()}{said[1:]}.", about, self._dangers(), verdict=self.tally.say())
 
     def tell(self, drawn: dict[str, Any] | None = None) -> Iterator[Show]:
         """The verdict, the names, the diagram ``drawn`` and each block, for people."""

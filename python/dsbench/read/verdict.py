@@ -86,16 +86,21 @@ class Tally:
         return [one for side in self.sides.values() for one in side]
 
     def say(self, noun: str = "run") -> list[str]:
-        """A sentence each for the void ones, the disturbed ones, and the others of which something is not known:
-        ``12 of 12 runs are disturbed: other programs used 1.6 to 1.8 of 2 CPUs.``"""
+        """A sentence for the void ones and one for the disturbed ones, where there are any: ``12 of 12 runs are
+        disturbed: other programs used 1.6 to 1.8 of 2 CPUs.``"""
         void = {name: [one for one in side if one.void] for name, side in self.sides.items()}
         taken = {name: [one for one in side if one.taken] for name, side in self.sides.items()}
-        rest = {name: [one for one in side if one.unknown and not one.why] for name, side in self.sides.items()}
         of_void = [why for some in void.values() for one in some for why in one.void]
         of_taken = _say_taken(one for some in taken.values() for verdict in some for one in verdict.taken)
-        of_rest = [words for some in rest.values() for one in some for words in one.unknown]
-        each = (("void", void, of_void), ("disturbed", taken, of_taken), ("valid as far as is known", rest, of_rest))
-        return [self._say(noun, word, chosen, why) for word, chosen, why in each if why]
+        each = (("void", void, of_void), ("disturbed", taken, of_taken))
+        return [f"{self._say(noun, word, chosen, why)}." for word, chosen, why in each if why]
+
+    def say_unknown(self, noun: str = "run") -> list[str]:
+        """What is not known of the others, where there is anything: ``2 of 4 runs are valid as far as is known:
+        no condition of the workload was checked``."""
+        rest = {name: [one for one in side if one.unknown and not one.why] for name, side in self.sides.items()}
+        why = [words for some in rest.values() for one in some for words in one.unknown]
+        return [self._say(noun, "valid as far as is known", rest, why)] if why else []
 
     def _say(self, noun: str, word: str, chosen: Mapping[str, Sequence[RunVerdict]], why: Iterable[str]) -> str:
         """``chosen`` are those of each side that it is said of; whose they are is told where it is not all of them."""
@@ -106,12 +111,12 @@ class Tally:
         more = f", and of {len(named) - _MOST} more" if len(named) > _MOST else ""
         whose = f" ({', '.join(named[:_MOST])}{more})" * uneven
         return f"{count:,} of {counted(len(self.verdicts), noun)} {'is' if count == 1 else 'are'} {word}{whose}: " \
-            f"{'; '.join(dict.fromkeys(why))}."
+            f"{'; '.join(dict.fromkeys(why))}"
 
     def document(self) -> dict[str, Any]:
         """How many runs have each verdict, and what makes some void or disturbed, as JSON values."""
         every = [one.soundness for one in self.verdicts]
-        return {**{one.value: every.count(one) for one in Soundness}, "why": self.say()}
+        return {**{one.value: every.count(one) for one in Soundness}, "why": self.say(), "unknown": self.say_unknown()}
 
 
 def judge_run(evaluation: Evaluation, run: RunRecord) -> RunVerdict:

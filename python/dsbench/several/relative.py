@@ -35,6 +35,7 @@ def answer(comparison: Comparison) -> Answer:
         about += f"; {same} has the settings of the first: differences between them are chance"
     dangers = [f"{line[:1].upper()}{line[1:]}." for line in comparison.apart()]
     noun = "number of clients" if comparison.of_one_run else "run"
+    about = "; ".join([about, *comparison.tally.say_unknown(noun)])
     return Answer(_say(comparison, sections), about, dangers, verdict=comparison.tally.say(noun))
 
 

@@ -266,7 +266,8 @@ def tell(histories: Sequence[History], left: Sequence[str], drawn: Mapping[int, 
     last = f"; the last change of {fell} was for the worse" if fell else "; no last change was for the worse"
     are = "is" if len(left) == 1 else "are"
     more = [f"{counted(len(left), 'archive')} more {are} left out: see below."] * bool(left)
-    yield Answer(f"{of}{last if changed else ''}.", verdict=[*tally(histories).say(), *more])
+    about = "; ".join(tally(histories).say_unknown())
+    yield Answer(f"{of}{last if changed else ''}.", about, verdict=[*tally(histories).say(), *more])
     for number, history in enumerate(histories, 1):
         figure = (drawn or {}).get(number)
         diagram = [Diagram(f"{STEM}-{number}", figure, _CAPTION)] if figure else []

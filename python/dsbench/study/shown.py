@@ -114,7 +114,7 @@ def answer(found: Outcomes, sentences: Sequence[str]) -> Answer:
     text = " ".join(f"{line[:1].upper()}{line[1:].removesuffix(_NARROWER)}." for line in first)
     quiet = [line for line in sentences if line.startswith(_QUIET)]
     sized = bool(quiet) and all(line in first and not line.endswith(_NARROWER) for line in quiet)
-    about = [*_heading(found), *_describe_reach(found, unseen=not sized)]
+    about = [*_heading(found), *_describe_reach(found, unseen=not sized), *found.tally.say_unknown("trial")]
     dangers = [line.removeprefix("warning: ") for line in bad]
     said = [f"{line[:1].upper()}{line[1:]}." for line in dangers]
     return Answer(text, " · ".join(about), said, verdict=found.tally.say("trial"))

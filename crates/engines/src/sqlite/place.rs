@@ -91,9 +91,8 @@ impl FilePlace {
                         Ok(Some(PlaceState::Foreign(format!("{} is there without its database", path.display()))))
                     }
                     (None, Some(folder)) if !folder.is_dir() => {
-                        let words =
-                            "is no folder; make it, and note that an absolute path has four slashes: sqlite:////";
-                        Err(Error::configuration(format!("{} {words}", folder.display())))
+                        Err(Error::configuration(format!("{} is not a directory", folder.display()))
+                            .remedy("create it, and note that an absolute path has four slashes: sqlite:////"))
                     }
                     (None, _) => Ok(Some(PlaceState::Absent)),
                 };
