@@ -211,7 +211,7 @@ def test_a_comparison_tells_that_it_differs(option: Option, tmp_path: Path) -> N
     told = [name for name in found.differences if name.startswith(f"spec.{option.name}")]
     assert bool(told) == (option.about.compared != "chance")
     name = "affinity" if option.kind == "object" else option.name
-    warned = [line for line in found.warnings() if line.startswith("the load is not the same:") and name in line]
+    warned = [line for line in found.warnings() if line.startswith("the load differs:") and name in line]
     assert bool(warned) == (option.about.compared == "load")
 
 

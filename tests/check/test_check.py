@@ -40,7 +40,7 @@ def test_the_promises_of_sqlite_are_shown_and_taken_up_by_a_run(called: Program,
 
 def test_a_check_elsewhere_and_flushes_that_were_none_are_doubts_of_the_run() -> None:
     said = {**dict.fromkeys(("version", "settings", "at", "dsbench", "verdict"), ""), "host": "there", "holds": True}
-    flushes, evaluation = {"suspicion": "tmpfs lies in memory: nothing is ever flushed"}, sample.evaluation(scales=(1,))
+    flushes, evaluation = {"suspicion": "tmpfs is in memory: nothing is ever flushed"}, sample.evaluation(scales=(1,))
     for host, more, doubt in (
         ("there", {}, ""), ("", {}, ""), ("here", {}, "checked on the machine there"), ("there", {"flushes": flushes}, "in memory"),
     ):  # fmt: skip

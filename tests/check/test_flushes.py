@@ -18,7 +18,7 @@ from dsbench.check import Flushes, flushes
         ("ext4", 300.0, 900.0, "the flush does not wait for it"),
         ("ext4", 3.0, 4.0, "no storage device is that fast"),
         ("ext4", 900.0, nan, ""),
-        ("tmpfs", 900.0, nan, "lies in memory"),
+        ("tmpfs", 900.0, nan, "is in memory"),
     ],
 )
 def test_a_flush_that_is_too_fast_is_suspicious(

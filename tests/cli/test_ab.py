@@ -302,7 +302,7 @@ def test_a_run_without_a_rate_ends_it(monkeypatch: pytest.MonkeyPatch, tmp_path:
     path = write(tmp_path, run_json(spec.described()), {"cycles": [cycle_row(1, 1, [])]}).path
     monkeypatch.setattr(ab, "perform_apart", lambda *_: Outcome(path, "complete"))
     found = versus(spec, spec, tmp_path, observer=lambda _: Silent())
-    assert str(found.error).startswith("nothing was committed at a scale of small")
+    assert str(found.error).startswith("small committed nothing at a scale")
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_disturbed_runs_and_other_work_are_told_with_the_verdict(tmp_path: Path)
     assert lines[0] == "2 of 4 runs are disturbed (A): other programs used 1.8 of 2 CPUs."
     assert lines[1].startswith("Undecided: B has 2.000 times")
     assert lines[2].startswith("The workloads differ: ")
-    assert lines[3].startswith("The load is not the same: clients differs")
+    assert lines[3].startswith("The load differs: clients differs")
     assert found.document()["runs"] == {"valid": 2, "preliminary": 0, "disturbed": 2, "void": 0, "why": lines[:1]}
     assert found.document()["blocks"][0]["verdicts"][0] == {
         "soundness": "disturbed", "why": ["other programs used 1.8 of 2 CPUs"], "unknown": [],

@@ -125,7 +125,7 @@ def test_a_diagram_is_drawn_again_from_the_edited_file(called: Program, tmp_path
         (["show", "\x1b[2Jabsent"], "no archive at \\x1b[2Jabsent", 2),
         (["show", "x", "--by", "foo"], "--by: 'foo' is not one of", 2),
         (["show"], "missing argument ARCHIVE", 2),
-        (["check", "sqlite:///x.db", "--scale", "0"], "--scale: has to be", 2),
+        (["check", "sqlite:///x.db", "--scale", "0"], "--scale: must be", 2),
         (["check", "private:sqlite", "--scale", "1"], "TARGET: ", 2),
         (["check", "sqlite:///x.db", "--scale", "1", "--workload", "foo"], "--workload: no workload 'foo'", 2),
         (["doctor", "--calibrate", "--workload", "foo"], "--workload: no workload 'foo'", 2),
@@ -160,7 +160,7 @@ def test_a_wrong_input_gets_one_clear_error(
     ("arguments", "problem", "remedy", "code"),
     [
         (["run", "privat:postgresql@15"], "TARGET: 'privat", "did you mean private:postgresql@15?", 2),
-        (["run", "postgres"], "TARGET: 'postgres' is no URL", "private:postgres is a server of dsbench's own", 2),
+        (["run", "postgres"], "TARGET: 'postgres' is no URL", "private:postgres is a private server", 2),
         (["run", "localhost:5432"], "TARGET: 'localhost:5432'", "such as postgresql://localhost:5432/DATABASE", 2),
         (["run", "db:3306/shop"], "TARGET: 'db:3306/shop'", "such as mysql://db:3306/shop", 2),
         (["run", "my.db"], "TARGET: 'my.db'", "an SQLite file is sqlite:////", 2),

@@ -118,7 +118,7 @@ def test_ctrl_c_lets_the_command_end_and_says_how_to_go_on(tmp_path: Path) -> No
     [
         (["007"], "PAPER: there is no '007'"),
         (["000", "fig-99"], "ITEM: 000 has no 'fig-99'"),
-        (["000", "fig-15", "--small"], "cannot be made here"),
+        (["000", "fig-15", "--small"], "cannot be reproduced here"),
         (["000", "--small"], "it runs one item only"),
         (["000", "fig-8", "--small", "--full"], "these exclude each other"),
         (["000", "fig-8", "--dry-run"], "it needs a size"),

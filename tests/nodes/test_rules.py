@@ -159,9 +159,9 @@ def test_only_who_is_armed_in_time_starts() -> None:
 
 def test_the_first_reason_for_a_loss_counts_and_a_result_is_never_lost() -> None:
     work = Work({})
-    work.lose("no beat")
+    work.lose("no heartbeat")
     work.lose("later")
-    assert (work.missing, work.open) == ("no beat", False)
+    assert (work.missing, work.open) == ("no heartbeat", False)
     given_ = Work({}, data=b"1")
     given_.lose("its connection ended")
     assert (given_.missing, given_.data) == ("", b"1")

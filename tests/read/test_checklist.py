@@ -116,6 +116,6 @@ def test_the_way_to_the_server_and_a_second_log_are_asked_for() -> None:
 
 def test_a_sweep_names_where_the_rate_was_highest() -> None:
     archive = Archive.open(next(path for path in KEPT if path.stem == "mock-clients"))
-    swept = answers(archive.run, evaluate(archive))["Was the number of clients"]
+    swept = answers(archive.run, evaluate(archive))["Was the number"]
     assert swept.answer.startswith("swept: 2 and 4 clients; the highest rate at scale 1 with 4")
     assert swept.verdict == "beware", "more may be faster"

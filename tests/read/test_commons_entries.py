@@ -104,7 +104,7 @@ def test_an_entry_is_two_files_and_no_link(commons: Path, tmp_path: Path) -> Non
     more = folder / "report.html"
     more.write_text("<script>")
     try:
-        with pytest.raises(EntryError, match=r"holds 'report\.html'"):
+        with pytest.raises(EntryError, match=r"contains 'report\.html'"):
             verify(folder)
     finally:
         more.unlink()
@@ -118,7 +118,7 @@ def test_an_archive_of_an_entry_holds_nothing_else(tmp_path: Path) -> None:
     digest = hashlib.sha256(made.getvalue()).hexdigest()
     told = {"sha256": digest, "id": f"{package.entry.id[:-10]}{digest[:10]}"}
     forged = write(Package(package.entry.model_copy(update=told), made.getvalue(), {}), tmp_path)
-    with pytest.raises(EntryError, match=r"archive\.zip holds 'report\.html'"):
+    with pytest.raises(EntryError, match=r"archive\.zip contains 'report\.html'"):
         verify(forged)
 
 

@@ -98,7 +98,7 @@ def test_a_single_lie_that_the_archive_contradicts_is_refused(lie: str, tmp_path
 
 def test_whether_collisions_were_tried_again_shows_where_there_were_some(tmp_path: Path) -> None:
     path = tmp_path / "lie.zip"
-    for base, lie, said in (("pg-serializable", False, "nobody asked for that"), ("../archives/pg", True, "none was tried again")):
+    for base, lie, said in (("pg-serializable", False, "without --retry"), ("../archives/pg", True, "none was retried")):
         path.write_bytes(_told(base, "spec.retry", lie).packed())
         assert any(said in wrong.sentence for wrong in audit.audit(Archive.open(path))), base
 

@@ -209,10 +209,10 @@ def test_a_rate_near_the_clients_ceiling_is_the_clients() -> None:
     assert "83%" in found.message
 
 
-@pytest.mark.parametrize(("count", "named"), [(499, "99%, 99.7%"), (99, "95%, 99%, 99.7%"), (6, "50%, 95%, 99%, 99.7%")])
+@pytest.mark.parametrize(("count", "named"), [(499, "p99, p99.7"), (99, "p95, p99, p99.7"), (6, "p50, p95, p99, p99.7")])
 def test_quantiles_of_few_transactions_are_told_to_be_unknown(count: int, named: str) -> None:
     (found,) = [d for d in doubts(RUN, [replace(SCALE, histogram_count=count)]) if d.code == "few-transactions"]
-    assert f"how long {named} of them take" in found.message
+    assert f"are too few for {named}: " in found.message
 
 
 def test_a_quantile_is_known_where_transactions_lie_beyond_it() -> None:

@@ -35,4 +35,4 @@ def test_the_levels_fall_one_after_the_other(tmp_path: Path) -> None:
     assert "at confidence level 99% between scale 4 and 8 (0.064 to 0.128 GB): " in said
     assert {level: (fall.low, fall.high) for level, fall in found.of(RateResult).falls_at.items()} == {0.5: (16, 32), 0.99: (4, 8)}
     assert tables.to_json(found)["falls_at"]["0.5"]["low"] == 16
-    assert "At the level 50% between scale 16 and 32" in page(found, archive.run)
+    assert "At confidence level 50% between scale 16 and 32" in page(found, archive.run)

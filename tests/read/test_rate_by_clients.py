@@ -88,7 +88,7 @@ def test_one_archive_compares_its_numbers_of_threads(made: Archive) -> None:
     assert section["archives"][0]["cutoff"] is None, "it falls by less than half"
     assert shown.title(found) == "3 numbers of clients side by side"
     assert read([made.path], "2").labels[0].endswith("clients 2")
-    with pytest.raises(ArchiveError, match="no number of clients"):
+    with pytest.raises(ArchiveError, match="not a number of clients"):
         read([made.path], "3")
 
 

@@ -117,7 +117,7 @@ def test_what_runs_lack_is_told_with_what_makes_it(tmp_path: Path, called: Progr
     assert found.name.endswith("scale 1, size=0.1, tests=power, power"), "clients mean nothing there"
     missing = called("trend", "runs", "--of", "qphh")
     assert missing.returncode == 2
-    assert "none of the 2 complete runs in runs counts: it has no qphh" in missing.stderr
+    assert "none of the 2 complete runs in runs can be used: it has no qphh" in missing.stderr
     assert "without --set tests=power" in missing.stderr
     assert "--set cold=3" in called("trend", "runs", "--of", "power-cold").stderr
 

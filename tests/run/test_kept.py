@@ -176,7 +176,7 @@ def test_a_database_that_was_only_read_can_be_written_to_next_and_not_the_other_
     assert f"aged by 1 run, {read.kept.transactions} transactions" in written.warnings[0].message
     assert written.kept is not None
     assert written.kept.transactions == read.kept.transactions + in_database(again)
-    with pytest.raises(RunError, match="its workload is tpcb, asked for is select"):
+    with pytest.raises(RunError, match="its workload is tpcb, requested is select"):
         run(url, tmp_path, reuse=True, workload="select")
 
 
@@ -185,7 +185,7 @@ def test_a_kept_database_that_does_not_fit_is_refused_whole(tmp_path: Path) -> N
     run(url, tmp_path, keep=True)
     with pytest.raises(RunError) as error:
         run(url, tmp_path, reuse=True, workload="tpcc", scales=(1, 2))
-    assert "its workload is tpcb, asked for is tpcc; its scale is 1, asked for is 1,2" in str(error.value)
+    assert "its workload is tpcb, requested is tpcc; its scale is 1, requested is 1,2" in str(error.value)
     assert "--workload tpcb --scales 1" in error.value.remedy
     with closing(Target(url)) as target:
         state, mark = target.state()
@@ -276,7 +276,7 @@ def test_drop_asks_and_touches_nothing_that_is_not_ours(called: Program, tmp_pat
     refused = called("drop", "sqlite:///file.db")
     assert (refused.returncode, (tmp_path / "file.db").exists()) == (2, True)
     assert "tpcb at scale 1" in refused.stderr
-    assert "give --yes" in refused.stderr
+    assert "add --yes" in refused.stderr
     with closing(Target(f"sqlite:///{tmp_path}/file.db")) as target:
         resting = target.state()[1]
         init = {"host": platform.node(), "pid": 1, "process_started": psutil.Process(1).create_time()}

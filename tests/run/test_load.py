@@ -70,7 +70,7 @@ for command in {COMMANDS}:
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     lines = done.stderr.splitlines()
     for problem, hint, status in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
-        assert "package that is not here" in problem
+        assert "package that is not installed" in problem
         assert hint == f"hint: {sys.executable} -m pip install 'dsbench-db[cluster]'"
         assert status == "2"
     assert (len(lines), list(tmp_path.iterdir())) == (3 * len(COMMANDS), [])

@@ -49,7 +49,7 @@ def test_a_second_run_is_refused_and_the_first_goes_on(server: servers.Server, t
 
     outcome = execute(_spec(server.url), tmp_path / "first", Second())
     assert (outcome.status, outcome.void_scales, len(refused)) == ("complete", (), 1)
-    assert "name another database" in refused[0]
+    assert "specify another database" in refused[0]
     assert not (tmp_path / "second").exists(), "no archive was begun"
     assert Target(server.url).state() == ("absent", "")
 

@@ -102,8 +102,8 @@ def test_turns_choose_for_all_cycles_and_leave_the_database_whole(
     [
         ("mock:", {"duration": 0.5}, "too short"),
         ("mock:", {"duration": 2}, "an embedded database runs in its clients' threads"),
-        ("mock:", {"duration": 2, "rate": 50.0}, "starts at set times"),
-        ("mock:", {"duration": 2, "reconnect": True}, "a connection of its own"),
+        ("mock:", {"duration": 2, "rate": 50.0}, "start at set times"),
+        ("mock:", {"duration": 2, "reconnect": True}, "its own connection"),
         ("mock:", {"duration": 2, "connections": 2}, "several connections"),
     ],
 )

@@ -114,9 +114,9 @@ def test_a_pooler_of_statements_is_refused(postgresql: servers.Server, tmp_path:
 @pytest.mark.parametrize(
     ("asked", "words", "remedy"),
     [
-        ({"prepare": True}, "--prepare: a pooler ", "omit --prepare, set its pool_mode to session"),
-        ({"driver": "psycopg"}, "--driver psycopg: a pooler ", "omit --driver"),
-        ({"driver": "pgbench", "duration": 1}, "--driver pgbench: a pooler ", "omit --driver"),
+        ({"prepare": True}, "--prepare: the pooler ", "omit --prepare, set its pool_mode to session"),
+        ({"driver": "psycopg"}, "--driver psycopg: the pooler ", "omit --driver"),
+        ({"driver": "pgbench", "duration": 1}, "--driver pgbench: the pooler ", "omit --driver"),
     ],
 )
 def test_what_does_not_get_through_is_refused_before_anything_is_made(

@@ -205,7 +205,7 @@ def test_a_workload_file_takes_nothing_in_from_outside_of_its_folder(shop: Path,
     shop.rename(own / "shop.toml")
     (tmp_path / "city.csv").rename(own / "city.csv")
     (own / "shop.toml").write_text(SHOP.replace("look.sql", named.replace("{}", str(tmp_path))))
-    with pytest.raises(SpecError, match=r"shop\.toml:42:16: \S*\.sql lies outside of the folder of"):
+    with pytest.raises(SpecError, match=r"shop\.toml:42:16: \S*\.sql is outside the folder of"):
         merged({"workload": str(own / "shop.toml")})
 
 
@@ -239,7 +239,7 @@ def test_what_would_take_all_memory_is_refused_at_once(shop: Path) -> None:
 def test_a_workload_file_is_no_configuration(shop: Path) -> None:
     with pytest.raises(SpecError, match="is a workload file") as caught:
         merged({}, config=shop)
-    assert caught.value.remedy == f"name it by --workload {shop}"
+    assert caught.value.remedy == f"specify it with --workload {shop}"
 
 
 def test_the_headline_stands_in_every_form_of_the_results(shop: Path, called: Program) -> None:

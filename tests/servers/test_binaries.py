@@ -50,7 +50,7 @@ def test_a_version_that_can_be_had_is_named_with_its_command(only: Path) -> None
             binaries.find(wish)
         assert caught.value.remedy.startswith("use one of 15.2; or ")
         assert words in caught.value.remedy
-    with pytest.raises(spec.SpecError, match=r"holds PostgreSQL 15\.2, and not 17"):
+    with pytest.raises(spec.SpecError, match=r"contains PostgreSQL 15\.2, and not 17"):
         binaries.find_in(only / "15", "17")
 
 

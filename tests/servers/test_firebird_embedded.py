@@ -125,8 +125,8 @@ for name, change in {"other settings": {"DeadlockTimeout": "3"}}.items():
 """
     said = _run(tmp_path, "", body)
     assert said["other settings"][0] == "--set"
-    assert "reads firebird.conf once" in said["other settings"][1]
-    assert "dsbench anew" in said["other settings"][2]
+    assert "reads firebird.conf only once" in said["other settings"][1]
+    assert "dsbench again" in said["other settings"][2]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -139,11 +139,11 @@ def test_relations_lie_in_the_tablespaces_that_the_workload_names(tmp_path: Path
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("private:postgresql?log_directory=/no/such", "no folder"),
-        ("private:postgresql?tablespace.pg_x=/tmp", "no name of a tablespace"),
+        ("private:postgresql?log_directory=/no/such", "not a folder"),
+        ("private:postgresql?tablespace.pg_x=/tmp", "not a valid name of a tablespace"),
         ("private:mariadb?tablespace.x=/tmp", "only PostgreSQL"),
         ("private:mariadb?second_log=/tmp", "only PostgreSQL"),
-        ("private:postgresql?second_log=/no/such", "no folder"),
+        ("private:postgresql?second_log=/no/such", "not a folder"),
         ("private:postgresql?second_log=/tmp&synchronous_standby_names=a", "exclude each other"),
     ],
 )

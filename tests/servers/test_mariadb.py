@@ -111,7 +111,7 @@ def test_room_is_made_for_the_connections_of_the_load(target: Make) -> None:
         ({"bind_address": "127.0.0.1", "port": "http"}, "port is 'http'"),
         ({"port": "3307"}, "port without bind_address"),
         ({"max_connections": "8"}, "is too low for the 16 connections"),
-        ({"basedir": "/usr/share"}, "holds no MariaDB server"),
+        ({"basedir": "/usr/share"}, "contains no MariaDB server"),
     ],
 )
 def test_a_wrong_setting_is_named_and_leaves_nothing(

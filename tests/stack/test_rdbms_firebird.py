@@ -167,7 +167,7 @@ def test_the_embedded_engine_is_described_the_same_way(tmp_path: Path) -> None:
     version, told, items, settings, marks, *directories = json.loads(done.stdout)
     assert told == version
     assert version.endswith("(embedded)")
-    assert "in the process that makes the load" in items["interface"]
+    assert "in the process of the load generator" in items["interface"]
     assert "transport" not in items
     assert "server" not in items, "it is of this machine"
     assert settings == {"DeadlockTimeout": "7"}

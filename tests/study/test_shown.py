@@ -154,7 +154,7 @@ def test_a_scale_that_some_trials_have_is_not_compared(made: Study, whole: Outco
     points = results._points((more, *rest), varied=False)
     assert points == found.points
     assert replace(found, made=(more, *rest)).value(more) == found.value(first)
-    assert "not in it: 5" in shown.text(replace(found, made=(more, *rest)))
+    assert "excluded: 5" in shown.text(replace(found, made=(more, *rest)))
     assert results._points((more, *rest), varied=True) == ()
 
 

@@ -99,7 +99,7 @@ def find(product: Product, wish: str | None, base: Path | None = None) -> Binari
         raise ServerError(f"no {product.name} server is installed here", product.remedy)
     have = ", ".join(b.version for b in every)
     if base is not None:
-        problem = f"basedir = {base} holds {product.name} {have}, and not {wish}"
+        problem = f"basedir = {base} contains {product.name} {have}, and not {wish}"
         raise spec.SpecError("TARGET.version", problem, "omit the version, or specify another folder")
     problem = f"no {product.name} {wish} is installed here"
     remedy = f"use one of {have}; or {acquire.how_to_get(product.key, wish or '')}"

@@ -92,7 +92,7 @@ def find_in(base: Path, wish: str | None) -> Binaries:
     home = folder.resolve()
     here = Binaries(home, _version(home) or "")
     if not _fits(here, wish):
-        problem = f"basedir = {base} holds PostgreSQL {here.version}, and not {wish}"
+        problem = f"basedir = {base} contains PostgreSQL {here.version}, and not {wish}"
         raise spec.SpecError("TARGET.version", problem, "omit the version, or specify another folder")
     return here
 
