@@ -274,7 +274,7 @@ def test_an_archive_is_published_in_the_browser_and_shown_there(browser: Any, tm
         page.goto(f"{base}/commons")
         page.get_by_text("There are no published results in").wait_for()
         page.goto(f"{base}/archive?name=pg")
-        page.get_by_role("link", name="Publish").click()
+        page.get_by_role("link", name="Publish", exact=True).click()
         page.get_by_text("What will be hidden").wait_for()
         page.get_by_label("By", exact=True).fill(BAD)
         page.get_by_label("Price").fill("-1")

@@ -297,6 +297,7 @@ def test_two_are_compared_as_on_the_command_line(page: Any, base: str, archives:
     page.frame_locator("iframe.report").locator("[data-diagram=rate]").scroll_into_view_if_needed()
     page.get_by_role("link", name="Compare two others").click()
     row = page.get_by_role("table", name="Earlier comparisons").get_by_role("row").last
+    row.get_by_role("cell").last.wait_for()
     assert row.get_by_role("cell").all_text_contents()[-2:] == ["faster", str(len(found.blocks))]
     assert seen.well()
 

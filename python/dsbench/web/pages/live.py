@@ -252,8 +252,8 @@ class _Watching:
         for danger in book.dangers:
             tag("p", danger, "foreign", role="note")
         with tag("div", cls="go"):
-            if self._course.cycles:
-                link("Open the report", f"/archive?name={quote(name)}", "button primary")
+            primary = " primary" * (not state.problem)
+            link("Open the report", f"/archive?name={quote(name)}", f"button{primary}")
             if not (state.problem and self._house.runs.targets(self._key)):
                 known = self._house.runs.form(self._key) is not None
                 link("Run it again", f"/?again={quote(self._key)}" if known else f"/?repeat={quote(name)}", "button")

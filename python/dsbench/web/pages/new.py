@@ -55,8 +55,8 @@ _DEPTHS: Final[dict[str, tuple[str, str, dict[str, str]]]] = {
                  "take less than 20 ms.", {"profile": "capacity"}),
     "graduated": ("From full load to idle", "Three minutes: response times, CPUs and power at each tenth of its load.",
                   {"profile": "graduated"}),
-    "dsi-fast": ("All sizes, short cycles", "Some hours: from a database in memory to one far beyond it, as a curve "
-                 "and one figure, the DSI, within about 3%.", {"profile": "dsi-fast"}),
+    "dsi-fast": ("All sizes, short cycles", "Some hours: from sizes within memory to sizes far beyond it, as a "
+                 "curve and one figure, the DSI, within about 3%.", {"profile": "dsi-fast"}),
     "dsi": ("All sizes, long cycles", "Most of a day: the same as for a publication.", {"profile": "dsi"}),
 }  # fmt: skip
 """How thorough a run is: a name, what it is good for, and what it fills in."""
