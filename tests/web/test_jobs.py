@@ -365,20 +365,18 @@ def test_scripts_of_a_user_run_on_tables_that_are_there(
     assert seen.well()
 
 
-@pytest.mark.parametrize(("limit", "answer"), [("1 s", "2 clients keep 99% below 1 s"), ("0.1 ms", "No number of clients keeps")])
+@pytest.mark.parametrize(("limit", "answer"), [("100 ms", "kept 99% below 100 ms with up to 2 clients"), ("0.1 ms", "with none of 1, 2 clients")])
 def test_how_many_clients_keep_a_limit(page: Any, base: str, limit: str, answer: str) -> None:
     seen = Seen(page)
     page.goto(f"{base}/?for=clients")
     page.get_by_label("99% of the transactions").fill("20 parsecs")
     page.get_by_role("alert").get_by_text("20parsecs").wait_for()
-    for label, text in (("Database", "mock:?latency_us=3000"), ("Scales", "1"), ("Clients", "1,2"), ("Duration of a cycle", "0.3")):
+    for label, text in (("Database", "mock:?latency_us=200"), ("Scales", "1"), ("Clients", "1,2"), ("Duration of a cycle", "1")):
         page.get_by_label(label).first.fill(text)
     page.get_by_label("99% of the transactions").fill(limit)
-    page.locator("#command").get_by_text("--scales 1 --duration 0.3 --clients 1,2").wait_for()
+    page.locator("#command").get_by_text("--scales 1 --duration 1 --clients 1,2 --objective p99=").wait_for()
     page.get_by_role("button", name="Start the run").click()
     page.get_by_role("heading", name=answer).wait_for()
-    rows = page.get_by_role("table", name="By number of clients").get_by_role("row")
-    assert [row.get_by_role("rowheader").text_content() for row in rows.all()[1:]] == ["1", "2"]
     assert seen.well()
 
 

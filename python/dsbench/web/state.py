@@ -57,8 +57,6 @@ class State:
     """The file for what a check finds; empty for all else."""
     found: list[str] = field(default_factory=list)
     """What a check found, in lines, its verdict last; of a comparison of two its answer, and what speaks against it."""
-    limit: str = ""
-    """What as many clients as possible should keep: ``p99=20ms``; empty where nobody asked."""
     status: str = "starting"
     """"starting", "running", or as the archive has it at its end."""
     began: Real = 0.0
@@ -170,9 +168,9 @@ class Runs:
         self._read: dict[Path, tuple[int, State]] = {}
         self._begun_here: dict[str, _Begun] = {}
 
-    def begin(self, spec: RunSpec, form: Form | None = None, limit: str = "") -> str:
+    def begin(self, spec: RunSpec, form: Form | None = None) -> str:
         """Begins a run and gives its key. ``RunError`` while another one goes on, which it would disturb."""
-        told = {"target": spec.target.redacted, "workload": spec.workload, "label": spec.label, "limit": limit}
+        told = {"target": spec.target.redacted, "workload": spec.workload, "label": spec.label}
         return self._again(_Begun("run", {"spec": spec, "out": self._archives}, told, form))
 
     def begin_pair(self, sides: tuple[RunSpec, RunSpec], asked: Mapping[str, Any], form: Form | None = None) -> str:

@@ -9,12 +9,12 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import psutil
-from nicegui import run, ui
+from nicegui import ui
 
 from dsbench.format import say_time
 from dsbench.library import RunError
 from dsbench.measure.events import Moment, format_time
-from dsbench.web import fields, limits, pairs
+from dsbench.web import fields, pairs
 from dsbench.web.course import Course, Cycle, cpus_of, waits_of
 from dsbench.web.house import House
 from dsbench.web.parts import button, copying, go, link, number, problem, shares, table, tag
@@ -244,10 +244,7 @@ class _Watching:
 
     def _show_run(self, state: State, name: str) -> None:
         book = self._house.shelf.book(name)
-        if state.limit and self._course.cycles:
-            place = tag("div", aria_live="polite")
-            ui.timer(0, lambda: _show_clients(place, Path(state.archive), state.limit), once=True)
-        elif book.answer:
+        if book.answer:
             tag("h2", book.answer)
         for danger in book.dangers:
             tag("p", danger, "foreign", role="note")
@@ -301,15 +298,6 @@ class _Watching:
                 tag("button", "Continue" if state.pair and not state.problem else "Try again", "primary", type="submit")
                 if self._house.runs.form(self._key) is not None:
                     link("Change the settings", f"/?again={quote(self._key)}", "button")
-
-
-async def _show_clients(place: Any, archive: Path, limit: str) -> None:
-    """With how many clients a limit was kept."""
-    found = await run.io_bound(limits.read, archive)
-    if found is not None:
-        with place:
-            tag("h2", limits.say(found, limit))
-            table("By number of clients", limits.HEADS, limits.rows(found, limit), numbers=True)
 
 
 def _figure(name: str) -> tuple[Any, Any]:

@@ -213,29 +213,30 @@ class _Run(Planned):
             return "Name the database first."
         if self.way == "script" and not (self.texts.get("script") or self.texts.get("builtin", "").strip()):
             return "Write a script, or choose a file."
-        self._limit()
-        _, ahead = form.asked(self.texts, theirs=self._theirs, trust=self.trust)
+        asked = self._asked()
+        _, ahead = form.asked(asked, theirs=self._theirs, trust=self.trust)
         text = "\n".join(line.strip() for line in text_of(ahead).partition("\nplan\n")[2].splitlines())
         size = ahead.size_bytes[1] if ahead.size_bytes else None
-        command, file = form.command(self.texts), form.toml(self.texts) or "# defaults"
+        command, file = form.command(asked), form.toml(asked) or "# defaults"
         return Plan(text, ahead.time_s, size, ahead.free_bytes, ahead.settings, command, file)
 
-    def _limit(self) -> str:
-        """What as many clients as possible should keep; empty where that is not asked for."""
+    def _asked(self) -> dict[str, str]:
+        """The texts of the options, with the limit that as many clients as possible should keep."""
+        texts = {name: text for name, text in self.texts.items() if name != "limit"}
         if self.way != "clients":
-            return ""
+            return texts
         text = self.texts.get("limit", "").replace(" ", "") or _BEGUN["clients"]["limit"]
         try:
             objectives(found := f"p99={text}")
         except ValueError:
             raise SpecError("99% of the transactions", f"cannot read {text[:60]!r}", "write 20ms or 0.5s") from None
-        return found
+        return {**texts, "objective": found}
 
     def begin(self) -> str:
-        merged, _ = form.asked(self.texts, theirs=self._theirs, trust=self.trust)
+        merged, _ = form.asked(self._asked(), theirs=self._theirs, trust=self.trust)
         texts = {name: text for name, text in self.texts.items() if name != form.PASSWORD}
         way = self.way if self.way in _BEGUN else EVERYTHING
-        return self.house.runs.begin(merged.spec, Form(way, texts), self._limit())
+        return self.house.runs.begin(merged.spec, Form(way, texts))
 
     def without_secrets(self, words: str) -> str:
         return form.without_secrets(words, self.texts)
