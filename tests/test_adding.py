@@ -140,7 +140,7 @@ def test_a_column_more_takes_two_files(package: Path) -> None:
     asked = [str(ROOT / "tests/test_columns.py"), "test_kinds_of_groups.py"]
     assert_passed(package, asked, ("test_every_column_says_what_it_is[groups]", "test_groups_tell_their_kinds"))
     shown = python(package, "-c", f"import runpy; print(runpy.run_path({str(ROOT / 'scripts/make-docs')!r})['columns']())")
-    assert "| `kinds` | uint32 | kinds |  | Kinds of transactions that the group runs. |" in shown.stdout
+    assert "| `kinds` | uint32, kinds | Kinds of transactions that the group runs. |" in shown.stdout
 
 
 def test_a_subject_more_takes_one_file_and_one_line(package: Path) -> None:

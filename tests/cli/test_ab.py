@@ -199,7 +199,7 @@ def test_what_has_no_database_in_common_is_refused(b: dict[str, object], option:
             versus(build(one), build(other), tmp_path, one_database=True, observer=lambda _: Silent())
         assert refused.value.option == option
     several = build({**asked, "scales": (1, 2)})
-    with pytest.raises(SpecError, match="of one scale"):
+    with pytest.raises(SpecError, match="has one scale"):
         versus(several, several, tmp_path, one_database=True, observer=lambda _: Silent())
 
 

@@ -51,7 +51,7 @@ def test_log_and_tablespaces_lie_where_they_are_wished_and_go_with_the_server(ba
         place = psql(server.url, "select pg_tablespace_location(oid) from pg_tablespace where spcname = 'fast'")
         assert Path(place).is_relative_to(disks["fast"].resolve())
         psql(server.url, "create table there (n integer) tablespace fast")
-        with pytest.raises(servers.ServerError, match="not kept"):
+        with pytest.raises(servers.ServerError, match="cannot be kept"):
             server.keep()
     assert _only_mine(disks)
 
