@@ -207,14 +207,9 @@ def _objective_fits(spec: RunSpec) -> None:
     if spec.graduated and spec.several_clients:
         raise misfit("--graduated", "its levels are those of one number of clients", "name one number of --clients")
     for option in (option for option, said in wrong.items() if said):
-<<<<<<< ours
         judges = spec.several_clients and not spec.peak
         does = "judges several numbers of --clients in closed loops" if judges else "searches for the rate itself"
-        raise misfit(own, does, f"leave out {option}, or {own}")
-=======
-        several = " several numbers of" if option == "--clients" else ""
-        raise misfit(own, "searches for the rate itself", f"omit{several} {option}, or {own}")
->>>>>>> theirs
+        raise misfit(own, does, f"omit {option}, or {own}")
     if not spec.objective:
         return
     least_s = 10 * max(one.limit_ns for one in spec.objectives) / 1e9
