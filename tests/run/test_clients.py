@@ -93,7 +93,7 @@ def test_a_version_of_a_driver_is_taken_from_its_own_folder(
     monkeypatch.setenv("DSBENCH_SERVERS", str(tmp_path / "cache"))
     spec = {"workload": "select", "driver": "pg8000@1.99.7", "scales": [1], "cycles": 1, "duration": 0.3, "clients": 1}
     asked = build({"target": {"url": postgresql.url}, **spec})
-    with pytest.raises(NotHere, match=r"pg8000 1\.99\.7 is not here: dsbench servers install pg8000 --version 1\.99\.7"):
+    with pytest.raises(NotHere, match=r"pg8000 1\.99\.7 is not installed: dsbench servers install pg8000 --version 1\.99\.7"):
         dsbench.run(asked, out=tmp_path)
     home, used = cache.driver("pg8000", "1.99.7"), tmp_path / "used"
     found = importlib.metadata.distribution("pg8000")
@@ -164,10 +164,10 @@ def test_a_process_that_is_gone_is_told_as_that_and_ends_the_others(
     two_processes.start(generator.now_ns())
     psutil.Process(gone).kill()
     psutil.Process(gone).wait(30)
-    with pytest.raises(_core.CoreError, match="has ended"):
+    with pytest.raises(_core.CoreError, match="load generator ended"):
         two_processes.finished()
     two_processes.abandon()
-    with pytest.raises(_core.CoreError, match="has ended"):
+    with pytest.raises(_core.CoreError, match="load generator ended"):
         two_processes.join()
     assert not psutil.pid_exists(other)
 

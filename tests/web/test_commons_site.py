@@ -110,12 +110,12 @@ def test_from_a_run_to_a_site_by_four_commands(called: Program, tmp_path: Path) 
 @pytest.mark.parametrize(("words", "said"), [
     (("commons", "publish", "nowhere", "--to", "x"), "no archive at nowhere"),
     (("commons", "publish", str(STORED / "cut.zip"), "--to", "x"), "cut-short"),
-    (("commons", "publish", str(STORED / "pg.zip"), "--to", "x"), "x is no commons"),
-    (("commons", "publish", str(STORED / "pg.zip"), "--to", "x", "--hide", "colour"), "--hide: 'colour' is nothing"),
+    (("commons", "publish", str(STORED / "pg.zip"), "--to", "x"), "x is not a commons"),
+    (("commons", "publish", str(STORED / "pg.zip"), "--to", "x", "--hide", "colour"), "--hide: 'colour' cannot be hidden"),
     (("commons", "publish", str(STORED / "pg.zip"), "--to", "x", "--price", "-1"), "--price"),
     (("commons", "publish", str(STORED / "pg.zip"), "--to", "x", "--currency", "euro", "--price", "1"), "--currency"),
     (("commons", "publish", str(STORED / "pg.zip"), "--to", "x", "--about", "nowhere.toml"), "--about: nowhere.toml"),
-    (("commons", "check", "nowhere"), "nowhere is no commons"),
+    (("commons", "check", "nowhere"), "nowhere is not a commons"),
 ])  # fmt: skip
 def test_wrong_words_are_one_error(words: tuple[str, ...], said: str, called: Program) -> None:
     done = called(*words)

@@ -60,7 +60,7 @@ def test_an_archive_that_is_being_written_stays(tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
     (run / "run.json").write_text("{}")
-    with claimed(run), pytest.raises(ArchiveError, match="going on"):
+    with claimed(run), pytest.raises(ArchiveError, match="still in progress"):
         Shelf(tmp_path).remove("run")
     assert run.is_dir()
 
