@@ -32,10 +32,10 @@ def test_the_promises_of_sqlite_are_shown_and_taken_up_by_a_run(called: Program,
     good = "beware" if said["flushes"]["suspicion"] else "good"
     for url, verdict in (("private:sqlite", good), ("private:sqlite?synchronous=off", "beware")):
         archive = Archive.open(dsbench.run(url, out=tmp_path / url.rpartition("?")[2], **options).path)
-        (answer,) = [one for one in checklist(archive.run, evaluate(archive)) if "tried out" in one.question]
+        (answer,) = [one for one in checklist(archive.run, evaluate(archive)) if "Was it tested" in one.question]
         assert answer.verdict == verdict
         assert said["verdict"] in answer.answer
-        assert ("synchronous was full, is off" in answer.answer) == ("off" in url)
+        assert ("synchronous was full, is now off" in answer.answer) == ("off" in url)
 
 
 def test_a_check_elsewhere_and_flushes_that_were_none_are_doubts_of_the_run() -> None:
@@ -45,7 +45,7 @@ def test_a_check_elsewhere_and_flushes_that_were_none_are_doubts_of_the_run() ->
         ("there", {}, ""), ("", {}, ""), ("here", {}, "checked on the machine there"), ("there", {"flushes": flushes}, "in memory"),
     ):  # fmt: skip
         kept = surroundings.compare_checked({**said, "durability": None, **more}, "", (), host)
-        (answer,) = [one for one in checklist(sample.run(promised=kept), evaluation) if "tried out" in one.question]
+        (answer,) = [one for one in checklist(sample.run(promised=kept), evaluation) if "Was it tested" in one.question]
         assert answer.verdict == ("beware" if doubt else "good")
         assert doubt in answer.answer
 

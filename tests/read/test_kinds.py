@@ -192,7 +192,7 @@ def test_an_archive_is_judged_by_the_rules_under_which_it_was_run(tmp_path: Path
     rows = {row.kind: row for row in found.of(KindsResult).kinds[5]}
     assert (rows["new_order"].limit_met, rows["payment"].share_met) == (False, False)
     doubts = [doubt.message for doubt in found.of(WarningsResult).doubts if doubt.code in ("mix", "response-limit")]
-    assert any("TPC-C asks for 90% at least" in words for words in doubts), doubts
+    assert any("TPC-C requires at least 90%" in words for words in doubts), doubts
     assert any("TPC-C's limit is 0.001 s" in words for words in doubts), doubts
 
 
@@ -213,7 +213,7 @@ def test_hundreds_of_tables_do_not_fill_the_page() -> None:
     shown, note, _ = subjects.find_subject("statistics").tell(replace(sample.evaluation(scales=(1,)), changes={1: changes}))
     assert isinstance(shown, Table)
     assert [row[-1] for row in shown.rows] == [7] * 41
-    assert "10 tables more" in str(note)
+    assert "10 more tables" in str(note)
 
 
 @pytest.mark.parametrize("name", ["connections", "response", "kinds"])

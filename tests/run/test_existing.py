@@ -140,7 +140,7 @@ def test_a_run_on_tables_of_somebody_tries_nothing_and_tells_all_that_it_wrote(
     assert int(row["n"] or 0) == counted + early + late, "nothing else wrote to them"
     told = render_text(find_subject("rate").tell(archive.evaluate()))
     assert early
-    assert f"{int(row['n'] or 0):,} transactions of the cycles are in the tables, {counted:,} of them count" in " ".join(told.split())
+    assert f"{int(row['n'] or 0):,} transactions of the cycles are in the tables, and {counted:,} of them count" in " ".join(told.split())
 
 
 LEFT_OPEN = {

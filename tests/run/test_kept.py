@@ -102,7 +102,7 @@ def test_a_kept_database_is_run_on_and_dropped(emptied: str, workload: str, tmp_
     assert first.kept is not None
     assert second.kept is not None
     assert second.kept.transactions == first.kept.transactions + in_database(again)
-    assert f"aged by 1 run, {first.kept.transactions} transactions" in second.warnings[0].message
+    assert f"has already had 1 run, {first.kept.transactions} transactions" in second.warnings[0].message
     assert {row["phase"] for row in again.table("phases").to_pylist()} >= {"reuse", "check"}
     assert not any(row["phase"] in ("populate", "drop") for row in again.table("phases").to_pylist())
     standing = check_target(TargetSpec(url=url), {})
@@ -173,7 +173,7 @@ def test_a_database_that_was_only_read_can_be_written_to_next_and_not_the_other_
     again = Archive.open(run(url, tmp_path, reuse=True, workload="tpcb").archive)
     written = again.run
     assert (written.status, written.broken) == ("complete", {})
-    assert f"aged by 1 run, {read.kept.transactions} transactions" in written.warnings[0].message
+    assert f"has already had 1 run, {read.kept.transactions} transactions" in written.warnings[0].message
     assert written.kept is not None
     assert written.kept.transactions == read.kept.transactions + in_database(again)
     with pytest.raises(RunError, match="its workload is tpcb, requested is select"):

@@ -70,7 +70,7 @@ def test_a_commit_of_unknown_end_leaves_conditions_open(lost: str, called: Progr
     checked = called("check", lost)
     assert checked.returncode == 0, checked.stderr
     assert set(re.findall(r"^not made  (.*): connections were lost in commits", checked.stdout, re.MULTILINE)) == OPEN
-    assert "hint: check the errors" in checked.stdout
+    assert "hint: look at the errors" in checked.stdout
     told = json.loads(called("check", lost, "--json").stdout)
     assert {one["name"] for one in told if one["state"] == "not made"} == OPEN
     done = called("run", lost, *LITTLE, "--reuse", "--out", "out")

@@ -97,7 +97,7 @@ def test_a_second_study_of_a_host_fills_no_gap_of_the_first(made: Study, tmp_pat
     assert len(of_three) == len(made.counted("done")), "trial 1 failed: that of another time does not stand in for it"
     with pytest.raises(SpecError, match="is listed twice"):
         merge([("old", made.folder), ("old", made.folder), ("new", made.folder)], tmp_path / "none")
-    with pytest.raises(SpecError, match="has the factor host already"):
+    with pytest.raises(SpecError, match="already has the factor"):
         merge([("a", found.folder), ("b", found.folder)], tmp_path / "none")
 
 

@@ -64,7 +64,8 @@ _CAPTIONS: Final = {
     "memory": "Where the database outgrows the memory, by the times of hits and misses, and the residuals.",
     "collisions": "Share of attempts that succeed, by the model of collisions, and its residuals.",
 }
-_OF_PAPERS: Final = frozenset({"rate", "conf", "connections", "response"})
+"""Of each diagram that the page shows; others are those of dsbench plot."""
+_OF_PAPERS: Final = frozenset({"rate", "connections", "response"})
 """Diagrams of ``dsbench plot`` whose place on a page the first picture and that of the latencies have."""
 _ZOOMED: Final = ("cycle", "freq", "kinds")
 _TABS: Final = {
@@ -94,7 +95,8 @@ def page(evaluation: Evaluation, run: RunRecord, drawn: Mapping[str, Spec] | Non
     first = {"hero": picture} if picture else {}
     if picture and (latency := specs.pop("latency", None)):
         first["latency"] = beside(latency)
-    specs = {name: spec for name, spec in specs.items() if not (picture and name in _left_out(evaluation))}
+    left_out = _left_out(evaluation) if picture else frozenset()
+    specs = {name: spec for name, spec in specs.items() if name in _CAPTIONS and name not in left_out}
     sections = {
         "summary": summarize(evaluation, run),
         **({"diagrams": _diagrams(list(specs))} if specs else {}),
