@@ -340,7 +340,7 @@ def test_replot_says_what_is_wrong(tmp_path: Path, content: str, said: str) -> N
 def test_replot_wants_a_folder_with_diagrams(tmp_path: Path) -> None:
     with pytest.raises(render.DiagramError, match="no results"):
         render.replot(tmp_path)
-    with pytest.raises(render.DiagramError, match="is not a folder"):
+    with pytest.raises(render.DiagramError, match="is no folder"):
         render.replot(tmp_path / "none.zip")
 
 
