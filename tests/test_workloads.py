@@ -28,7 +28,8 @@ NAMING = {
     "measure/loaders/bench.py": "what drivers and peers can run",
     "measure/loaders/peers.py": "what sysbench can run",
     "web/frame.py": "an element of HTML",
-    "web/pages/new.py": "an element of HTML",
+    "web/fields.py": "an element of HTML",
+    "web/pages/new_pair.py": "an element of HTML",
     "web/pages/new_study.py": "an element of HTML",
     "web/pages/archives.py": "an element of HTML",
 }

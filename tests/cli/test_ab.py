@@ -363,7 +363,7 @@ def test_disturbed_runs_and_other_work_are_told_with_the_verdict(tmp_path: Path)
     assert lines[1].startswith("Undecided: B has 2.000 times")
     assert lines[2].startswith("The workloads differ: ")
     assert lines[3].startswith("The load differs: clients differs")
-    assert found.document()["runs"] == {"valid": 2, "preliminary": 0, "disturbed": 2, "void": 0, "why": lines[:1]}
+    assert found.document()["runs"] == {"valid": 2, "preliminary": 0, "disturbed": 2, "void": 0, "why": lines[:1], "unknown": []}
     assert found.document()["blocks"][0]["verdicts"][0] == {
         "soundness": "disturbed", "why": ["other programs used 1.8 of 2 CPUs"], "unknown": [],
     }  # fmt: skip

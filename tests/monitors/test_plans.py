@@ -75,7 +75,7 @@ def test_costs_and_values_change_no_fingerprint_and_a_change_is_told_by_its_firs
     new = Plan(1, "s", "Seq Scan on t\n  Filter: (x = ?)")
     assert old.fingerprint == Plan(7, "other", old.text).fingerprint != new.fingerprint
     assert describe_change(old, new) == "Seq Scan on t instead of Index Scan using a on t"
-    assert describe_change(old, same) == "nothing more instead of Index Cond: (x = ?)"
+    assert describe_change(old, same) == "no further line instead of Index Cond: (x = ?)"
 
 
 def test_a_changed_plan_does_not_matter_where_both_are_cheap() -> None:
@@ -148,7 +148,7 @@ def test_a_run_has_the_plans_before_and_after_its_cycles(tmp_path: Path) -> None
     assert plan.before == plan.after == "SEARCH account USING INTEGER PRIMARY KEY (rowid=?)"
     assert not plan.changed
     said = render_text(subjects.find_subject("server_statements").tell(archive.evaluate()))
-    assert "the plans of 1 of 1 statements; none changed" in said
+    assert "Plans of 1 of 1 statements were captured; none changed" in said
     assert said.count(plan.after) == 1, "what is the same at both scales is told once"
     assert not [one for one in archive.run.warnings if one.code in ("plan", "plans")]
 

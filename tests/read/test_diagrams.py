@@ -189,8 +189,8 @@ def test_cycle_has_one_curve_per_scale(tpcb: Evaluation) -> None:
 
 def test_freq_is_log_log_with_the_levels_as_lines(tpcb: Evaluation) -> None:
     spec = freq(tpcb, REMOTE) or {}
-    x, y = axis(spec, "x", "residence time"), axis(spec, "y", "share")
-    assert (x["scale"]["type"], x["axis"]["title"]) == ("log", "residence time [ms], log scale")
+    x, y = axis(spec, "x", "latency"), axis(spec, "y", "share")
+    assert (x["scale"]["type"], x["axis"]["title"]) == ("log", "latency [ms], log scale")
     assert (y["scale"]["type"], y["scale"]["domain"][1]) == ("log", 1)
     assert min(column(spec, "curves", "longer")) > 0
     assert max(column(spec, "curves", "longer")) == 1
@@ -211,7 +211,7 @@ def test_names_beside_the_plot_stay_there_at_any_width(drawn: dict[str, Any]) ->
 def test_open_loop_shows_response_times_dashed() -> None:
     found = sample.evaluation(scales=(1, 2), open_loop=True)
     spec = freq(found, sample.run(spec={"rate": 500.0})) or {}
-    assert set(column(spec, "curves", "measure")) == {"residence", "response"}
+    assert set(column(spec, "curves", "measure")) == {"latency", "response"}
     assert spec["layer"][-1]["encoding"]["strokeDash"]["field"] == "measure"
     assert any("dashed" in line for line in spec["title"]["subtitle"])
     assert any("open loop, 500 starts per second" in line for line in spec["title"]["subtitle"])

@@ -91,7 +91,7 @@ def test_several_numbers_of_clients_are_judged_and_one_is_searched() -> None:
     one = build({"target": {"url": "mock:"}, "scales": (1,), "duration": 0.5, "objective": "p99=20ms", "clients": 2})
     assert one.searches
     assert one.at(2).objective == "p99=20ms"
-    for wrong, remedy in (({"rate": 10.0}, "leave out --rate"), ({"pace": "terminals"}, "leave out --pace")):
+    for wrong, remedy in (({"rate": 10.0}, "omit --rate"), ({"pace": "terminals"}, "omit --pace")):
         with pytest.raises(Problem, match="closed loops") as told:
             build({**spec.described(), **wrong})
         assert remedy in told.value.remedy

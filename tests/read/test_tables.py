@@ -15,7 +15,6 @@ from dsbench.read import tables
 from dsbench.read.draw.axes import index_note
 from dsbench.read.draw.rate import conf
 from dsbench.read.evaluation import Evaluation, evaluate
-from dsbench.read.page import page
 from dsbench.read.subjects import rate
 from dsbench.read.subjects.latency import LatencyResult
 from dsbench.read.subjects.rate import RateResult
@@ -73,7 +72,6 @@ def test_columns_are_named_by_the_levels_of_the_run(tmp_path: Path) -> None:
     text = tables.results_txt(found, archive.run)
     assert "confidence levels: 10.0% 99.99% 99.999%" in text
     assert np.loadtxt(io.StringIO(text)).shape == (2, 20)
-    assert "rate at 99.999% [tps]" in page(found, archive.run, {})
     drawn = conf(found, archive.run)
     assert drawn is not None
     assert {row["level"] for row in drawn["datasets"]["levels"]} == {"10%", "99.99%", "99.999%"}

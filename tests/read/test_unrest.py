@@ -36,7 +36,7 @@ def test_other_programs_are_named_with_their_cycles() -> None:
     busy = {"others_ns": 18 * S, "unseen_ns": 2 * S}
     make = Program("make", 30, children=True, cpu_ns=4 * S, io_bytes=None)
     assert told(of(1), of(2, HOG, make, **busy), of(3, HOG, **busy), of(4)) == [
-        "other programs used 1.8 of 2 CPUs during cycles 2–3: stress-ng 1.2, children of make (pid 30) 0.20, "
+        "other programs used 1.8 of 2 CPUs during cycles 2–3: stress-ng 1.2, children of make 0.20, "
         "hidden programs 0.20"
     ]
     assert told(of(1, HOG, node="alba", **busy), of(1)) == [
@@ -83,7 +83,7 @@ def test_others_on_the_datas_device_are_told_where_the_database_waits_for_it() -
 def test_a_busy_machine_is_noticed_before_a_run() -> None:
     busy = Used(replace(QUIET, others_ns=18 * S), (HOG,))
     assert [words for words, _ in noticed(busy, {"cpu": 0.1, "io": 0.5})] == [
-        "other programs use 1.8 of 2 CPUs: stress-ng 1.2",
+        "other programs use 1.8 of 2 CPUs: stress-ng (pid 12) 1.2",
         "programs waited for storage in 50% of the last ten seconds (pressure)",
     ]
     assert list(noticed(Used(QUIET, ()), {"memory": 0.1})) == []

@@ -83,7 +83,7 @@ def test_a_search_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "more",
-    [{"rate": 100.0}, {"peak": True}, {"clients": (1, 2)}, {"find_ramp_up": True}, {"duration": 0.5},
+    [{"rate": 100.0}, {"peak": True}, {"find_ramp_up": True}, {"duration": 0.5},
      {"objective": "p99"}, {"reconnect": True}],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(more: dict[str, object]) -> None:

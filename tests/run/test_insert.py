@@ -160,7 +160,7 @@ def test_settings_of_the_users_server_come_back_however_the_run_ends(how: str, b
             dropped = called("drop", server.url, "--yes")
             assert dropped.returncode == 0, dropped.stderr
             said = dropped.stdout + dropped.stderr
-        assert f"the server has {LIMITS[0]} = 80, {LIMITS[1]} = 7 as before" in said
+        assert f"{LIMITS[0]} = 80, {LIMITS[1]} = 7 restored after" in said
         assert limits(target) == [80, 7]
         assert target.state()[0] == "absent"
         target.close()
@@ -178,6 +178,6 @@ def test_the_next_run_sets_back_what_one_has_left_between_two_settings(called: P
         words = ["--workload", "ycsb-c", "--scales", "1", "--clients", "1", "--duration", "0.2", "--cycles", "1"]
         done = called("run", server.url, *words)
         assert done.returncode == 0, done.stderr
-        assert f"the server has {LIMITS[0]} = 80, {LIMITS[1]} = 7 as before" in done.stdout + done.stderr
+        assert f"{LIMITS[0]} = 80, {LIMITS[1]} = 7 restored after" in done.stdout + done.stderr
         assert limits(target) == [80, 7]
         target.close()

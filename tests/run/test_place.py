@@ -231,7 +231,7 @@ def test_a_private_firebird_is_described_before_its_load(tmp_path: Path) -> None
 
 def test_a_file_whose_folder_is_missing_is_refused_before_anything_begins(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/missing/a.db"
-    with pytest.raises(RunError, match="missing is no folder") as error:
+    with pytest.raises(RunError, match="missing is not a directory") as error:
         execute(_spec(url), tmp_path / "out", Silent())
     assert error.value.usage
     assert error.value.remedy.startswith("create it, and note")

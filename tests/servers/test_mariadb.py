@@ -103,7 +103,7 @@ def test_room_is_made_for_the_connections_of_the_load(target: Make) -> None:
         ({"innodb_flush_method": "never"}, "Error while setting value 'never' to 'innodb-flush-method'"),
         ({"innodb_flush_log_at_trx_commit": "9"}, "unsigned value 9 adjusted to"),
         ({"rocksdb_block_cache_size": "32M"}, "unknown variable 'rocksdb-block-cache-size=32M'"),
-        ({"a b": "1"}, "'a b' is no name"),
+        ({"a b": "1"}, "'a b' is not a valid name"),
         ({"init_connect": "do 1;\ndo 2"}, "several lines"),
         ({"datadir": "/tmp"}, "set by dsbench"),
         ({"default-storage-engine": "Aria"}, "set by dsbench"),

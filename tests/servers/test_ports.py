@@ -49,7 +49,7 @@ def test_a_port_that_the_user_names_and_another_has_is_named(
     product: str, settings: dict[str, str], name: str, taken: int, base: Path
 ) -> None:
     wanted = spec.Target(url=f"private:{product}", directory=base, settings={**settings, name: str(taken)})
-    with pytest.raises(servers.ServerError, match=f"127.0.0.1:{taken} is taken") as caught:
+    with pytest.raises(servers.ServerError, match=f"127.0.0.1:{taken} is in use by another program") as caught:
         servers.start(wanted, 4)
     assert name in caught.value.remedy
 

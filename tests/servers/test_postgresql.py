@@ -77,8 +77,8 @@ def test_room_is_made_for_the_connections_of_the_load(target: Make, psql: Ask) -
     [
         ({"shared_bufers": "64MB"}, 'unrecognized configuration parameter "shared_bufers"'),
         ({"shared_buffers": "plenty"}, 'invalid value for parameter "shared_buffers": "plenty"'),
-        ({"include": "/etc/passwd"}, "'include' is no name"),
-        ({"a b": "1"}, "'a b' is no name"),
+        ({"include": "/etc/passwd"}, "'include' is not a valid name"),
+        ({"a b": "1"}, "'a b' is not a valid name"),
         ({"work_mem": "1MB\nfsync = off"}, "several lines"),
         ({"data_directory": "/tmp"}, "set by dsbench"),
         ({"port": "http"}, "port is 'http'"),

@@ -61,7 +61,7 @@ def test_a_server_and_all_its_processes_are_inside_from_the_first_on(
             assert control_groups.disk_rates(pids[0], number) == {"read": 50 * MIB, "write": 20 * MIB}
         assert not list(stack.fall_short(Limits.of(said), pids[0]))
         assert list(stack.fall_short(Limits.of({"memory": "1GiB", "cpus": "2"}), pids[0])) == [
-            "memory=1GiB was asked for, and 300 MiB is in force", "cpus=2 was asked for, and 1.5 is in force",
+            "memory=1GiB was requested, and 300 MiB is in effect", "cpus=2 was requested, and 1.5 is in effect",
         ]  # fmt: skip
     assert not list(Path("/sys/fs/cgroup").rglob(name))
 

@@ -290,7 +290,7 @@ class _Unseen:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ("zfs", "use one of ext2"), (5, "no file system '5'"), (["ext4"], "no file system"), ("ext4?cow=off", "takes no 'cow'"), ("btrfs?block=1k", "use one of 4k"),
+        ("zfs", "use one of ext2"), (5, "no file system of type '5'"), (["ext4"], "no file system"), ("ext4?cow=off", "has no setting 'cow'"), ("btrfs?block=1k", "use one of 4k"),
         ("ext4?size=1MiB", "64 MiB or more"), ("ext4?data=yes", "use one of ordered"), ("xfs?mount=a b", "options of mount"),
         ("ext4?journal=off&data=journal", "omit data or journal"), ("ext4?age=95%", "from 1% to 90%"),
         ("ext4?device=/dev/x&size=1GiB", "omit size"), ("ext4?age-seed=2", "add age"), ("ext4?device=../x", "block device"),

@@ -199,8 +199,8 @@ def _resumed(asked: Versus, out: Path) -> Versus:
         asked = replace(asked, asked={**wanted, **sides})
         apart = _apart(begun, asked.asked)
     except (ArchiveError, KeyError, TypeError, AttributeError) as error:
-        problem = f"no comparison to go on with: {str(error)[:300]}"
-        raise SpecError("--resume", problem, "name the folder of the one that was cut short by --out") from None
+        problem = f"no comparison to continue: {str(error)[:300]}"
+        raise SpecError("--resume", problem, "specify the folder of the interrupted comparison with --out") from None
     if apart:
         problem = f"{out / STEM}.json compares something else: {', '.join(apart)}"
         raise SpecError("--resume", problem, "give the options of its beginning, or another --out")

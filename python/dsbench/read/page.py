@@ -225,8 +225,8 @@ def specification(run: RunRecord) -> Html:
     said = {name: value for name, value in values.items() if value != NONE and not _is_default(name, spec)}
     parts.append(_tabulate("Specification", said))
     if rest := {name: value for name, value in values.items() if name not in said}:
-        parts.append(tag("details", tag("summary", f"The other {len(rest)}, which nobody set"),
-                         _tabulate("Settings that nobody set", rest)))  # fmt: skip
+        parts.append(tag("details", tag("summary", f"The other {len(rest)}, which were not set"),
+                         _tabulate("Settings that were not set", rest)))  # fmt: skip
     return section("Specification", *parts, key="specification")
 
 

@@ -149,5 +149,5 @@ def share(option: str, text: str) -> float:
     except ValueError:
         found = 0.0
     if not 0.0005 <= found <= 1:
-        raise SpecError(option, f"{text[:60]!r} is no share from 0.05% to 100%", "write for instance 2%")
+        raise SpecError(option, f"{text[:60]!r} is not a percentage from 0.05% to 100%", "write, for example, 2%")
     return found

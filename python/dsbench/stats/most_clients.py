@@ -111,7 +111,7 @@ class MostClients:
         if best is not None:
             reach = [one for one in best.judged if one.high_ns > one.objective.limit_ns > 0]
             few = [one for one in best.judged if one.objective.limit_ns and not isfinite(one.time_ns)]
-            words += ["too few transactions tell that quantile"] if few else []
+            words += ["too few transactions for that percentile"] if few else []
             words += [f"the 95% interval of {say_time(one.time_ns)} ends at {say_time(one.high_ns)}" for one in reach]
         if beyond is not None:
             again = [one.clients for one in self.tried if one.clients > beyond.clients and one.keeps]

@@ -114,7 +114,7 @@ def answer(found: Outcomes, sentences: Sequence[str]) -> Answer:
     text = " ".join(f"{line[:1].upper()}{line[1:].removesuffix(_NARROWER)}." for line in first)
     quiet = [line for line in sentences if line.startswith(_QUIET)]
     sized = bool(quiet) and all(line in first and not line.endswith(_NARROWER) for line in quiet)
-    about = [*_heading(found), *_describe_reach(found, unseen=not sized), *found.tally.say_unknown("trial")]
+    about = [*_heading(found), *_describe_reach(found, unseen=not sized)]
     dangers = [line.removeprefix("warning: ") for line in bad]
     said = [f"{line[:1].upper()}{line[1:]}." for line in dangers]
     return Answer(text, " · ".join(about), said, verdict=found.tally.say("trial"))
@@ -511,7 +511,7 @@ def _servers_differ(found: Outcomes) -> list[str]:
 
 def notes(found: Outcomes) -> list[str]:
     """How to read it, and what is missing."""
-    lines = []
+    lines = [f"{words[:1].upper()}{words[1:]}." for words in found.tally.say_unknown("trial")]
     effects = found.effects
     if effects is not None and effects.free:
         scatter = f"{effects.scatter:.1%}" if found.how.geometric else with_unit(f"{effects.scatter:.3g}", found.unit)
