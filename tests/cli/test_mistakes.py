@@ -86,7 +86,7 @@ MISTAKES = {
     "run --workload key.toml": ('no key "scale" is known here', "docs/workload-files.md"),
     "run --out file": ("--out: cannot write to file", "specify a writable folder"),
     "run --resume nosuch": ("no archive at nosuch", "specify the folder or the .zip"),
-    "run sqlite:////nosuch/folder/x.db": ("/nosuch/folder is not a directory", "make it"),
+    "run sqlite:////nosuch/folder/x.db": ("/nosuch/folder is not a directory", "create it"),
     "show": ("missing argument ARCHIVE", "see dsbench show --help"),
     "show file": ("file is not a dsbench archive", "specify the folder or the .zip"),
     "compare nosuch": ("no archive at nosuch", "specify the folder or the .zip"),

@@ -106,8 +106,8 @@ def _again_and_beside_the_first(page: Any) -> None:
     page.get_by_role("checkbox", name=re.compile(r"Compare \d+T"), checked=False).click()
     page.get_by_role("button", name="Compare 2").click()
     beside = page.frame_locator("iframe.report")
-    beside.locator("[data-diagram=rate]").scroll_into_view_if_needed()
-    beside.locator("[data-diagram=rate] svg.marks").wait_for()
+    beside.locator("[data-diagram=freq]").scroll_into_view_if_needed()
+    beside.locator("[data-diagram=freq] svg.marks").wait_for()
     assert beside.get_by_role("heading", level=1).count() == 1
 
 
@@ -294,7 +294,7 @@ def test_two_are_compared_as_on_the_command_line(page: Any, base: str, archives:
         Verdict.FASTER, 0.05, ("mock:?latency_us=2000", "mock:?latency_us=500"))  # fmt: skip
     assert f"{found.ratio.interval.value:.3f} times" in verdict.text_content()
     page.get_by_role("link", name="Its runs side by side").click()
-    page.frame_locator("iframe.report").locator("[data-diagram=rate]").scroll_into_view_if_needed()
+    page.frame_locator("iframe.report").locator("[data-diagram=freq]").scroll_into_view_if_needed()
     page.get_by_role("link", name="Compare two others").click()
     row = page.get_by_role("table", name="Earlier comparisons").get_by_role("row").last
     row.get_by_role("cell").last.wait_for()
