@@ -8,9 +8,9 @@ UNCOUNTED: int
 UNKNOWN_END: tuple[str, str]
 
 class CoreError(Exception):
-    """Kind, native code, problem and remedy."""
+    """Kind, native code, problem and remedy; whether what the user wrote is wrong."""
 
-    args: tuple[str, str, str, str]
+    args: tuple[str, str, str, str, bool]
 
 @final
 class Target:

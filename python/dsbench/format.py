@@ -14,6 +14,11 @@ UP, DOWN, FAILED = "▲", "▼", "SLA!"
 """Signs behind a figure that is better or worse than what it is compared with, and that missed its target."""
 
 
+def counted(count: int, noun: str) -> str:
+    """``1 cycle``, ``10 cycles``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def format_number(value: Any, times: float = 1.0, digits: int = 3, form: str = "") -> str:
     """A number as people read it: thousands with commas, no exponent in the usual range, a dash for none."""
     if value is None or (isinstance(value, float) and not isfinite(value)):

@@ -73,7 +73,7 @@ def test_an_interval_beyond_the_limit_is_told() -> None:
     assert found.unsure == "the 95% interval of 10 ms ends at 21 ms"
     few = find_most([judged(2, cycle(2, fast=20, slow=0))])
     assert few is not None
-    assert few.unsure == "too few transactions tell that quantile"
+    assert few.unsure == "too few transactions for that percentile"
 
 
 def test_failures_count_as_well_and_lucky_clients_are_no_answer() -> None:

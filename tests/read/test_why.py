@@ -12,7 +12,8 @@ import dsbench
 from dsbench.read.blocks import Part, Table
 from dsbench.read.glance import best
 from dsbench.read.subjects import find_subject
-from dsbench.read.subjects.why import FOREIGN, Why, name_causes, read_log_use
+from dsbench.read.subjects.why import FOREIGN, Why, name_causes
+from dsbench.read.subjects.why.looks import read_log_use
 from dsbench.several.causes import say_change
 from dsbench.stats import shares
 from dsbench.stats.shares import StateSeen, Threads, What, divide, summarise

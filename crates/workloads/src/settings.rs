@@ -169,9 +169,7 @@ mod tests {
         for text in ["0", "0.009", "1.01", "-1", "NaN", "inf", "small", ""] {
             assert_eq!(
                 refused(part, text).unwrap(),
-                format!(
-                    "configuration: --set s={text}: this is none of its values; use a part of the whole, 0.01 to 1"
-                )
+                format!("--set s={text}: this is none of its values; use a part of the whole, 0.01 to 1")
             );
         }
         let number = Values::Number { least: 0.0, most: 60.0 };

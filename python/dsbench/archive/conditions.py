@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from dsbench.archive.asked import Recorded
+from dsbench.format import counted
 
 _NAMED: Final = 2
 """So many reasons are told."""
@@ -51,16 +52,13 @@ def say_conditions(found: Iterable[Condition]) -> str:
     states = Counter(one.state for one in found)
     broken, open_ = states[State.BROKEN], states[State.NOT_MADE]
     reasons = list(dict.fromkeys(one.detail for one in found if one.state is State.NOT_MADE))
-    more = [f"and {_count(len(reasons) - _NAMED, 'more reason')}"] if reasons[_NAMED:] else []
+    more = [f"and {counted(len(reasons) - _NAMED, 'more reason')}"] if reasons[_NAMED:] else []
     told = f": {'; '.join(reasons[:_NAMED] + more)}" if reasons else ""
     if open_ == len(found):
         return f"nothing was checked{told}"
     if states[State.HOLDS] == len(found):
-        return "the condition holds" if len(found) == 1 else f"all {_count(len(found), 'condition')} hold"
-    words = f"{states[State.HOLDS]:,} of {_count(len(found), 'condition')} hold"
+        return "the condition holds" if len(found) == 1 else f"all {counted(len(found), 'condition')} hold"
+    words = f"{states[State.HOLDS]:,} of {counted(len(found), 'condition')} hold"
     words += f", {broken:,} {'is' if broken == 1 else 'are'} broken" if broken else ""
     return words + (f", {open_:,} {'was' if open_ == 1 else 'were'} not made{told}" if open_ else "")
 
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -15,9 +15,9 @@ from dsbench.archive import try_out
 from dsbench.cli import errors, options, run, terminal
 from dsbench.cli.options import taking_settings, targets
 from dsbench.cli.progress import Progress
+from dsbench.format import counted
 from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop
-from dsbench.read.naming import counted
 from dsbench.spec.words import GROUPS
 from dsbench.stats.comparison import Verdict
 
@@ -85,7 +85,7 @@ def command(
     if max_blocks < blocks:
         raise spec.SpecError("--max-blocks", f"must be {blocks} or more, as --blocks is the minimum", "raise it")
     ahead = look_ahead_of(asked)
-    plan = say_plan(ahead, blocks, max_blocks)
+    plan = f"plan: {say_plan(ahead, blocks, max_blocks)}"
     if dry_run:
         for name, one, after in zip("AB", asked, ahead, strict=True):
             print(f"{name}  {one.spec.target.redacted}\n{text_of(after)}\n")

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from dsbench.archive import Archive, RunRecord
 from dsbench.commons.entry import Entry
+from dsbench.format import counted
 from dsbench.read.answer import highest, say
 from dsbench.read.evaluation import Evaluation, evaluate
-from dsbench.read.naming import by_client, counted, limited, listed, pacing, server, unsafe
+from dsbench.read.naming import by_client, limited, listed, pacing, server, unsafe
 from dsbench.read.subjects.energy import Energy, EnergyResult
 from dsbench.read.subjects.errors import ErrorsResult
 from dsbench.read.subjects.kinds import KindsResult

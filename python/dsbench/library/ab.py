@@ -67,7 +67,7 @@ def seconds_of(ahead: Sequence[Ahead], blocks: int, max_blocks: int) -> tuple[fl
 def say_plan(ahead: Sequence[Ahead], blocks: int, max_blocks: int) -> str:
     """How many runs are made, and how long they take at least and at most."""
     span = " to ".join(map(format_time, seconds_of(ahead, blocks, max_blocks)))
-    return f"plan: {blocks} to {max_blocks} blocks of 4 runs, {span} and the start of each server"
+    return f"{blocks} to {max_blocks} blocks of 4 runs, {span} and the start of each server"
 
 
 def versus(

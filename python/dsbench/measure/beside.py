@@ -30,7 +30,7 @@ class LedgerWriters(Task):
         try:
             ended = _core.Ledger(_core.Target(url)).write(first, writers, notes)
         except _core.CoreError as error:
-            raise Problem(*error.args[2:]) from None
+            raise Problem(*error.args[2:4]) from None
         return [f"{kind} {message}" for kind, message in ended]
 
 

@@ -148,7 +148,7 @@ def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, client
     result = cycle.join()
     if (failure := result.failure) is not None:
         remedy = _STARVED if failure.kind == "disconnected" else failure.remedy
-        raise CoreError(failure.kind, failure.code, f"{against}, {clients} clients: {failure}", remedy)
+        raise CoreError(failure.kind, failure.code, f"{against}, {clients} clients: {failure}", remedy, failure.by_user)
     if result.total("failed"):
         # An engine that only plays a database may not know the answers that a workload insists on.
         raise CoreError("setup", "", f"{against}: it does not support the workload {spec.workload}")

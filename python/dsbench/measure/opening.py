@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -25,7 +24,7 @@ WRONG = "configuration"
 """Kind of errors in what was asked for: a resumed run would meet them again."""
 
 _REMEDIES = {
-    WRONG: "see dsbench run --help",
+    WRONG: "see dsbench run --help, and dsbench run --list for the settings of workloads",
     "setup": "dsbench doctor shows what is missing",
     "disconnected": "check that the server is running",
     "unknown": "check that the server is running",
@@ -49,9 +48,6 @@ KEPT = "finished cycles are kept; when the server works again: dsbench run --res
 NODES = ("finished cycles are kept; check that the nodes are running and not too busy; then: dsbench run --resume "
          "ARCHIVE")
 """What to do when no node could take part in a cycle, whose database was well."""
-
-_PLACE = re.compile(r"--[\w-]+|[^\s:][^:]*:\d+(?=: )")
-"""Where an error is, when its words begin with that: an option, or a line of a file."""
 
 _MEND = "correct the SQL, and start a new run"
 
@@ -132,16 +128,15 @@ def explain_errors(doing: str) -> Iterator[None]:
     try:
         yield
     except CoreError as error:
-        if is_of_script(error):
-            raise RunError(str(error).removeprefix("script: "), _MEND, usage=True) from None
-        words, remedy = str(error).removeprefix("configuration: "), error.remedy
-        if error.kind == WRONG and (place := _PLACE.match(words)):
-            raise RunError(words, remedy or _how_to_correct(place[0]), usage=True) from None
+        if error.by_user or error.kind == WRONG:  # It names the option, or file and line.
+            known = _MEND if error.by_user else _REMEDIES[WRONG]
+            raise RunError(str(error), error.remedy or known, usage=True) from None
+        remedy = error.remedy
         if not remedy and error.kind == "setup" and "://" in doing:
             # A code is what the server itself said.
             remedy = _REFUSED if error.code else _NO_FILE if doing.startswith("sqlite:") else _ABSENT
         remedy = remedy or _REMEDIES.get(error.kind, "see the server's log")
-        raise RunError(f"{doing}: {words}", remedy, usage=error.kind == WRONG) from None
+        raise RunError(f"{doing}: {error}", remedy) from None
     except ClusterError as error:
         raise RunError(str(error), error.remedy, usage=error.usage) from None
     except servers.ServerError as error:
@@ -150,13 +145,6 @@ def explain_errors(doing: str) -> Iterator[None]:
         raise RunError(str(error), error.remedy, usage=True) from None
     except ArchiveError as error:
         raise RunError(str(error), "free up space, or specify another folder with --out") from None
-
-
-def _how_to_correct(place: str) -> str:
-    """What to do about an error in an option or in a line of a script, which is its ``place``."""
-    if not place.startswith("--"):
-        return "correct the script: see docs/scripts.md"
-    return "dsbench run --list describes the settings" if place == "--set" else _REMEDIES[WRONG]
 
 
 @contextmanager
@@ -170,7 +158,7 @@ def during(where: str, target: Target) -> Iterator[None]:
     except CoreError as error:
         if error.code in _CLAIM_LOST:
             raise RunError(f"{where}: {error}", _CLAIM_LOST[error.code]) from None
-        if is_of_script(error):
+        if error.by_user:
             raise RunError(f"{where}: {error}", _MEND, usage=True) from None
         if is_lost(error, target):
             remedy = f"{error.remedy}; then: dsbench run --resume ARCHIVE" if error.remedy and error.code else KEPT
@@ -186,18 +174,13 @@ def explain_cycle(where: str, words: str, failures: Iterable[CoreError | None]) 
     Without any of these the database was well, and the nodes could not take part.
     """
     found = [failure for failure in failures if failure is not None]
-    if any(is_of_script(failure) for failure in found):
+    if any(failure.by_user for failure in found):
         return RunError(f"{where}: {words}", _MEND, usage=True)
     wrong = any(failure.kind == WRONG for failure in found)
     full = bool(IS_FULL.search(words))
     known = next((failure.remedy for failure in found if failure.remedy and failure.code), "")
     remedy = _REMEDIES[WRONG] if wrong else _FULL if full else known or (KEPT if found else NODES)
     return RunError(f"{where}: {words}", remedy, usage=wrong)
-
-
-def is_of_script(error: CoreError) -> bool:
-    """Whether ``error`` is a mistake in SQL of the user, which no other attempt can mend."""
-    return error.kind in (WRONG, "syntax", "statement") and str(error).startswith("script: ")
 
 
 def is_lost(error: CoreError, target: Target) -> bool:

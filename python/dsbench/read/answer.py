@@ -12,11 +12,11 @@ import numpy as np
 from dsbench.archive import RunRecord
 from dsbench.archive.conditions import say_conditions
 from dsbench.dataclass import dataclass
-from dsbench.format import format_number, format_share, say_time
+from dsbench.format import counted, format_number, format_share, say_time
 from dsbench.read.blocks import Answer, Tile, TimeBar, TimePart, Tone
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, best, is_candidate, limit
-from dsbench.read.naming import by_client, conduct, counted, limited, pacing, server, streams, warnings
+from dsbench.read.naming import by_client, conduct, limited, pacing, server, streams, warnings
 from dsbench.read.series import phrases
 from dsbench.read.subjects.clients import ClientsResult
 from dsbench.read.subjects.connections import ConnectionsResult

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from dsbench.archive import RunRecord
+from dsbench.format import counted
 from dsbench.spec.storage import Storage
 from dsbench.stats.values import Index
 
@@ -49,11 +50,6 @@ def listed(numbers: Iterable[int]) -> str:
     """``10, 20 and 40``."""
     *others, last = [f"{number:,}" for number in numbers]
     return f"{', '.join(others)} and {last}" if others else last
-
-
-def counted(count: int, noun: str) -> str:
-    """``1 cycle``, ``10 cycles``."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def streams(evaluation: Evaluation) -> list[str]:

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from dsbench.archive import RunRecord
 from dsbench.dataclass import dataclass
+from dsbench.format import counted
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Taken, best, find_taken, find_taken_by_cycle
-from dsbench.read.naming import counted, listed
+from dsbench.read.naming import listed
 from dsbench.read.subjects.machine import MachineResult
 from dsbench.read.subjects.rate import RateResult
 from dsbench.read.subjects.warnings import WarningsResult, count_warnings

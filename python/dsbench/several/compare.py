@@ -14,9 +14,10 @@ import numpy as np
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.dataclass import dataclass
+from dsbench.format import counted
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.groups import Series
-from dsbench.read.naming import counted, warnings
+from dsbench.read.naming import warnings
 from dsbench.read.series import headings
 from dsbench.read.subjects.clients import longest_ns
 from dsbench.read.subjects.errors import ErrorsResult

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dsbench.format import counted
 from dsbench.read.draw import vega
 from dsbench.read.draw.axes import Form, ValueAxis
 from dsbench.read.draw.connections import across
@@ -20,7 +21,6 @@ from dsbench.read.draw.load import loads
 from dsbench.read.draw.theme import GREEN, GREY, HUES, RED, WHOLE, Row, finish, log_domain, log_ticks, number_labels
 from dsbench.read.draw.vega import Chart, Spec, channel
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.naming import counted
 from dsbench.read.subject import Measure
 from dsbench.read.subjects.kinds import KindsResult
 from dsbench.read.subjects.latency import LatencyResult

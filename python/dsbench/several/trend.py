@@ -13,12 +13,11 @@ import numpy as np
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.dataclass import dataclass
-from dsbench.format import finite, format_number, shorten, with_unit
+from dsbench.format import counted, finite, format_number, shorten, with_unit
 from dsbench.read.blocks import Answer, Block, Column, Diagram, Listed, Part, Sentence, Table
 from dsbench.read.choice import Choice, list_stages, make_choice, refuse_missing
 from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation, evaluate
-from dsbench.read.naming import counted
 from dsbench.read.subject import Measure
 from dsbench.read.subjects.queries import QueriesResult
 from dsbench.read.subjects.why import WhyResult

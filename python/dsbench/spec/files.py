@@ -56,7 +56,7 @@ def with_file(values: Mapping[str, Any]) -> dict[str, Any]:
     settings = {**(values.get("workload_settings") or {}), "file": "\n".join(_bundle(path))}
     if found := workloads.refused(taker, {"file": settings["file"]}):
         problem, remedy = found
-        raise SpecError("--workload", problem.removeprefix("configuration: "), remedy or _REMEDY)
+        raise SpecError("--workload", problem, remedy or _REMEDY)
     return {**values, "workload": taker, "workload_settings": settings}
 
 

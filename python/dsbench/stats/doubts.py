@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from math import sqrt
 
+from dsbench.format import counted
 from dsbench.stats.facts import RunFacts, ScaleFacts
 from dsbench.stats.unrest import (
     ended_early,
@@ -85,7 +86,7 @@ def short_cycles(run: RunFacts) -> Iterator[Doubt]:
         if run.workload.data.indexed and not run.searched:
             remedy += "; for a comparable index, --profile dsi"
         are = "is" if run.cycles == 1 else "are"
-        words = f"{_count(run.cycles, 'cycle')} of {run.duration_s:.3g} s {are} too short to compare with other runs"
+        words = f"{counted(run.cycles, 'cycle')} of {run.duration_s:.3g} s {are} too short to compare with other runs"
         yield Doubt("short-cycles", words, remedy)
 
 
@@ -137,7 +138,7 @@ def unchecked(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
 def not_made(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """Of some conditions nobody knows whether they hold."""
     for why, remedy, count in scale.unmade:
-        words = f"{count} of {_count(scale.conditions, 'condition')} {'was' if count == 1 else 'were'} not made: {why}"
+        words = f"{count} of {counted(scale.conditions, 'condition')} {'was' if count == 1 else 'were'} not made: {why}"
         yield Doubt("not-made", words, remedy, scale.scale)
 
 
@@ -146,9 +147,9 @@ def void(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if scale.cycles == 0:
         yield Doubt("void", "no cycle was finished", "resume the run", scale.scale)
     elif scale.kept == 0 and scale.failed + scale.unknown:
-        words = f"no transaction succeeded: {_count(scale.failed, 'attempt')} failed"
+        words = f"no transaction succeeded: {counted(scale.failed, 'attempt')} failed"
         words += f", most often by {scale.main_error}" if scale.main_error else ""
-        words += f"; {_count(scale.unknown, 'commit')} of unknown outcome" if scale.unknown else ""
+        words += f"; {counted(scale.unknown, 'commit')} of unknown outcome" if scale.unknown else ""
         yield Doubt("void", words, "check the errors of the run (--by errors)", scale.scale, severe=True)
     elif scale.committed == 0:
         remedy = "check the errors of the run; use longer cycles (--duration) if transactions take longer than a cycle"
@@ -180,7 +181,7 @@ def degraded(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         missing = [f"node {node.name}, {words}" for node in scale.nodes for words in node.absent]
         more = f"; and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         why = f": {'; '.join(missing[:MOST_NAMED])}{more}" if missing else ""
-        message = f"{_count(scale.absent, 'cycle')} without all nodes, so with less load than specified{why}"
+        message = f"{counted(scale.absent, 'cycle')} without all nodes, so with less load than specified{why}"
         yield Doubt("degraded", message, "check the missing node and repeat the run", scale.scale)
 
 
@@ -251,7 +252,7 @@ def unknown_commits(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if scale.unknown:
         yield Doubt(
             "unknown-commits",
-            f"{_count(scale.unknown, 'commit')} of unknown outcome: the connection was lost during the commit",
+            f"{counted(scale.unknown, 'commit')} of unknown outcome: the connection was lost during the commit",
             "check the server's log for restarts and network failures",
             scale.scale,
         )
@@ -298,7 +299,7 @@ def few_transactions(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     unknown = [q for q in (0.5, 0.95, 0.99, 0.997) if not known(q, count)]
     yield Doubt(
         "few-transactions",
-        f"{_count(count, 'transaction')} {'is' if count == 1 else 'are'} too few for "
+        f"{counted(count, 'transaction')} {'is' if count == 1 else 'are'} too few for "
         f"{', '.join(f'p{percent(q)}' for q in unknown)}: a percentile needs {LEAST_BEYOND} beyond it",
         "use longer or more cycles, or more clients; do not use these percentiles, nor the rates at these levels",
         scale.scale,
@@ -378,6 +379,3 @@ def doubts(run: RunFacts, scales: Iterable[ScaleFacts], noticed: Iterable[Doubt]
     found += [doubt for doubt in derived if (doubt.code, doubt.scale) not in known]
     return tuple(sorted(found, key=lambda doubt: not doubt.severe))
 
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import isfinite, nan
 
 from dsbench.dataclass import dataclass
-from dsbench.format import format_number, format_share, say_time
+from dsbench.format import counted, format_number, format_share, say_time
 from dsbench.spec.objective import Objective
 from dsbench.stats import histogram as hist
 from dsbench.stats.cycles import CycleFigures
@@ -66,7 +66,7 @@ class ClientsTried:
     @property
     def said(self) -> str:
         """``14.2 ms at 2,310 tps, kept in 3 of 3 cycles``."""
-        return f"{self.values} at {self.rate} tps, kept in {self.cycles_kept} of {_count(self.cycles, 'cycle')}"
+        return f"{self.values} at {self.rate} tps, kept in {self.cycles_kept} of {counted(self.cycles, 'cycle')}"
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class MostClients:
         """What was not measured: ``9 to 15 clients were not measured``; empty where nothing lies between."""
         beyond = self.beyond
         if beyond is None:
-            return f"more than {_count(self.clients, 'client')} were not measured"
+            return f"more than {counted(self.clients, 'client')} were not measured"
         low, high = self.clients + 1, beyond.clients - 1
         if low > high or not self.clients:
             return ""
@@ -115,7 +115,7 @@ class MostClients:
             words += [f"the 95% interval of {say_time(one.time_ns)} ends at {say_time(one.high_ns)}" for one in reach]
         if beyond is not None:
             again = [one.clients for one in self.tried if one.clients > beyond.clients and one.keeps]
-            words += [f"{_count(again[-1], 'client')} keep it again"] if again else []
+            words += [f"{counted(again[-1], 'client')} keep it again"] if again else []
         return "; but ".join(words)
 
     @property
@@ -126,19 +126,15 @@ class MostClients:
         if best is not None:
             keep = "keeps" if best.clients == 1 else "keep"
             but = f"; but {self.unsure}" if self.unsure else ""
-            sentences.append(f"{_count(best.clients, 'client')} {keep} {self.objective}: {best.said}{but}")
+            sentences.append(f"{counted(best.clients, 'client')} {keep} {self.objective}: {best.said}{but}")
         if beyond is not None and best is not None:
             sentences.append(f"{beyond.clients:,} do not: {beyond.said}")
         elif beyond is not None:
-            keep = f"{_count(beyond.clients, 'client')} {'does' if beyond.clients == 1 else 'do'} not keep"
+            keep = f"{counted(beyond.clients, 'client')} {'does' if beyond.clients == 1 else 'do'} not keep"
             sentences.append(f"{keep} {self.objective}: {beyond.said}")
         if self.untold:
             sentences.append(self.untold[0].upper() + self.untold[1:])
         return ". ".join(sentences)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def judge_clients(

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from dsbench.dataclass import dataclass
+from dsbench.format import counted
 from dsbench.measure.ahead import Ahead
 from dsbench.measure.events import format_time
-from dsbench.read.naming import counted
 from dsbench.study.plan import Combination, Trial, asked, combination
 from dsbench.study.record import FAILED, Study
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dsbench.format import NONE, finite, format_number, with_unit
+from dsbench.format import NONE, counted, finite, format_number, with_unit
 from dsbench.read.blocks import Answer, Block, Column, Diagram, Listed, Part, Table
 from dsbench.read.html import render_document
-from dsbench.read.naming import counted
 from dsbench.read.text import render_text
 from dsbench.several.files import make_files
 from dsbench.stats.effects import ANY, LEVEL, Effect, Effects, EffectShare, spearman

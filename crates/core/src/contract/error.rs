@@ -120,18 +120,20 @@ pub struct Error {
     pub kind: ErrorKind,
     /// The engine's own code.
     pub code: Code,
-    /// What was being done: "connect", "execute", "commit" …
+    /// What was being done: "connect", "execute", "commit" …; empty where the message says it.
     pub context: &'static str,
     /// What the server or the library said; never holds a password.
     pub message: Option<Box<str>>,
     /// What the user can do about it, where that is known: words that follow "hint:".
     pub remedy: Option<Cow<'static, str>>,
+    /// Whether what the user wrote is wrong, a script or a workload file: no other attempt can mend it.
+    pub by_user: bool,
 }
 
 impl Error {
     /// An error without a message, which allocates nothing.
     pub fn new(kind: ErrorKind, context: &'static str) -> Self {
-        Self { kind, code: Code::default(), context, message: None, remedy: None }
+        Self { kind, code: Code::default(), context, message: None, remedy: None, by_user: false }
     }
 
     /// An error with words. They may be a server's, and are shown on terminals: control characters are taken out,
@@ -142,7 +144,17 @@ impl Error {
 
     /// A configuration error: the user asked for something impossible.
     pub fn configuration(message: impl Into<String>) -> Self {
-        Self::with(ErrorKind::Configuration, "configuration", message)
+        Self::with(ErrorKind::Configuration, "", message)
+    }
+
+    /// What went wrong while doing what, without the code.
+    pub fn words(&self) -> String {
+        let said = self.message.as_deref().unwrap_or(self.kind.name());
+        if self.context.is_empty() {
+            said.to_string()
+        } else {
+            format!("{}: {said}", self.context)
+        }
     }
 
     /// The same error with what the user can do about it.
@@ -157,9 +169,15 @@ impl Error {
         self
     }
 
-    /// The same error as one of what stood around it: `message` says more, kind, code and remedy are the same.
+    /// The same error with other words: kind, code, remedy and whose mistake it is stay.
     pub fn wrapped(self, context: &'static str, message: impl Into<String>) -> Self {
-        Self { code: self.code, remedy: self.remedy, ..Self::with(self.kind, context, message) }
+        Self { code: self.code, remedy: self.remedy, by_user: self.by_user, ..Self::with(self.kind, context, message) }
+    }
+
+    /// The same error as a mistake in what the user wrote, whose place the message says.
+    pub fn by_user(mut self) -> Self {
+        (self.by_user, self.context) = (true, "");
+        self
     }
 
     /// The same error with the engine's native code.
@@ -191,10 +209,7 @@ fn fit_to_show(message: String) -> String {
 /// The problem; `{:#}` has its remedy behind it.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.message {
-            Some(message) => write!(f, "{}: {message}", self.context)?,
-            None => write!(f, "{}: {}", self.context, self.kind.name())?,
-        }
+        f.write_str(&self.words())?;
         if !self.code.as_str().is_empty() {
             write!(f, " ({})", self.code.as_str())?;
         }

@@ -413,9 +413,7 @@ impl<'a, C: Clock> Runner<'a, C> {
         if self.failures_in_a_row < FAILURES_IN_A_ROW {
             return Ok(());
         }
-        let last = error.message.as_deref().unwrap_or(error.kind.name());
-        let words =
-            format!("{FAILURES_IN_A_ROW} transactions in a row failed; the last one: {}: {last}", error.context);
+        let words = format!("{FAILURES_IN_A_ROW} transactions in a row failed; the last one: {}", error.words());
         Err(error.clone().wrapped("load", words))
     }
 

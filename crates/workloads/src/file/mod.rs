@@ -133,7 +133,7 @@ impl Workload for FromFile {
     fn create(&self, conn: &mut dyn Connection) -> Result<()> {
         self.refuse_references(conn)?;
         run(&self.schema().tables, conn, None).map_err(|error| match error.kind {
-            ErrorKind::Syntax | ErrorKind::Statement => Error { context: "script", ..error },
+            ErrorKind::Syntax | ErrorKind::Statement => error.by_user(),
             _ => error,
         })
     }
@@ -217,7 +217,7 @@ impl Workload for FromFile {
             return self.plan.rehearse(conn, when, &mut memory);
         }
         let own = |error: Error| match error.kind {
-            ErrorKind::Syntax | ErrorKind::Statement | ErrorKind::Configuration => Error { context: "script", ..error },
+            ErrorKind::Syntax | ErrorKind::Statement | ErrorKind::Configuration => error.by_user(),
             _ => error,
         };
         let schema = self.schema();

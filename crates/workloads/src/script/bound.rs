@@ -265,9 +265,11 @@ impl Bound {
     }
 }
 
-fn placed(place: &str, error: Error) -> Error {
+/// An error of what the user wrote at `place`, which is file and line.
+pub(super) fn placed(place: &str, error: Error) -> Error {
     let said = error.message.as_deref().unwrap_or(error.kind.name());
-    Error { message: Some(format!("{place}: {said}").into()), context: "script", ..error }
+    let words = format!("{place}: {said}");
+    error.wrapped("", words).by_user()
 }
 
 fn no_name(prefix: &str, column: &str) -> Error {

@@ -62,6 +62,7 @@ pub(crate) fn told(error: dsbench_script::Error) -> Error {
     let column = error.column.map_or(String::new(), |column| format!(" at column {column}"));
     let text = error.text.map_or(String::new(), |text| format!(": {text}"));
     Error::configuration(format!("{}:{}: {}{column}{text}", error.source, error.line, error.message))
+        .remedy("correct the script: see docs/scripts.md")
 }
 
 /// On which tables the scripts work.

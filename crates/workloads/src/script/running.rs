@@ -123,9 +123,7 @@ impl ScriptClient {
             return Err(match error.kind {
                 ErrorKind::Disconnected if commits => Error { kind: ErrorKind::Unknown, ..error },
                 ErrorKind::Syntax => {
-                    let said = error.message.as_deref().unwrap_or(error.kind.name());
-                    let placed = format!("{}:{}: {said}", script.name, script.commands[number].line);
-                    Error { message: Some(placed.into()), context: "script", ..error }
+                    super::bound::placed(&format!("{}:{}", script.name, script.commands[number].line), error)
                 }
                 _ => error,
             });

@@ -12,10 +12,14 @@ from dsbench.problem import Problem
 
 
 class CoreError(Problem):
-    """An error of an engine, a workload or the loop. ``kind`` is dsbench's word, ``code`` the engine's own."""
+    """An error of an engine, a workload or the loop. ``kind`` is dsbench's word, ``code`` the engine's own.
 
-    def __init__(self, kind: str, code: str, problem: str, remedy: str = "") -> None:
+    ``by_user``: what the user wrote is wrong, a script or a workload file, and no other attempt can mend it.
+    """
+
+    def __init__(self, kind: str, code: str, problem: str, remedy: str = "", by_user: bool = False) -> None:
         super().__init__(problem, remedy)
+        self.by_user = by_user
         self.kind = kind
         self.code = code
         self.usage = kind == "configuration"

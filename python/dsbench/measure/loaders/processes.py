@@ -110,7 +110,7 @@ class Processes:
         if failed:
             raise failed[0]
         if gone:
-            raise _core.CoreError("setup", "", _GONE if gone[0].code is not None else gone[0].said, "")
+            raise _core.CoreError("setup", "", _GONE if gone[0].code is not None else gone[0].said, "", False)
         return found
 
     def _kill(self) -> None:

@@ -67,7 +67,7 @@ def encode(
         "histograms": [key for *key, _rows in result.histograms],
         "statements": [key for *key, _rows in result.statements],
         "errors": result.errors, "sums": dict(result.sums), "placements": result.placements, "cpu_ns": result.cpu_ns,
-        "failure": (failure.kind, failure.code, str(failure), failure.remedy) if failure is not None else None,
+        "failure": failure and (failure.kind, failure.code, str(failure), failure.remedy, failure.by_user),
         "samples": [[sample[name] for name in _SAMPLED] for sample in samples],
         "machine": asdict(machine) if machine is not None else None,
     }  # fmt: skip
@@ -99,7 +99,7 @@ class _Head(BaseModel, strict=True, extra="forbid"):
     sums: dict[_Text, _Signed]
     placements: list[tuple[_Word, _Text, _Word]]
     cpu_ns: tuple[_Counted, _Counted]
-    failure: tuple[_Text, _Text, _Text, _Text] | None
+    failure: tuple[_Text, _Text, _Text, _Text, bool] | None
     samples: list[tuple[_Signed, _Short, _Short, _Short, FiniteFloat]]
     machine: Used | None
 

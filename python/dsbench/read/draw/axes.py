@@ -11,6 +11,7 @@ from typing import Literal
 
 from dsbench.archive import RunRecord
 from dsbench.dataclass import dataclass
+from dsbench.format import counted
 from dsbench.read.draw import vega
 from dsbench.read.draw.theme import (
     GREY,
@@ -25,7 +26,7 @@ from dsbench.read.draw.theme import (
 )
 from dsbench.read.draw.vega import Chart, Spec, channel, constant
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.naming import conduct, counted, index_scales, limited, listed, pacing, streams, warnings
+from dsbench.read.naming import conduct, index_scales, limited, listed, pacing, streams, warnings
 from dsbench.read.subjects.queries import QueriesResult
 from dsbench.read.subjects.rate import RateResult
 from dsbench.stats.precision import FEWEST

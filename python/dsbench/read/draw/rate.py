@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from dsbench.archive import RunRecord
+from dsbench.format import counted
 from dsbench.read.draw import vega
 from dsbench.read.draw.axes import Form, ScaleAxis, ValueAxis, index_note, index_text, mark_layers, mark_rows, title
 from dsbench.read.draw.curves import Span, compared
@@ -32,7 +33,7 @@ from dsbench.read.draw.theme import (
 )
 from dsbench.read.draw.vega import Chart, Spec, channel, datum, layer
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.naming import counted, subject
+from dsbench.read.naming import subject
 from dsbench.read.subjects.models import ModelsResult
 from dsbench.read.subjects.rate import RateResult
 from dsbench.stats.fits import FITS, Fit

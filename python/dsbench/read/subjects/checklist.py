@@ -14,8 +14,9 @@ from dsbench import workloads
 from dsbench.archive import RunRecord
 from dsbench.archive.conditions import say_conditions
 from dsbench.dataclass import dataclass
+from dsbench.format import counted
 from dsbench.read.blocks import Block, Column, Sentence, Table
-from dsbench.read.naming import counted, listed, pacing
+from dsbench.read.naming import listed, pacing
 from dsbench.read.subject import Result, Subject, computed
 from dsbench.read.subjects.errors import ErrorsResult
 from dsbench.read.subjects.latency import LatencyResult

@@ -112,7 +112,7 @@ class _Pair(Planned):
         from dsbench.library.ab import say_plan, seconds_of  # Late: numerical libraries take a second.
 
         ahead = [one for _, one in self._asked()]
-        text = say_plan(ahead, _BLOCKS, _MAX_BLOCKS).removeprefix("plan: ")
+        text = say_plan(ahead, _BLOCKS, _MAX_BLOCKS)
         sizes = [one.size_bytes[1] for one in ahead if one.size_bytes]
         lines = [f"{text}, until it is known which is faster"]
         lines += [f"{side}: {line}" for side, one in zip("AB", ahead, strict=True) for line in scales_of(one)]
