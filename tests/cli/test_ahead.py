@@ -169,6 +169,33 @@ def test_every_private_server_is_looked_ahead(product: str) -> None:
     assert [one.scale for one in ahead.scales] == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("private:postgresql?shared_bufers=1GB", 'rejects the settings: unrecognized configuration parameter "shared_bufers"'),
+        ("private:postgresql?work_mem=7XB", 'invalid value for parameter "work_mem": "7XB"'),
+        ("private:mariadb?innodb_bufer_pool_size=1G", "rejects the settings: unknown variable 'innodb-bufer-pool-size=1G'"),
+        ("private:mysql?innodb_buffer_pool_size=1X", "Unknown suffix 'X'"),
+        ("private:firebird?Foo=1", "has no setting 'Foo'"),
+        ("private:sqlite?synchronus=off", "has no setting 'synchronus'"),
+    ],
+)  # fmt: skip
+def test_a_setting_that_the_server_does_not_take_is_refused_by_its_programs(called: Program, target: str, words: str) -> None:
+    done = called("run", target, "--dry-run")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: --set: ")
+    assert words in done.stderr
+
+
+def test_settings_that_the_server_takes_are_not_refused(called: Program) -> None:
+    for target in (
+        "private:postgresql?shared_buffers=1GB&log_line_prefix=%25m'\\&my.own=x", "private:mysql?innodb_buffer_pool_size=1G",
+        "private:mariadb?storage_engine=RocksDB&rocksdb_block_cache_size=1G",
+    ):  # fmt: skip
+        done = called("run", target, "--dry-run")
+        assert done.returncode == 0, done.stderr
+
+
 def test_a_script_says_nothing_to_the_terminal(called: Program, tmp_path: Path) -> None:
     (tmp_path / "a.sql").write_text("SELECT 1; -- \x1b]0;owned\x07\x1b[2J\n")
     done = called("run", "mock:", "--script", "a.sql", "--dry-run")

@@ -254,7 +254,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # Of the width of its frame, with a legend and labels beside the plot, with a legend.
-@pytest.mark.parametrize("diagram", mostly_thorough(["hero", "freq", "kinds"], "freq"))
+@pytest.mark.parametrize("diagram", mostly_thorough(["hero", "freq", "collisions"], "freq"))
 def test_a_diagram_is_taken_out_of_a_page_from_a_file(page: Any, reported: Path, diagram: str) -> None:
     seen = Seen(page)
     page.goto(reported.as_uri())

@@ -18,7 +18,6 @@ import pyarrow as pa
 from pydantic_core import from_json
 
 from dsbench.archive import folder
-from dsbench.archive import reader as packed
 from dsbench.archive.errors import LEFT, ArchiveError
 from dsbench.archive.folder import MOST_FILES, largest
 from dsbench.archive.parts import MERGED, not_too_many, table_of
@@ -106,7 +105,7 @@ class Archive:
 
         ``ArchiveError`` for a link, for what is not a regular file, and for one that is too large.
         """
-        return folder.read(self.path, name) if self.path.is_dir() else packed.content(self.path, name)
+        return folder.read(self.path, name) if self.path.is_dir() else content(self.path, name)
 
     def names(self) -> list[str]:
         """Names of its files, relative to the archive."""
@@ -115,7 +114,7 @@ class Archive:
     @cached_property
     def _packed(self) -> tuple[str, ...]:
         """Names of the files in a zip, which does not grow."""
-        with packed.opened(self.path) as (_, files):
+        with opened(self.path) as (_, files):
             return tuple(sorted(files))
 
     @property
@@ -142,7 +141,7 @@ class Archive:
             whole = f"{name}{MERGED}"  # A sealing that ended between its two steps.
         parts = [n for n in names if n == whole or (n.startswith(within) and n.endswith(".parquet"))]
         try:
-            packed_or_not = packed.contents(self.path, parts) if self.path.is_file() else map(self.read, parts)
+            packed_or_not = contents(self.path, parts) if self.path.is_file() else map(self.read, parts)
             tables: list[pa.Table] = []
             rows = 0
             for part, content in zip(parts, packed_or_not, strict=True):

@@ -153,7 +153,8 @@ def command(
         raise spec.SpecError(", ".join(idle), "it has no effect without --nodes", "add --nodes N")
     if dry_run:
         with loading():
-            from dsbench.measure.ahead import look_ahead, text_of
+            from dsbench.measure.ahead import look_ahead, refuse_settings, text_of
+        refuse_settings(asked.spec)
         ahead = look_ahead(asked)
         described = json.dumps(ahead.described(), indent=2, ensure_ascii=False) if as_json else ""
         print(described or text_of(ahead, verbose=verbose))

@@ -18,7 +18,7 @@ from dsbench.archive.parts import replace as written
 from dsbench.dataclass import dataclass
 from dsbench.library.apart import perform_apart, try_apart
 from dsbench.library.pair import RATE, STEM, Block, Versus
-from dsbench.measure.ahead import Ahead, look_ahead
+from dsbench.measure.ahead import Ahead, look_ahead, refuse_settings
 from dsbench.measure.events import Observer, format_time
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
@@ -54,6 +54,7 @@ def look_ahead_of(asked: Sequence[Merged]) -> list[Ahead]:
     found = []
     for letter, one in zip("AB", asked, strict=True):
         with naming_side(letter):
+            refuse_settings(one.spec)
             found.append(look_ahead(one))
     return found
 

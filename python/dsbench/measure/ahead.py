@@ -21,7 +21,7 @@ from dsbench.measure.kernel import kinds
 from dsbench.measure.loaders import Bench, Target
 from dsbench.measure.loaders.answers import LACKING, lacks_engine
 from dsbench.measure.monitors.firebird import LARGEST
-from dsbench.measure.opening import explain_errors
+from dsbench.measure.opening import explain_errors, sessions
 from dsbench.measure.plan import can_go_on, planned
 from dsbench.redaction import redact
 from dsbench.servers.storage import volumes
@@ -279,6 +279,12 @@ def _find(product: str, version: str | None, settings: tuple[tuple[str, str], ..
     servers.find(TargetSpec(url=f"private:{product}", version=version, settings=dict(settings)))
 
 
+def refuse_settings(spec: RunSpec) -> None:
+    """``SpecError`` or ``ServerError`` where the programs of a private server do not take its settings."""
+    if spec.target.private is not None:
+        servers.refuse(spec.target, sessions(spec))
+
+
 def _folder(spec: RunSpec) -> Path | None:
     if spec.target.private is not None:
         return servers.base_directory(spec.target)
@@ -393,10 +399,13 @@ def text_of(ahead: Ahead, *, verbose: bool = False) -> str:
     lines += [f"  {name:{wide}}  {shown:{value}}  ({origin})" for name, shown, origin in rows]
     if rest := len(ahead.settings) - len(chosen):
         lines.append(f"  and {rest} unchanged ones: --verbose shows them")
-    lines.append("plan")
-    lines += [f"  {line}" for line in scales_of(ahead)]
+    return "\n".join([*lines, "plan", *(f"  {line}" for line in scales_of(ahead)), *needs_of(ahead)])
+
+
+def needs_of(ahead: Ahead) -> list[str]:
+    """Its time, its space and what may be wrong, in lines."""
     counted = any(stage.cycles and stage.cycle_s is None for one in ahead.scales for stage in one.stages)
-    lines.append(f"time: {format_time(ahead.load_s)} of load" + (", and what ends by count" if counted else ""))
+    lines = [f"time: {format_time(ahead.load_s)} of load" + (", and what ends by count" if counted else "")]
     if any(ahead.populate_s):
         lines[-1] += f"; {_range(format_time, ahead.populate_s)} to populate"
     if ahead.check_s[1] >= 1:
@@ -415,7 +424,7 @@ def text_of(ahead: Ahead, *, verbose: bool = False) -> str:
     when = "with the rows of its load" if ahead.scales[-1].loaded else "before its load"
     lines.append(f"space: {size} at scale {ahead.scales[-1].scale}, {when}; {free}")
     lines += [f"warning: {one}" for one in ahead.warnings]
-    return "\n".join(lines)
+    return lines
 
 
 def scales_of(ahead: Ahead) -> list[str]:

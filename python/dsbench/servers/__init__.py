@@ -32,6 +32,7 @@ __all__ = [
     "find",
     "installations",
     "products",
+    "refuse",
     "stale",
     "start",
     "variants",
@@ -85,6 +86,12 @@ def find(target: spec.Target) -> None:
     """``spec.SpecError`` or ``ServerError`` where the programs of the private server ``target`` are not here; nothing
     is started."""
     _module(_known(target)).find(target)
+
+
+def refuse(target: spec.Target, connections: int) -> None:
+    """``spec.SpecError`` or ``ServerError`` where the programs of the private server ``target`` are not here, or do not
+    take its settings; they are asked, and nothing is started."""
+    _module(_known(target)).refuse(target, connections)
 
 
 def _known(target: spec.Target) -> str:

@@ -21,7 +21,6 @@ from pathlib import Path, PurePosixPath
 
 from dsbench import spec
 from dsbench.dataclass import dataclass
-from dsbench.servers import acquire as unpacking
 from dsbench.servers import cache, sources
 from dsbench.servers.errors import ServerError
 from dsbench.spec.drivers import DRIVERS, Driver, find_driver
@@ -204,7 +203,7 @@ def carry_out(wanted: Plan, tell: Callable[[Command], None]) -> None:
             _run(command)
         if wanted.unpack:
             for archive in sorted(Path(name).iterdir()):
-                unpacking.unpack(wanted.product, archive, cache.folder())
+                unpack(wanted.product, archive, cache.folder())
         if wanted.build is not None:
             home = wanted.build.prefix
             _put_copy(Path(name, "out", *home.parts[1:]), home)
@@ -216,7 +215,7 @@ def _put_copy(made: Path, home: Path) -> None:
     home.parent.mkdir(parents=True, exist_ok=True)
     # Beside its destination: it is moved there whole, or not at all.
     with tempfile.TemporaryDirectory(prefix=".building-", dir=home.parent) as beside:
-        unpacking.put(shutil.copytree(made, Path(beside, "built"), symlinks=True), home)
+        put(shutil.copytree(made, Path(beside, "built"), symlinks=True), home)
 
 
 def _run(command: Command) -> None:

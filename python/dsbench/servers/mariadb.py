@@ -26,6 +26,11 @@ def find(target: spec.Target) -> binaries.Binaries:
     return instance.find(binaries.MARIADB, target)
 
 
+def refuse(target: spec.Target, connections: int) -> None:
+    """``spec.SpecError`` or ``ServerError`` where ``target`` cannot be started for so many connections."""
+    instance.refuse(binaries.MARIADB, target, connections)
+
+
 def installations() -> list[Installation]:
     """Versions found here, the newest first, or one line that says how to get one."""
     return binaries.installations(binaries.MARIADB)

@@ -46,14 +46,19 @@ def start(
     target: spec.Target, base: Path, connections: int, group: Group | None = None  # noqa: ARG001
 ) -> Sqlite:
     """Makes the folder in ``base``. Raises ``spec.SpecError`` and ``ServerError``."""
-    find(target)
-    return Sqlite(base, {name: _checked(name, value) for name, value in target.settings.items()})
+    return Sqlite(base, refuse(target, connections))
 
 
 def find(target: spec.Target) -> None:
     """It is always here, in one version; ``spec.SpecError`` where ``target`` asks for another."""
     if target.version is not None:
         raise spec.SpecError("TARGET.version", "SQLite is part of dsbench and comes in one version", "omit it")
+
+
+def refuse(target: spec.Target, connections: int) -> dict[str, str]:  # noqa: ARG001
+    """The settings of ``target``, checked. Raises ``spec.SpecError``."""
+    find(target)
+    return {name: _checked(name, value) for name, value in target.settings.items()}
 
 
 def installations() -> list[Installation]:

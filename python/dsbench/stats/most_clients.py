@@ -22,7 +22,7 @@ class Judged:
     missed: float
     """Share of the transactions that missed it (0-1)."""
     time_ns: float
-    """The quantile that it is about; nan of failures, and where too few transactions tell it."""
+    """The quantile that it is about; nan for failures, and with too few transactions."""
     low_ns: float
     """Ends of its interval at 95% over the cycles; nan where these are too few."""
     high_ns: float
@@ -48,8 +48,8 @@ class ClientsTried:
     judged: tuple[Judged, ...]
     """By objective."""
     waited_ns: float
-    """Where quantiles over transactions are those of the lucky clients: half of the client time is in transactions
-    that take as long; else 0."""
+    """Half of the clients' time is in transactions that take at least as long: given where some clients starve, so that
+    quantiles over transactions describe the others; else 0."""
     keeps: bool
     """Whether all of its transactions together keep the objectives."""
 

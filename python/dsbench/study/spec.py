@@ -20,7 +20,6 @@ from dsbench.redaction import redact_values
 from dsbench.spec import Limits, SpecError, parsed_toml, plain, printed
 from dsbench.spec.target import setting_text
 from dsbench.stats.effects import MOST_SCREENED
-from dsbench.study import spec as rules
 from dsbench.study.paths import check
 
 _LONGEST: Final = 1_000_000
@@ -73,7 +72,7 @@ class Factor(_Frozen):
     def computed(self, limits: Limits) -> Factor:
         """The same, where levels by rules have the values for this machine: these go with a study from then on."""
         levels = [
-            {**raw, COMPUTED: rules.of(raw["rules"], f"factor {self.name!r}: levels", limits)}
+            {**raw, COMPUTED: values_by_rules(raw["rules"], f"factor {self.name!r}: levels", limits)}
             if isinstance(raw, Mapping) and "rules" in raw and COMPUTED not in raw else raw
             for raw in self.levels
         ]  # fmt: skip
@@ -283,7 +282,7 @@ def _level(factor: Factor, raw: Any) -> Level:
         raise SpecError(
             key, "a table needs a name", 'write { name = "tuned", set = { "target.settings.fsync" = "off" } }'
         )
-    by_rules = raw.get(COMPUTED) or (rules.of(raw["rules"], key) if "rules" in raw else {})
+    by_rules = raw.get(COMPUTED) or (values_by_rules(raw["rules"], key) if "rules" in raw else {})
     if not isinstance(by_rules, Mapping):
         raise SpecError(key, f"{COMPUTED} must be a table", "omit it: dsbench writes it")
     sets = {**by_rules, **raw.get("set", {})}
@@ -359,7 +358,7 @@ def _size(octets: int) -> str:
 _RULES: Final[dict[str, Callable[[int, int], dict[str, str]]]] = {"pgtune": pgtune}
 
 
-def of(name: Any, key: str, limits: Limits | None = None) -> dict[str, Any]:
+def values_by_rules(name: Any, key: str, limits: Limits | None = None) -> dict[str, Any]:
     """What the rules ``name`` set, by path, for what ``limits`` leave of this machine. ``SpecError`` at ``key`` for
     unknown ones."""
     if name not in _RULES:

@@ -170,13 +170,13 @@ class Scripts:
                 self._field(number)
         with tag("div", cls="go"):
             button("Add a script", self._add)
-        text_field("builtin", "Scripts of pgbench", "tpcb-like, simple-update or select-only, each with @WEIGHT or "
-                   "without, and commas between them.", self._texts, self._changed)  # fmt: skip
+        text_field("builtin", "Scripts of pgbench", "tpcb-like, simple-update or select-only, separated by commas; "
+                   "each may have a weight: select-only@9.", self._texts, self._changed)  # fmt: skip
         with tag("div", cls="field"):
             tag("label", "Variables", for_="field-define")
             control = tag("textarea", rows=2, id="field-define", placeholder="NAME=VALUE", spellcheck="false",
                           aria_describedby="help-define", defaultValue=self._texts.get("define") or None)  # fmt: skip
-            tag("small", "Of the scripts, one in a line.", id="help-define")
+            tag("small", "Of the scripts, one per line.", id="help-define")
         listening(control, "define", self._texts, self._changed)
 
     def _add(self) -> None:
@@ -192,7 +192,7 @@ class Scripts:
                 tag("label", "From a file", for_=f"file-{mark}")
                 tag("input", type="file", id=f"file-{mark}", accept=".sql,text/plain").on("change", js_handler=_LOAD)
                 tag("p", "", "note", role="status")
-            text_field("name", "Name", "Of its file; where there are several, with a weight: my.sql@3.", script,
+            text_field("name", "Name", "Of its file. With several scripts, add a weight: my.sql@3.", script,
                        self._keep, mark=f"name-{mark}", placeholder=f"script-{mark}.sql")  # fmt: skip
             with tag("div", cls="field"):
                 tag("label", "SQL", for_=f"script-{mark}")

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import tomli_w
 
-from dsbench.measure.ahead import Ahead, look_ahead
+from dsbench.measure.ahead import Ahead, look_ahead, refuse_settings
 from dsbench.redaction import redact, redact_values, redact_words, secrets_of
 from dsbench.spec import (
     OPTIONS,
@@ -55,6 +55,7 @@ def asked(texts: Texts, *, theirs: Collection[str] = (), trust: bool = False) ->
     found = merged(values, target=target, settings=settings)
     if theirs and not trust:
         refuse((one for one in risks(found.spec.described()) if one in theirs), "the run that is repeated", "settings")
+    refuse_settings(found.spec)
     return found, look_ahead(found)
 
 

@@ -154,8 +154,9 @@ class Making(Task):
         telling.end(*ended)
 
 
-def _run(telling: Telling, stop: Stop, *, spec: RunSpec, out: Path) -> tuple[str, str, str]:
+def _run(telling: Telling, stop: Stop, *, sides: tuple[RunSpec], out: Path) -> tuple[str, str, str]:
     """Makes a run and gives how it ended: status, problem, remedy."""
+    (spec,) = sides
     telling.begin(spec)
     outcome = library.perform(spec, out, telling, stop).outcome
     told = outcome.error

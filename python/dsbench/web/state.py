@@ -142,22 +142,17 @@ class _Begun:
     """What this process has begun, for another try; in memory only, as targets may hold passwords."""
 
     what: str
+    sides: tuple[RunSpec, ...]
+    """Of a run one, of a comparison A and B."""
     asked: Mapping[str, Any]
     told: Mapping[str, str]
     form: Form | None
 
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        sides = self.asked["sides"] if self.what == "ab" else (self.asked["spec"],)
-        return tuple(one.target for one in sides)
-
     def with_passwords(self, passwords: Sequence[str]) -> _Begun:
         """The same where users have other passwords; an empty one leaves that of its target."""
-        sides = self.asked["sides"] if self.what == "ab" else (self.asked["spec"],)
         sides = tuple(one.model_copy(update={"target": one.target.with_password(password, anew=True)})
-                      for one, password in zip(sides, passwords, strict=True))  # fmt: skip
-        asked = {"sides": sides} if self.what == "ab" else {"spec": sides[0]}
-        return dataclasses.replace(self, asked={**self.asked, **asked})
+                      for one, password in zip(self.sides, passwords, strict=True))  # fmt: skip
+        return dataclasses.replace(self, sides=sides)
 
 
 class Runs:
@@ -171,13 +166,13 @@ class Runs:
     def begin(self, spec: RunSpec, form: Form | None = None) -> str:
         """Begins a run and gives its key. ``RunError`` while another one goes on, which it would disturb."""
         told = {"target": spec.target.redacted, "workload": spec.workload, "label": spec.label}
-        return self._again(_Begun("run", {"spec": spec, "out": self._archives}, told, form))
+        return self._again(_Begun("run", (spec,), {"out": self._archives}, told, form))
 
     def begin_pair(self, sides: tuple[RunSpec, RunSpec], asked: Mapping[str, Any], form: Form | None = None) -> str:
         """Begins to compare A with B; ``asked`` are arguments of ``versus`` and its ``command``."""
         told = {"target": " against ".join(asked["names"]), "workload": sides[0].workload,
                 "label": "", "pair": Path(asked["out"]).name}  # fmt: skip
-        return self._again(_Begun("ab", {"sides": sides, **asked}, told, form))
+        return self._again(_Begun("ab", sides, asked, told, form))
 
     def form(self, key: str) -> Form | None:
         """The form from which a run was begun; ``None`` where another process was asked, or a file."""
@@ -185,14 +180,15 @@ class Runs:
 
     def targets(self, key: str) -> tuple[Target, ...]:
         """The databases of a run that ``again`` can begin once more; empty where it cannot."""
-        return begun.targets if (begun := self._begun_here.get(key)) is not None else ()
+        begun = self._begun_here.get(key)
+        return tuple(one.target for one in begun.sides) if begun is not None else ()
 
     def again(self, key: str, passwords: Sequence[str]) -> str:
         """Begins the same once more, with a password for each of its ``targets``; an empty one leaves what it has."""
         return self._again(self._begun_here[key].with_passwords(passwords))
 
     def _again(self, begun: _Begun) -> str:
-        key = self._begin(begun.what, begun.asked, **begun.told)
+        key = self._begin(begun.what, {"sides": begun.sides, **begun.asked}, **begun.told)
         self._begun_here[key] = begun
         return key
 

@@ -15,7 +15,7 @@ from dsbench.servers.firebird.embedded import Embedded
 from dsbench.servers.firebird.instance import Instance
 from dsbench.servers.limits import Group
 
-__all__ = ["Instance", "find", "installations", "start"]
+__all__ = ["Instance", "find", "installations", "refuse", "start"]
 
 
 def start(
@@ -41,6 +41,12 @@ def find(target: spec.Target) -> binaries.Server | binaries.Engine:
     """The programs that ``target`` asks for. ``spec.SpecError`` or ``ServerError`` where they are not here."""
     folder, embedded = instance.choice(target.settings)
     return binaries.find(target.version, folder, embedded)
+
+
+def refuse(target: spec.Target, connections: int) -> None:  # noqa: ARG001
+    """``spec.SpecError`` or ``ServerError`` where ``target`` cannot be started."""
+    found = find(target)
+    instance.checked(target.settings, binaries.known_settings(found.root), found.name)
 
 
 def installations() -> list[Installation]:

@@ -11,7 +11,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 from dsbench.dataclass import dataclass
-from dsbench.servers.firebird import instance
 from dsbench.servers.firebird.binaries import Server, known_settings
 from dsbench.servers.folder import PREFIX
 from dsbench.servers.limits import Group
@@ -122,7 +121,7 @@ class Instance(OwnProcess):
     ) -> None:
         self.version = binaries.name
         self._binaries = binaries
-        self._settings = instance.checked(settings, known_settings(binaries.root), self.version)
+        self._settings = checked(settings, known_settings(binaries.root), self.version)
         self._bind = self._settings.get("RemoteBindAddress", "127.0.0.1")
         self._host = network_host(self._bind) or "127.0.0.1"
         # The caller's variables could also log the programs in as somebody.
@@ -169,7 +168,7 @@ class Instance(OwnProcess):
         srp = "Srp" if self._binaries.version.startswith("3.") else "Srp256, Srp"
         lines |= {"AuthServer": srp, "UserManager": "Srp"}
         path = self._root / "firebird.conf"
-        path.write_text(instance.conf(_once(lines)))
+        path.write_text(conf(_once(lines)))
         path.chmod(0o644)
 
     def _secure(self, password: str) -> None:

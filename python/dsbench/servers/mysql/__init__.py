@@ -13,7 +13,7 @@ from dsbench.servers.limits import Group
 from dsbench.servers.mysql import binaries, instance
 from dsbench.servers.mysql.instance import Instance
 
-__all__ = ["Instance", "find", "installations", "start"]
+__all__ = ["Instance", "find", "installations", "refuse", "start"]
 
 
 def start(target: spec.Target, base: Path, connections: int, group: Group | None = None) -> Instance:
@@ -29,6 +29,11 @@ def start(target: spec.Target, base: Path, connections: int, group: Group | None
 def find(target: spec.Target) -> binaries.Binaries:
     """The programs that ``target`` asks for. ``spec.SpecError`` or ``ServerError`` where they are not here."""
     return instance.find(binaries.MYSQL, target)
+
+
+def refuse(target: spec.Target, connections: int) -> None:
+    """``spec.SpecError`` or ``ServerError`` where ``target`` cannot be started for so many connections."""
+    instance.refuse(binaries.MYSQL, target, connections)
 
 
 def installations() -> list[Installation]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dsbench import spec
@@ -13,10 +13,8 @@ from dsbench.servers import templates
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
 from dsbench.servers.mysql import binaries
-from dsbench.servers.mysql import instance as complaints
-from dsbench.servers.mysql import instance as settings
-from dsbench.servers.mysql.binaries import MARIADB, Product
-from dsbench.servers.process import network_host, run
+from dsbench.servers.mysql.binaries import MARIADB, Binaries, Product
+from dsbench.servers.process import User, network_host, run
 from dsbench.servers.server import OwnProcess
 from dsbench.servers.settings import LOG, SECOND, SPACE, check_port, raise_max_connections, wrong
 from dsbench.spec.target import parameters_joined
@@ -30,9 +28,9 @@ _WARM = "ib_buffer_pool"
 _READY = re.compile(r"ready for connections", re.IGNORECASE)
 
 
-def find(product: Product, target: spec.Target) -> binaries.Binaries:
+def find(product: Product, target: spec.Target) -> Binaries:
     """The programs that ``target`` asks for. ``spec.SpecError`` or ``ServerError`` where they are not here."""
-    home = settings.checked(target.settings, 1).get("basedir")
+    home = checked(target.settings, 1).get("basedir")
     return binaries.find(product, target.version, Path(home) if home is not None else None)
 
 
@@ -44,7 +42,7 @@ class Instance(OwnProcess):
     def __init__(
         self, product: Product, target: spec.Target, base: Path, connections: int, group: Group | None = None
     ) -> None:
-        self._settings = settings.checked(target.settings, connections)
+        self._settings = checked(target.settings, connections)
         self._binaries = find(product, target)
         self.version = f"{product.name} {self._binaries.version}"
         self._host = network_host(self._settings.get("bind_address", ""))
@@ -83,7 +81,7 @@ class Instance(OwnProcess):
 
     def _start(self) -> None:
         host, password = self._host, self._password
-        self._check()
+        _refuse(self._binaries, self._options(port=0), self._settings, self._user, self._env)
         if not self._taken_up:
             self._initialise()
             if LOG in self.apart:
@@ -93,7 +91,7 @@ class Instance(OwnProcess):
             self._write_accounts(password)
         port = self._launch(host, self._settings.get("port", ""))
         self._secret.unlink(missing_ok=True)
-        if changed := complaints.changed_values("\n".join(self.log_tail(1000)), self._settings):
+        if changed := changed_values("\n".join(self.log_tail(1000)), self._settings):
             problem = f"{self.version} changes these values: {changed}"
             raise spec.SpecError("--set", problem, "specify values that it accepts")
         login = f"dsbench:{password}@{host}:{port}" if host else "root@"
@@ -110,48 +108,22 @@ class Instance(OwnProcess):
     def _options(self, port: int) -> list[str]:
         """What the server is called with, be it to run or to be asked."""
         where = {"datadir": self.directory, "tmpdir": self._temporary, "socket": self._socket}
-        result = ["--no-defaults", *self._base(), *(f"--{name}={path}" for name, path in where.items())]
+        result = ["--no-defaults", *_base(self._binaries), *(f"--{name}={path}" for name, path in where.items())]
         if log := self.apart.get(LOG):
             rocks = self._settings.get("storage_engine", "").lower() == "rocksdb"
             result += [f"--innodb-log-group-home-dir={log}", *([f"--rocksdb-wal-dir={log}"] if rocks else [])]
         result += [f"--pid-file={self._socket.with_name('pid')}", "--skip-name-resolve"]
         listen = self._settings.get("bind_address")
         result += [f"--bind-address={listen}", f"--port={port}"] if self._host else ["--skip-networking"]
-        if self._binaries.product is MARIADB:
-            if self._settings.get("storage_engine", "").lower() == "rocksdb":
-                result.append("--plugin-load-add=ha_rocksdb")
-        else:
-            # The second protocol would take another port; bulk loads travel over the connection.
-            result += ["--mysqlx=OFF", "--local-infile=ON"]
-        return [*result, *settings.options(self._settings)]
-
-    def _base(self) -> list[str]:
-        base = self._binaries.base
-        if base is None:
-            return []
-        messages = next((base / "share").glob("**/english/errmsg.sys"), None)
-        return [f"--basedir={base}", *([f"--lc-messages-dir={messages.parent.parent}"] if messages else [])]
-
-    def _check(self) -> None:
-        """The server reads its settings and says what it thinks of them, without starting."""
-        # MySQL overlooks unknown names when it is asked for help, and wrong values of plugins when not.
-        ways = [["--verbose", "--help"], *([["--validate-config"]] if self._binaries.product is not MARIADB else [])]
-        asking: list[str | Path] = [self._binaries.server, *self._options(port=0)]
-        said = [run([*asking, *way], self._user, self._env).stdout for way in ways]
-        refused = complaints.about_settings("\n".join(said), self._settings)
-        if refused:
-            raise spec.SpecError(
-                "--set", f"{self.version} rejects them: {refused}",
-                complaints.remedy(refused, f"use names and values of my.cnf for {self.version}"),
-            )  # fmt: skip
+        return [*result, *_asked(self._binaries.product, self._settings)]
 
     def _initialise(self) -> None:
-        shape = settings.options(settings.of_the_data(self._settings))
+        shape = options(of_the_data(self._settings))
         key = [self._binaries.server, self.version, *shape]
         templates.fill(self.directory, key, self._user, lambda: self._install(shape))
 
     def _install(self, shape: list[str]) -> None:
-        options = ["--no-defaults", *self._base(), f"--datadir={self.directory}", *shape]
+        options = ["--no-defaults", *_base(self._binaries), f"--datadir={self.directory}", *shape]
         installer = self._binaries.installer
         if self._binaries.product is MARIADB:
             if installer is None:
@@ -180,11 +152,47 @@ class Instance(OwnProcess):
         for name in ("max_connections", "max_prepared_stmt_count"):
             if name in self._settings and name not in asked:
                 self.notes.append(f"{name} was raised to {self._settings[name]} for this load")
-        self.notes += complaints.lowered_limits("\n".join(self.log_tail(1000)))
+        self.notes += lowered_limits("\n".join(self.log_tail(1000)))
         if self._settings.get("storage_engine", "").lower() == "rocksdb":
             self.notes.append("MyRocks has no foreign keys: none are added, and no transaction checks any")
         if arenas := self._env.get(_ARENAS):
             self.notes.append(f"the server's allocator has {_ARENAS}={arenas}")
+
+
+def refuse(product: Product, target: spec.Target, connections: int) -> None:
+    """``spec.SpecError`` or ``ServerError`` where ``target`` cannot be started for so many connections."""
+    settings, found = checked(target.settings, connections), find(product, target)
+    given = ["--no-defaults", *_base(found), *_asked(product, settings)]
+    _refuse(found, given, settings, None, {"LC_ALL": "C"})
+
+
+def _base(found: Binaries) -> list[str]:
+    if found.base is None:
+        return []
+    messages = next((found.base / "share").glob("**/english/errmsg.sys"), None)
+    return [f"--basedir={found.base}", *([f"--lc-messages-dir={messages.parent.parent}"] if messages else [])]
+
+
+def _asked(product: Product, settings: Mapping[str, str]) -> list[str]:
+    """The options that ``settings`` ask for, after those that dsbench needs to take them."""
+    if product is not MARIADB:
+        # The second protocol would take another port; bulk loads travel over the connection.
+        return ["--mysqlx=OFF", "--local-infile=ON", *options(settings)]
+    rocks = settings.get("storage_engine", "").lower() == "rocksdb"
+    return [*(["--plugin-load-add=ha_rocksdb"] if rocks else []), *options(settings)]
+
+
+def _refuse(
+    found: Binaries, given: Sequence[str], settings: Mapping[str, str], user: User | None, env: Mapping[str, str]
+) -> None:
+    """``SpecError`` where the server does not take ``settings``: it reads them and says so, without starting."""
+    # MySQL overlooks unknown names when it is asked for help, and wrong values of plugins when not.
+    ways = [["--verbose", "--help"], *([["--validate-config"]] if found.product is not MARIADB else [])]
+    said = [run([found.server, *given, *way], user, env).stdout for way in ways]
+    if refused := about_settings("\n".join(said), settings):
+        version = f"{found.product.name} {found.version}"
+        raise spec.SpecError("--set", f"{version} rejects the settings: {refused}",
+                             remedy(refused, f"use names and values of my.cnf for {version}"))  # fmt: skip
 
 
 _ERROR = re.compile(r"\[ERROR\](?: \[[^\]]*\])* (?:\S*(?:mysqld|mariadbd): )?(.*)")

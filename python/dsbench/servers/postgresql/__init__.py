@@ -8,12 +8,12 @@ from dsbench import spec
 from dsbench.servers import sources
 from dsbench.servers.errors import Installation
 from dsbench.servers.limits import Group
-from dsbench.servers.postgresql import binaries
+from dsbench.servers.postgresql import binaries, instance
 from dsbench.servers.postgresql.instance import Instance
 
 _BLOCKS, _BASE = "block_size", "basedir"
 
-__all__ = ["Instance", "find", "installations", "start"]
+__all__ = ["Instance", "find", "installations", "refuse", "start"]
 
 
 def start(target: spec.Target, base: Path, connections: int, group: Group | None = None) -> Instance:
@@ -23,8 +23,17 @@ def start(target: spec.Target, base: Path, connections: int, group: Group | None
     ``basedir`` names the folder of an unpacked or built PostgreSQL in place of an installed one.
     Raises ``spec.SpecError`` and ``ServerError``; then nothing is left behind.
     """
-    settings = {name: value for name, value in target.settings.items() if name.lower() not in (_BLOCKS, _BASE)}
-    return Instance(find(target), base, settings, connections, group)
+    return Instance(find(target), base, _settings(target), connections, group)
+
+
+def refuse(target: spec.Target, connections: int) -> None:
+    """``spec.SpecError`` or ``ServerError`` where ``target`` cannot be started for so many connections."""
+    _, settings = instance.parted(_settings(target), connections)
+    instance.refuse(find(target), settings, None, {"LC_ALL": "C"})
+
+
+def _settings(target: spec.Target) -> dict[str, str]:
+    return {name: value for name, value in target.settings.items() if name.lower() not in (_BLOCKS, _BASE)}
 
 
 def find(target: spec.Target) -> binaries.Binaries:

@@ -17,9 +17,9 @@ from dsbench.servers import templates
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
 from dsbench.servers.pages import LetGo
-from dsbench.servers.postgresql import instance, second
+from dsbench.servers.postgresql import second
 from dsbench.servers.postgresql.binaries import Binaries
-from dsbench.servers.process import Process, network_host, run
+from dsbench.servers.process import Process, User, network_host, run
 from dsbench.servers.server import OwnProcess
 from dsbench.servers.settings import LOG, SECOND, SPACE, check_port, elsewhere, raise_max_connections, wrong
 
@@ -39,13 +39,9 @@ class Instance(OwnProcess):
     ) -> None:  # fmt: skip
         self.version = f"PostgreSQL {binaries.version}"
         self._binaries = binaries
-        self._places = elsewhere(settings)
-        own = {name: value for name, value in settings.items() if name.lower() not in self._places}
-        self._settings = instance.checked(own, connections)
+        self._places, self._settings = parted(settings, connections)
         self._memory: SharedMemory | None = None
         self._second: second.SecondLog | None = None
-        if SECOND in self._places and _SYNCHRONOUS in self._settings:
-            raise wrong(f"{_SYNCHRONOUS} and {SECOND} exclude each other", "omit one of them")
         # Another language would change what the programs say.
         super().__init__(base, "pg", "postgres", ("PG", "LANG"), {"LC_ALL": "C"}, group)
         if "max_connections" in self._settings and "max_connections" not in {name.lower() for name in settings}:
@@ -156,14 +152,8 @@ class Instance(OwnProcess):
         own["unix_socket_directories"] = str(self._socket_directory)
         path = self.directory / "postgresql.conf"
         # Of a cluster that was kept only what initdb wrote stays: settings are those of this run.
-        path.write_text(path.read_text().partition(_OWN)[0] + _OWN + instance.conf(own))
-        # The server reads its configuration and says what it thinks of it, without starting.
-        said = run([*server, "-C", "port"], self._user, self._env)
-        if said.returncode != 0:
-            raise spec.SpecError(
-                "--set", f"{self.version} rejects them: {_complaint(said.stdout)}",
-                f"use names and values of postgresql.conf for PostgreSQL {self._binaries.version}",
-            )  # fmt: skip
+        path.write_text(path.read_text().partition(_OWN)[0] + _OWN + conf(own))
+        refuse(self._binaries, own, self._user, self._env)
         return server
 
     def _ready(self) -> bool:
@@ -186,11 +176,21 @@ class Instance(OwnProcess):
             self._memory.remove()
 
 
+def refuse(binaries: Binaries, settings: Mapping[str, str], user: User | None, env: Mapping[str, str]) -> None:
+    """``SpecError`` where the server does not take ``settings``: it reads them and says so, without starting."""
+    given = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    # Its own configuration is none, and its folder any: with -C first even the superuser may ask.
+    ask = ["-C", "port", "-D", "/", "-c", "config_file=/dev/null", *given]
+    said = run([binaries.program("postgres"), *ask], user, env)
+    if said.returncode != 0:
+        product = f"PostgreSQL {binaries.version}"
+        problem = f"{product} rejects the settings: {_complaint(said.stdout)}"
+        raise spec.SpecError("--set", problem, f"use names and values of postgresql.conf for {product}")
+
+
 def _complaint(said: str) -> str:
-    """What the server says is wrong, without times, process ids and the path of a file that is going away."""
-    messages = re.findall(r"(?:LOG|FATAL|ERROR|HINT|DETAIL):\s+(.*)", said)
-    specific = [m for m in messages if not re.search(r"configuration file .* contains errors", m)] or [said.strip()]
-    return "; ".join(re.sub(r' in file "[^"]*" line \d+', "", m) for m in specific)
+    """What the server says is wrong, without times and process ids."""
+    return "; ".join(re.findall(r"(?:FATAL|ERROR|HINT|DETAIL):\s+(.*)", said) or [said.strip()])
 
 
 DEFAULT_CONNECTIONS = 100
@@ -200,6 +200,15 @@ _OWN_SETTINGS = {
     "unix_socket_permissions", "unix_socket_group", "logging_collector", "log_destination",
 }  # fmt: skip
 _DIRECTIVES = {"include", "include_dir", "include_if_exists"}
+
+
+def parted(settings: Mapping[str, str], connections: int) -> tuple[dict[str, Path], dict[str, str]]:
+    """Of ``settings`` the folders ``elsewhere``, and those of the server, ``checked``."""
+    places = elsewhere(settings)
+    own = checked({name: value for name, value in settings.items() if name.lower() not in places}, connections)
+    if SECOND in places and _SYNCHRONOUS in own:
+        raise wrong(f"{_SYNCHRONOUS} and {SECOND} exclude each other", "omit one of them")
+    return places, own
 
 
 def checked(settings: Mapping[str, str], connections: int) -> dict[str, str]:

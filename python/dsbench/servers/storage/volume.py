@@ -23,7 +23,6 @@ from typing import Final
 
 from dsbench.dataclass import dataclass
 from dsbench.devices import mounts
-from dsbench.servers.storage import volume as ageing
 from dsbench.spec.storage import KINDS, LABEL, Storage, bytes_of
 
 
@@ -202,7 +201,7 @@ class Volume:
     def _furnish(self, made: Sequence[str]) -> None:
         said = self.storage.values
         if "age" in said:
-            ageing.age(self.point / "aged", int(said["age"].removesuffix("%")) / 100, int(said.get("age-seed", "1")))
+            age(self.point / "aged", int(said["age"].removesuffix("%")) / 100, int(said.get("age-seed", "1")))
         if said.get("subvolume") == "on":
             _do(["btrfs", "-q", "subvolume", "create", str(self.data)])
         self.data.mkdir(exist_ok=True)

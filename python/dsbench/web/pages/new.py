@@ -10,7 +10,7 @@ from nicegui import run, ui
 
 from dsbench import servers
 from dsbench.library import SpecError
-from dsbench.measure.ahead import text_of
+from dsbench.measure.ahead import needs_of, scales_of
 from dsbench.spec import OPTIONS, Option, Target
 from dsbench.spec.objective import objectives
 from dsbench.spec.trust import risks
@@ -24,8 +24,8 @@ from dsbench.web.state import Form
 _WAYS: Final = {
     "try": ("Try it", "One click: a database that dsbench starts, measures and removes. It takes a minute."),
     "server": ("Benchmark my server", "How much does it do, and what happens as the database grows?"),
-    "script": ("Run my SQL", "Scripts of mine, on my tables or on those of a workload."),
-    "two": ("Compare two", "Which is faster? Two servers, versions or settings alternate until it is known."),
+    "script": ("Run my SQL", "My own scripts, on my tables or on those of a workload."),
+    "two": ("Compare two", "Which is faster? Runs of two servers, versions or settings alternate until that is known."),
     "clients": ("How many clients", "How many at a time does it serve before transactions take too long?"),
 }
 _CRASH: Final = ("Crash test", "What does a server lose when it is killed, or the power fails?", "/check")
@@ -215,7 +215,7 @@ class _Run(Planned):
             return "Write a script, or choose a file."
         asked = self._asked()
         _, ahead = form.asked(asked, theirs=self._theirs, trust=self.trust)
-        text = "\n".join(line.strip() for line in text_of(ahead).partition("\nplan\n")[2].splitlines())
+        text = "\n".join([*scales_of(ahead), *needs_of(ahead)])
         size = ahead.size_bytes[1] if ahead.size_bytes else None
         command, file = form.command(asked), form.toml(asked) or "# defaults"
         return Plan(text, ahead.time_s, size, ahead.free_bytes, ahead.settings, command, file)

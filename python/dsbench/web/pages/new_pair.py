@@ -32,7 +32,8 @@ _NOT_BOTH: Final = ("target", "keep", "reuse", "peak")
 """Options that a comparison has not, or each side has its own."""
 _BLOCKS, _MAX_BLOCKS = 3, 20
 _CHOICES: Final = {
-    "": "each run has its own", "yes": "one for all runs of a block: faster, for settings that do not shape data",
+    "": "a new one for each run",
+    "yes": "one for all runs of a block: faster, for settings that do not change the data",
 }  # fmt: skip
 
 
