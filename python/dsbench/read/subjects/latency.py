@@ -14,7 +14,7 @@ from dsbench.format import NONE, format_number
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.groups import whole
 from dsbench.read.measured import Measured
-from dsbench.read.series import each_series
+from dsbench.read.series import label_series
 from dsbench.read.subject import Measure, Result, Subject, computed
 from dsbench.stats import histogram as hist
 from dsbench.stats.ledger import Ledger
@@ -58,23 +58,26 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     """Quantiles by scale with their intervals over the cycles; in the open loop of response times, too."""
     from dsbench.read.subjects.clients import ClientsResult  # Late: it needs this module.
 
-    heads: list[Column] = [Column("scale"), Column("transactions")]
+    labels, parts = label_series(evaluation)
+    heads: list[Column] = [*labels, Column("scale"), Column("transactions")]
     for quantile, name in _SHOWN.items():
         heads.append(Column(name, "ms", 1e-6))
         heads += [Column(f"{name} interval", "ms", left=True, spare=True, about=_SURE)] if quantile in SURE else []
     heads.append(Column("max by cycle", "ms", left=True, spare=True))
-    for heading, part in each_series(evaluation):
-        for result, title in _MEASURES.items():
+    for result, title in _MEASURES.items():
+        rows: list[tuple[Any, ...]] = []
+        every: list[Frequency] = []
+        for said, part in parts:
             curves: Mapping[int, Frequency] = getattr(part.of(LatencyResult), result)
             apart = result != "response" and part.of(LatencyResult).response
             longest = {} if apart else part.of(ClientsResult).ledger
-            rows = [_cells(x, one, longest.get(x)) for x, one in sorted(curves.items())]
-            if rows:
-                filled = [at for at in range(len(heads)) if any(row[at] != NONE for row in rows)]
-                yield Table(f"{title}, {heading}" if heading else title, [heads[at] for at in filled],
-                            [[row[at] for at in filled] for row in rows])  # fmt: skip
-                if not all(isfinite(hist.quantile_interval(one, q).low) for one in curves.values() for q in SURE):
-                    yield Sentence(_FEW, "note")
+            rows += [(*said, *_cells(x, one, longest.get(x))) for x, one in sorted(curves.items())]
+            every += curves.values()
+        if rows:
+            filled = [at for at in range(len(heads)) if any(row[at] != NONE for row in rows)]
+            yield Table(title, [heads[at] for at in filled], [[row[at] for at in filled] for row in rows])
+            if not all(isfinite(hist.quantile_interval(one, q).low) for one in every for q in SURE):
+                yield Sentence(_FEW, "note")
 
 
 _FEW: Final = (

@@ -14,7 +14,7 @@ from dsbench.archive import LOCAL
 from dsbench.format import NONE
 from dsbench.read.blocks import Block, Column, Listed, Part, Sentence, Table
 from dsbench.read.groups import durations_ns, grouped, whole
-from dsbench.read.series import each_series
+from dsbench.read.series import label_series
 from dsbench.read.subject import Result, Subject, computed
 from dsbench.stats.machine import CycleUse, MachineUse, Program, programs
 from dsbench.stats.resources import gains
@@ -64,7 +64,7 @@ _COLUMNS: Final = (
     Column("scale"), Column("cycle"), Column("node", left=True), Column("CPUs"),
     *(Column(name, form=".2f") for name in _CPUS),
     *(Column(f"waits {name}", form=".0%") for name in ("CPU", "storage", "memory")),
-    Column("queued", form=".2f"), Column("device", "MB", 1e-6, form=".2f"), Column("own", "MB", 1e-6, form=".2f"),
+    Column("queued", form=".2f"), Column("device", "MB", 1e-6), Column("own", "MB", 1e-6),
 )  # fmt: skip
 _NOTE: Final = (
     "CPU time in CPUs: 1 is one CPU all the time. Waits (PSI): share of the time in which at least one thread of "
@@ -75,16 +75,15 @@ _NOTE: Final = (
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
     """Who used the CPUs and the storage around each cycle, and which other programs did."""
-    shown = [(heading, part) for heading, part in each_series(evaluation) if part.of(MachineResult).machine]
-    if not shown:
+    heads, parts = label_series(evaluation)
+    found = [(said, scale, one) for said, part in parts
+             for scale, cycles in sorted(part.of(MachineResult).machine.items()) for one in cycles]  # fmt: skip
+    if not found:
         return
     yield Sentence(_NOTE, "note")
-    for heading, part in shown:
-        found = [(scale, one) for scale, cycles in sorted(part.of(MachineResult).machine.items()) for one in cycles]
-        rows = [_row(scale, one) for scale, one in found]
-        yield Table("Machine by cycle" + (f", {heading}" if heading else ""), _COLUMNS, rows)
-        if named := [line for scale, one in found if (line := _name_programs(scale, one))]:
-            yield Part("Other programs", [Listed(named)], folded=True)
+    yield Table("Machine by cycle", (*heads, *_COLUMNS), [(*said, *_row(scale, one)) for said, scale, one in found])
+    if named := [line for _, scale, one in found if (line := _name_programs(scale, one))]:
+        yield Part("Other programs", [Listed(named)], folded=True)
 
 
 def _row(scale: int, one: CycleUse) -> tuple[object, ...]:
