@@ -134,7 +134,7 @@ def test_extras_that_the_package_offers_are_told(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda module: None if module == "firebird.driver" else object())
     found = _named(doctor._extras(), "extras")
     assert found.ok
-    told = "cluster (load from several machines): there; drivers (other client programs, for comparison): not there"
+    told = "cluster (load from several machines): installed; drivers (other client programs, for comparison): not installed"
     assert found.found == told
     assert found.remedy.endswith(" -m pip install 'dsbench-db[drivers]'")
     monkeypatch.setattr(doctor, "_offered", list)

@@ -169,7 +169,7 @@ def test_a_wrong_input_gets_one_clear_error(
         (["run", "--scales", "1", "10", "100"], "one argument too many: 100", "--scales 1,10,100", 2),
         (["run", "mock:", "--clients", "1", "2"], "one argument too many: 2", "--clients 1,2", 2),
         (["plot", "a.zip", "b.zip", "c.zip"], "too many arguments: b.zip c.zip", "see dsbench plot --help", 2),
-        (["run", "--duration", "10x"], "--duration: must be a number of seconds, or such as 10s or 1m", "--duration: Length of a cycle", 2),
+        (["run", "--duration", "10x"], "--duration: must be a number of seconds, or a time such as 10s or 1m", "--duration: Length of a cycle", 2),
         (["run", "--workload", "tpc-c"], "--workload: no workload 'tpc-c'", "did you mean tpcc", 2),
         (["run", "--workload", "tpccc"], "--workload: no workload 'tpccc'", "did you mean tpcc", 2),
         (["run", "--set"], "--set: ", "see dsbench run --help", 2),
@@ -226,8 +226,8 @@ def _check_refusal(done: subprocess.CompletedProcess[str], tmp_path: Path, names
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert "--resume" not in done.stderr
-    # What only the server or the disk can tell is known after the line of the plan.
-    said = [line.partition(":")[0] for line in done.stderr.splitlines() if not line.startswith("plan")]
+    # What only the server or the disk can tell is known after the line of the plan, and while the server starts.
+    said = [line.partition(":")[0] for line in done.stderr.splitlines() if not line.startswith(("plan", "starting the server"))]
     assert said[:2] == ["error", "hint"], done.stderr
     assert len(said) == 2 or "did you mean" in done.stderr
     assert not list(tmp_path.glob("archives/*")), "nothing was begun"

@@ -42,7 +42,7 @@ MISTAKES = {
     "run --scales 1M": ("'1M' is not a list of numbers", "write, for example,"),
     "run --scales 0": ("between 1 and 200000", "write, for example, 1,2,5"),
     "run --duration 0": ("must be greater than 0", "--duration: Length of a cycle"),
-    "run --duration ten": ("number of seconds, or such as 10s or 1m", "--duration: Length of a cycle"),
+    "run --duration ten": ("number of seconds, or a time such as 10s or 1m", "--duration: Length of a cycle"),
     "run --precision 200%": ("must be 50 or less", "--precision: Add cycles"),
     "run --levels 95": ("quantiles between 0 and 1", "0.5,0.9,0.99"),
     "run --max-cycles 2 --cycles 5 --precision 2%": ("must be 5 or more", "raise it, or lower --cycles"),

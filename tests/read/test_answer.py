@@ -272,10 +272,10 @@ def test_figures_of_one_scale_are_not_told_of_another() -> None:
     found = [Doubt("failures", f"{share}% of the attempts failed", "use --retry", scale)
              for scale, share in ((1, 72.6), (2, 58.1), (5, 58.1), (10, 35.3))]  # fmt: skip
     assert render_text(tell_warnings(found)).splitlines()[0] == (
-        "warning (scales 1, 2, 5, 10): at scale 1 72.6% of the attempts failed; at scale 2 and 5 58.1% of the attempts "
-        "failed; at scale 10 35.3% of the attempts failed"
+        "warning (scales 1, 2, 5, 10): at scale 1, 72.6% of the attempts failed; at scale 2 and 5, 58.1% of the attempts "
+        "failed; at scale 10, 35.3% of the attempts failed"
     )
-    assert "at scale 1 72.6% of the attempts failed; and 2 more of this kind" in render_text(tell_warnings(found, whole=False))
+    assert "at scale 1, 72.6% of the attempts failed; and 2 more of this kind" in render_text(tell_warnings(found, whole=False))
     assert list_warnings(sample.replace(sample.evaluation(), doubts=tuple(found))) == [
         "warning at scale 1: 72.6% of the attempts failed", "warning at scale 2 (also at 5): 58.1% of the attempts failed",
         "warning at scale 10: 35.3% of the attempts failed", "  hint: use --retry",

@@ -56,6 +56,13 @@ def test_a_rate_that_still_rises_at_the_most_is_no_peak() -> None:
     assert "the peak may be at more clients" in in_words(found)
 
 
+def test_a_number_whose_fresh_cycles_are_below_its_neighbour_is_not_called_the_peak_alone() -> None:
+    found = peak({3: [300.0, 302.0], 4: [310.0, 312.0, 284.0, 283.0, 280.0], 5: [200.0, 201.0]})
+    assert found is not None
+    assert (found.clients, found.fresh) == (4, 3)
+    assert in_words(found).startswith("the peak is at 3 or 4 clients: 283 tps at 4 clients: 0.94")
+
+
 def test_one_number_has_no_peak() -> None:
     assert peak({4: [10.0, 11.0]}) is None
     assert next_number((4,), {4: [1.0, 1.0]}, 2) is None

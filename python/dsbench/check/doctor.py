@@ -250,7 +250,10 @@ def _huge_pages() -> list[Finding]:
 def _extras() -> list[Finding]:
     offered = {extra: _EXTRAS[extra] for extra in _offered() if extra in _EXTRAS}
     missing = [extra for extra, (module, _) in offered.items() if not _is_there(module)]
-    words = [f"{extra} ({use}): {'not there' if extra in missing else 'there'}" for extra, (_, use) in offered.items()]
+    words = [
+        f"{extra} ({use}): {'not installed' if extra in missing else 'installed'}"
+        for extra, (_, use) in offered.items()
+    ]
     # No run needs them: what is missing is no defect.
     remedy = how_to_install(",".join(missing)) if missing else ""
     return [Finding("extras", True, "; ".join(words), remedy)] if words else []

@@ -67,11 +67,11 @@ def command(
     quiet: Annotated[bool, Option("--quiet", "-q", help="No progress")] = False,
     **given: Any,
 ) -> None:
-    """Find out which of two is faster, by alternating runs on this machine in blocks of A B B A or B A A B.
+    """Find out which of two servers or settings is faster, by alternating runs in blocks of A B B A or B A A B.
 
     The options of dsbench run apply to both, such as --clients and --scales: dsbench run --help. Each run has a fresh
-    server and a fresh database; with --one-database only the server is fresh. Complete blocks survive a failure and
-    Ctrl-C, and --resume continues them.
+    server and a fresh database; with --one-database only the server is fresh. A failure or Ctrl-C
+    keeps the complete blocks, and --resume continues after them.
     """
     # Late: numerical libraries take a second, and help should not.
     from dsbench.library.ab import look_ahead_of, say_plan, versus, write

@@ -72,25 +72,25 @@ def command(
         int | None, typer.Option(min=1, max=10_000, help=f"Number of kills [{_ROUNDS}]")
     ] = None,
     clients: Annotated[
-        int | None, typer.Option(min=1, max=1000, help=f"Sessions that commit meanwhile [{_THREADS}]")
+        int | None, typer.Option(min=1, max=1000, help=f"Sessions that commit until the kill [{_THREADS}]")
     ] = None,
     storage: Annotated[
         str | None,
         typer.Option(
-            help="plain, forgetful (loses unflushed writes) or lying (all) [plain]",
+            help="plain, forgetful (loses unflushed writes) or lying (loses flushed ones, too) [plain]",
             autocompletion=_storages,
         ),
     ] = None,
     restart: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", help="Kills and starts a server of yours; without it you are asked"),
+        typer.Option(metavar="COMMAND", help="Kills and restarts your server [dsbench asks you to]"),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="File of the result, for dsbench run --checked")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
 ) -> None:
-    """Check the consistency of a database that dsbench loaded, or test whether a server keeps its promises."""
+    """Check the consistency of a database that dsbench loaded, or test the ACID properties of a server."""
     where = spec.build({"target": {"url": target}}).target
     if promised or durable:
         populated = {"--scale": scale, "--workload": workload, "--set": given}

@@ -37,7 +37,7 @@ def check(
     folder: Annotated[Path, typer.Argument(help="Folder of the results")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
 ) -> None:
-    """Compute every figure again from its data, and refuse what differs."""
+    """Recompute every figure from its data, and refuse entries that differ."""
     from dsbench.commons import site
 
     found = site.check(folder, _progress)
@@ -57,10 +57,10 @@ def build(
         bool, typer.Option("--reports", help="Include the report of each entry, about a megabyte each")
     ] = False,
 ) -> None:
-    """Build a website of them: rankings, entries, comparisons, versions.
+    """Build a website of results: rankings, entries, comparisons, versions.
 
-    It needs no server. Entries that do not hold are named and left out. The folder of the website lies outside of the
-    results; an earlier website there is replaced.
+    It needs no server. Entries that fail the check are listed and skipped. The folder of the website must lie outside
+    of the results; an earlier website there is replaced.
     """
     from dsbench.commons import site
 

@@ -41,8 +41,8 @@ def command(
 ) -> None:
     """Compare archives: a verdict, rates and relative rates, times, failures, and what differs in the settings.
 
-    Archives of the same settings and label count as repetitions, and their spread gives the intervals. A bound is
-    1 / (sum over the parts of how often a transaction has it / its peak rate), for each server.
+    Archives of the same settings and label count as repetitions, and their spread gives the intervals. The
+    bound of a server is 1 / sum(n / peak rate) over the parts, if a transaction contains a part n times.
     """
     if bound:
         _bound(archives, reference, price, out, as_json)

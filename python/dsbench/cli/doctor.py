@@ -23,7 +23,9 @@ def command(
         bool,
         typer.Option("--calibrate", help="Measure the client against servers that answer at once"),
     ] = False,
-    clients: Annotated[int, typer.Option(rich_help_panel=_CALIBRATION, help="Simulated clients, beside one alone")] = 8,
+    clients: Annotated[
+        int, typer.Option(rich_help_panel=_CALIBRATION, help="Simulated clients; one alone is measured, too")
+    ] = 8,
     duration: Annotated[
         float, typer.Option(rich_help_panel=_CALIBRATION, help="Seconds of each of six measurements")
     ] = 2.0,
@@ -39,7 +41,7 @@ def command(
     ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
 ) -> None:
-    """Check what can run on this machine, what is missing and what would spoil figures; or measure the client."""
+    """Check what can run on this machine, what is missing and what would distort results; or measure the client."""
     if calibrate:
         _calibrate(clients, duration, workload, prepare, as_json)
         return

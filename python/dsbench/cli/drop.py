@@ -23,7 +23,7 @@ def command(
 ) -> None:
     """Remove the database that a run left or kept. A run that uses it is never disturbed.
 
-    What is not dsbench's and would go with it, such as a table that you put there, is named; then nothing is removed.
+    If it contains objects of others, such as a table of yours, dsbench lists them and removes nothing.
     """
     refused = False
 

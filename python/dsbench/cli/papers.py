@@ -197,7 +197,7 @@ def command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
 ) -> None:
-    """List the experiments of five papers with the commands that repeat them here, and run one of them."""
+    """List the experiments of five papers and their commands, or run one of them."""
     wanted: Size | None = "small" if small else "full" if full else None
     if small and full:
         raise Problem("--small, --full: these exclude each other", "use one of them", usage=True)

@@ -50,7 +50,7 @@ def command(
         typer.Option("--format", metavar="WORD", help="pictures, svg or pdf (each SVG and PDF), png or gnuplot"),
     ] = PlotKind.PICTURES,
     width: Annotated[
-        int, typer.Option(min=100, max=10_000, help="Pixels of a png: 1920 a slide, 2008 17 cm at 300 dpi")
+        int, typer.Option(min=100, max=10_000, help="Pixels of a png: 1920 for a slide, 2008 for 17 cm at 300 dpi")
     ] = 1920,
     out: Annotated[Path | None, typer.Option(help="Folder for the files [that of the archive]")] = None,
 ) -> None:

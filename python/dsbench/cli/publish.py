@@ -47,7 +47,7 @@ def command(
         bool, typer.Option("--preview", help="Show what would be published and hidden; write nothing")
     ] = False,
 ) -> None:
-    """Add archives to a folder of results, without what shows where they were made.
+    """Add archives to a folder of results, without host names, users, paths and addresses.
 
     An entry contains run.json, the tables without the trace, and results.csv. Passwords are never in an archive.
     Existing entries are skipped. Of several archives, those that a commons would refuse are listed and skipped.

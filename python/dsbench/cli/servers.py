@@ -27,7 +27,7 @@ from dsbench.servers import acquire, sources
 if TYPE_CHECKING:
     from dsbench.check.conformance import SuiteResult
 
-app = typer.Typer(help="List and install the servers that dsbench starts, and test whether they do what is documented.")
+app = typer.Typer(help="List and install the servers that dsbench starts, and compare them with their documentation.")
 _command = partial(app.command, cls=Grouped)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON")]
@@ -96,7 +96,7 @@ def conform(
     write: Annotated[Path | None, typer.Option(help="Page whose generated part gets the tables")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Test whether servers do what is documented: types, isolation, errors, losses, bulk loads."""
+    """Compare servers with their documentation: types, isolation, errors, losses, bulk loads."""
     from dsbench.check import conformance  # Late: of these commands it alone needs the suite.
 
     if write is not None:

@@ -63,7 +63,7 @@ def run(
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress")] = False,
 ) -> None:
-    """Run the trials of a study that are left, and show the effects."""
+    """Run the remaining trials of a study, and show the effects."""
     from dsbench import study as room  # Late: numerical libraries take their time.
     from dsbench.library.studies import conduct, tried
     from dsbench.study.estimate import ahead_of
@@ -133,8 +133,8 @@ def show(
 ) -> None:
     """Show the effects of a study: intervals, interactions, share of variance, resources.
 
-    They are of what --of, --stage and --group name, else of what the study's file names as of, stage and group, else of
-    the rate; stages stand side by side where none is named.
+    --of, --stage and --group override the settings of, stage and group of the study's file. The default measure is the
+    rate. Without a stage, all stages are shown side by side.
     """
     from dsbench import study as room  # Late: as above.
 
@@ -150,7 +150,7 @@ def add(
     ] = None,
     repeat: Annotated[int, typer.Option(help="Blocks of the new trials [as many as the study has]")] = 0,
 ) -> None:
-    """Add levels or blocks to a study; dsbench study run makes their trials."""
+    """Add levels or blocks to a study, for dsbench study run."""
     from dsbench import study as room  # Late: as above.
     from dsbench.study.estimate import added
 
@@ -182,7 +182,7 @@ def merge(
     out: Annotated[Path, typer.Option(help="Folder of the new study, which gets copies")],
     as_json: AsJson = False,
 ) -> None:
-    """Merge studies of several machines into one, whose factor host is the machine."""
+    """Merge studies of several machines into one with the factor host."""
     from dsbench import study as room  # Late: as above.
 
     parts = [text.partition("=") if "=" in text and not Path(text).exists() else ("", "=", text) for text in folders]
@@ -194,7 +194,7 @@ def merge(
 def best(
     folder: Folder,
     likely: Annotated[
-        bool, typer.Option("--likely", help="Take levels that were better by chance, too")
+        bool, typer.Option("--likely", help="Include levels that may be better by chance alone")
     ] = False,
     vary: Annotated[
         list[str] | None, typer.Option(metavar="FACTOR", help="Factor that the new study varies; repeatable")
@@ -203,7 +203,7 @@ def best(
     stage: Stage = "",
     group: Group = "",
 ) -> None:
-    """Print a study of the best level of each factor, all together, against the references."""
+    """Print a study that compares the best levels of all factors, combined, with the references."""
     from dsbench import study as room  # Late: as above.
 
     print(room.best(room.outcomes(room.load(folder), of, stage, group), likely=likely, vary=vary or ()), end="")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dsbench.archive import ArchiveError, Writer, claimed
 from dsbench.dataclass import dataclass
 from dsbench.library.archive import Archive
-from dsbench.measure.events import Observer, Silent
+from dsbench.measure.events import Observer, Silent, moment_around
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.joining import Joining
 from dsbench.measure.journal import RunError
@@ -113,7 +113,10 @@ def perform(
         _load_report()
     # Until the archive is sealed: a signal that comes then finds a run that is over, and lets it be written.
     with listening(stop) as stop, ExitStack() as held:
-        return _finished(execute(spec, out, _Writing(observer, report, held), joining, stop), report)
+        outcome = execute(spec, out, _Writing(observer, report, held), joining, stop)
+        if report:
+            observer.moment(moment_around(spec, "report"))
+        return _finished(outcome, report)
 
 
 def going_on(

@@ -20,13 +20,16 @@ from dsbench.measure.journal import RunError
 from dsbench.measure.kernel import kinds
 from dsbench.measure.loaders import Bench, Target
 from dsbench.measure.loaders.answers import LACKING, lacks_engine
+from dsbench.measure.monitors.energy import is_installed
 from dsbench.measure.monitors.firebird import LARGEST
 from dsbench.measure.opening import explain_errors, sessions
 from dsbench.measure.plan import can_go_on, planned
+from dsbench.measure.probes import installed
 from dsbench.redaction import redact
 from dsbench.servers.storage import volumes
-from dsbench.spec import OPTIONS, Limits, Merged, RunSpec
+from dsbench.spec import OPTIONS, Limits, Merged, NotHere, RunSpec
 from dsbench.spec import Target as TargetSpec
+from dsbench.spec.checks import probes_named
 from dsbench.spec.objective import SEARCH_DURATIONS, TRIALS
 from dsbench.spec.storage import Storage
 
@@ -172,6 +175,7 @@ class Ahead:
 def look_ahead(asked: Merged) -> Ahead:
     """The run that ``asked`` describes. ``RunError`` or ``SpecError`` for what engine or workload do not have."""
     spec = asked.spec
+    refuse_absent(spec)
     said = spec.described()
     settings = tuple(
         SettingAhead(name, said[name], _shown(name, said[name], spec), asked.origins[name]) for name in OPTIONS
@@ -192,6 +196,16 @@ def look_ahead(asked: Merged) -> Ahead:
     if scales[-1].uncompared:
         warnings.append("; ".join(LACKING))
     return Ahead(settings, scales, str(folder or ""), free, (*warnings, *_too_many_files(spec)))
+
+
+def refuse_absent(spec: RunSpec) -> None:
+    """``NotHere`` for a program that ``spec`` names and that is not installed here: a meter, a disk benchmark."""
+    if spec.power and not is_installed(spec.power):
+        remedy = "specify a program and its arguments; it prints watts, one line per reading, and runs without a shell"
+        raise NotHere("--power", f"no program {spec.power.split()[0][:60]!r} was found", remedy)
+    for name in () if spec.probes == "all" else {one.partition(":")[0]: None for one in probes_named(spec.probes)}:
+        if not installed(name):
+            raise NotHere("--probes", f"{name} is not installed", f"as root: apt-get install {name}")
 
 
 def refuse_full(spec: RunSpec) -> None:
@@ -416,7 +430,7 @@ def needs_of(ahead: Ahead) -> list[str]:
         lines[-1] += f"; {_range(format_time, ahead.statistics_s)} of gstat before and after cycles"
     if any(ahead.populate_s) or any(ahead.check_s):
         besides = ", and what ends by count" if counted else ""
-        lines.append(f"in all: {_range(format_time, ahead.time_s)}, by what fast and slow machines do{besides}")
+        lines.append(f"in all: {_range(format_time, ahead.time_s)}, depending on the machine{besides}")
     size = "not known" if ahead.size_bytes is None else _range(_gigabytes, ahead.size_bytes)
     free = "free space is known to the server only"
     if ahead.free_bytes is not None:

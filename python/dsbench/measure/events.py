@@ -147,6 +147,15 @@ class Silent(Observer):
         """Says nothing."""
 
 
+AROUND: Final = {"start": "starting the server", "stop": "stopping the server", "report": "writing the report"}
+"""Phases before and after the scales of a run."""
+
+
+def moment_around(spec: RunSpec, phase: str) -> Moment:
+    """That of a phase of ``AROUND``."""
+    return Moment(spec.scales[0], 1, len(spec.scales), phase)
+
+
 def count_clients(clients: int) -> str:
     """``1 client``, ``4 clients``."""
     return f"{clients} client{'s' * (clients != 1)}"
@@ -154,6 +163,8 @@ def count_clients(clients: int) -> str:
 
 def describe_moment(moment: Moment) -> str:
     """One line about where the run is."""
+    if moment.phase in AROUND:
+        return AROUND[moment.phase]
     where = f"scale {moment.scale} ({moment.scale_number}/{moment.scales})"
     where += f", {moment.stage}" if moment.stage else ""
     where += f", {count_clients(moment.clients)}" if moment.clients else ""
@@ -248,7 +259,7 @@ class TimeLeft:
     def seconds(self, moment: Moment) -> float:
         """Seconds left; 0 while it cannot be told, and where cycles take as long as they take."""
         now, spec = time.monotonic(), self._spec
-        if self._ends_by_itself:
+        if self._ends_by_itself or moment.phase in AROUND:
             return 0.0
         part = "check" if moment.phase in ("check", "drop") else "cycles" if moment.cycle else "build"
         if (part, moment.scale) != (self._part, self._scale):

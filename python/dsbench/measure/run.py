@@ -10,8 +10,8 @@ import datetime
 import itertools
 import platform
 import re
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from math import isfinite
 from pathlib import Path
 from typing import Final
@@ -20,9 +20,9 @@ from dsbench import servers
 from dsbench.archive import Archive, ArchiveError, Writer
 from dsbench.dataclass import dataclass
 from dsbench.measure import calibration, keeping, place, stack, surroundings
-from dsbench.measure.ahead import refuse_full
+from dsbench.measure.ahead import refuse_absent, refuse_full
 from dsbench.measure.cycle import ABORTED, Restarted, Setting
-from dsbench.measure.events import Moment, Observer
+from dsbench.measure.events import Moment, Observer, moment_around
 from dsbench.measure.history import CycleHistory
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.joining import Joining, choose_loader
@@ -33,7 +33,7 @@ from dsbench.measure.loaders.answers import LACKING, lacks_engine
 from dsbench.measure.loaders.loader import Loader
 from dsbench.measure.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
 from dsbench.measure.monitors.counted import StatementCounts
-from dsbench.measure.monitors.energy import Meter, Rapl, is_installed
+from dsbench.measure.monitors.energy import Meter, Rapl
 from dsbench.measure.monitors.host import Lasting
 from dsbench.measure.opening import during, explain_errors, open_target
 from dsbench.measure.place import owner_alive
@@ -48,6 +48,7 @@ from dsbench.redaction import HIDDEN, redact_words, secrets_of
 from dsbench.spec import RunSpec, SpecError
 from dsbench.spec import Target as TargetSpec
 from dsbench.spec.drivers import OWN
+from dsbench.spec.target import is_sqlite
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,9 @@ def execute(
     begun; afterwards errors are in the outcome.
     """
     surroundings.read_checked(spec.checked)  # Before a server is started for nothing.
-    _refuse_meter(spec)
+    refuse_absent(spec)
     refuse_full(spec)
-    with listening(stop) as stop, open_target(spec, observer.message) as (target, server):
+    with listening(stop) as stop, _opened(spec, observer) as (target, server):
         spec = keeping.claim_target(spec, target)
         base = keeping.choose_base(spec, target, server)
         bench = _open_bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
@@ -90,6 +91,18 @@ def execute(
         if bench.compares and lacks_engine():
             journal.say("; ".join(LACKING))
         return _Run(spec, base, journal, stop, load, CycleHistory()).make()
+
+
+@contextmanager
+def _opened(spec: RunSpec, observer: Observer) -> Iterator[tuple[Target, servers.Server | None]]:
+    """The target of ``spec``; ``observer`` hears that a private server starts and stops."""
+    around = spec.target.private is not None and not is_sqlite(spec.target.url)
+    if around:
+        observer.moment(moment_around(spec, "start"))
+    with open_target(spec, observer.message) as opened:
+        yield opened
+        if around:
+            observer.moment(moment_around(spec, "stop"))
 
 
 def try_target(spec: RunSpec) -> tuple[str, ...]:
@@ -125,7 +138,7 @@ def resume(
     elif any(HIDDEN in text for text in (spec.target.url, *spec.target.settings.values())):
         remedy = "specify TARGET again: dsbench run TARGET --resume ARCHIVE"
         raise RunError("an archive contains no password", remedy, usage=True)
-    with listening(stop) as stop, open_target(spec, observer.message) as (database, server):
+    with listening(stop) as stop, _opened(spec, observer) as (database, server):
         keeping.claim_target(spec, database)  # Its scale stays that of the beginning.
         base = keeping.choose_base(spec, database, server, begun.name)
         _open_bench(spec, database, spec.scales[0])  # The target may be another than that of the beginning.
@@ -365,13 +378,6 @@ class _Run:
             secrets = [*secrets_of(self._url()), *self.spec.target.secrets]
             shown = [redact_words(line, secrets) for line in lines]
             self.journal.writer.text("server.log", "\n".join(shown) + "\n")
-
-
-def _refuse_meter(spec: RunSpec) -> None:
-    """``SpecError`` for a meter that is not installed here."""
-    if spec.power and not is_installed(spec.power):
-        remedy = "specify a program and its arguments; it prints watts, one line per reading, and runs without a shell"
-        raise SpecError("--power", f"no program {spec.power.split()[0][:60]!r} was found", remedy)
 
 
 def _refuse_cold(bench: Bench, server: servers.Server | None) -> None:

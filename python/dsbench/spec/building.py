@@ -290,7 +290,7 @@ def _spec_error(error: ValidationError) -> SpecError:
         option = OPTIONS["clients" if where[0] == "several_clients" else where[0]].flag
     known = next((one for one in OPTIONS.values() if one.flag == option), None)
     if known is not None and known.about.unit == "s" and message in ("must be a number", "must be a whole number"):
-        message += " of seconds, or such as 10s or 1m"
+        message += " of seconds, or a time such as 10s or 1m"
     unfit = first.get("ctx", {}).get("error")
     if isinstance(unfit, Unfit):
         return SpecError(option, unfit.problem, unfit.remedy)

@@ -56,7 +56,8 @@ def _bytes(name: str, text: str) -> int:
     count = int(float(found[1]) * 2 ** _UNITS[(found[2] or "").upper()]) if found and len(found[1]) < 20 else 0
     if not 1 <= count <= _MOST_BYTES:
         # MB is a million bytes to some and 2^20 to others.
-        raise Unfit(f"{name} is {text[:60]!r}", f"write, for example, {name}=256MiB{unit}, KiB, GiB or bytes")
+        units = "units are KiB, MiB and GiB, or none for bytes"
+        raise Unfit(f"{name} is {text[:60]!r}", f"write, for example, {name}=256MiB{unit}; {units}")
     if name == "memory" and count < _LEAST_MEMORY:
         raise Unfit(f"memory is {text[:60]!r}, too little for a server", "write, for example, memory=256MiB")
     return count

@@ -136,7 +136,7 @@ class RunSpec(Frozen):
     precision: Annotated[
         Annotated[float, BeforeValidator(per_cent), Field(ge=0.1, le=50, allow_inf_nan=False)] | None,
         About(
-            "Add cycles until the rate is known this well, such as 2%",
+            "Add cycles until the interval of the rate is this narrow, such as 2%",
             SIZE, "told", unit="%", metavar="P%", default="none",
             more="Cycles are added until the confidence interval (95%) of the median rate lies within this share "
             "of it, from --cycles up to --max-cycles",
@@ -377,7 +377,8 @@ class RunSpec(Frozen):
     ] = False
     """Costs two readings of the clock for each statement."""
     levels: Annotated[
-        tuple[float, ...], About("Quantiles of the confidence diagram", RECORDS, "told", brief=True, metavar="Q,Q,…")
+        tuple[float, ...],
+        About("Percentiles of the confidence diagram, as fractions", RECORDS, "told", brief=True, metavar="Q,Q,…"),
     ] = LEVELS
     """Each has a column of its name from column 13 on."""
     probes: Annotated[

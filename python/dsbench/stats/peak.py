@@ -107,7 +107,13 @@ def in_words(found: Peak, *, told: bool = False) -> str:
         within = "" if isnan(ratio.low) else f" [{ratio.low:.2f}, {ratio.high:.2f}]"
         parts.append(f"{ratio.value:.2f}{within} times the rate at {clients:,}")
     plural = "s" * (found.clients != 1)
-    words = f"peak {_short(found.rate_tps)} tps at {found.clients:,} client{plural}: {', '.join(parts)}"
+    words = f"{_short(found.rate_tps)} tps at {found.clients:,} client{plural}: {', '.join(parts)}"
+    # Its fresh cycles may be worse than those by which it was chosen.
+    if as_good := [clients for clients, ratio in found.neighbours if ratio.value < 1]:
+        numbers = " or ".join(f"{one:,}" for one in sorted({found.clients, *as_good}))
+        words = f"the peak is at {numbers} clients: {words}"
+    else:
+        words = f"peak {words}"
     if not found.fresh and not told:
         words += "; as the highest of several medians, it tends to be too high"
     if found.at_the_end:

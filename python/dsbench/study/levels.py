@@ -200,18 +200,12 @@ def _tabulate_taken(rows: Sequence[Row], brief: bool) -> Iterator[Block]:
     found, units = rows[0].part.found, {row.part.found.unit for row in rows}
     heads = [Column("scale"), Column(found.how.label, found.unit if len(units) == 1 else "", digits=4),
              *_TAKEN.values()]  # fmt: skip
-    lines = [(row, [scale, row.mean("", scale), *(_taken(row, name, scale) for name in _TAKEN)])
+    lines = [(row, [scale, row.mean("", scale), *(row.mean(name, scale) for name in _TAKEN)])
              for row in rows for scale in _some(row.scales, brief)]  # fmt: skip
     if lines:
         title = "rate and resources by level and scale"
         title += " (smallest and largest)" * (brief and any(len(row.scales) > 2 for row in rows))
         yield _table(title, [row for row, _ in lines], heads, [cells for _, cells in lines])
-
-
-def _taken(row: Row, name: str, scale: int) -> float:
-    """nan where the network carried nothing."""
-    value = row.mean(name, scale)
-    return value if value > 0 or not name.startswith("net") else nan
 
 
 def _tabulate_making(rows: Sequence[Row], brief: bool) -> Iterator[Block]:

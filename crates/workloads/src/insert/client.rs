@@ -153,6 +153,8 @@ pub struct Deleter {
     range: Option<[i64; 3]>,
     number: u64,
     done: u64,
+    /// Whether the last delete found fewer rows than numbers.
+    short: bool,
     deleted: i64,
     /// Transactions that failed: their rows may have stayed.
     failed: i64,
@@ -166,7 +168,8 @@ impl Deleter {
         let clients = tables.clients as i64;
         let share = Share { client: id as i64 % clients, clients, next: 0, owed: 0 };
         let share = (tables.shared && clients > 1).then_some(share);
-        Self { tables, id, each: rows, delete, oldest, share, range, number: 0, done: 0, deleted: 0, failed: 0, found }
+        let (number, done, short, deleted, failed) = (0, 0, false, 0, 0);
+        Self { tables, id, each: rows, delete, oldest, share, range, number, done, short, deleted, failed, found }
     }
 
     /// Reads the oldest row's number.
@@ -191,6 +194,7 @@ impl Client for Deleter {
     fn prepare(&mut self, conn: &mut dyn Connection, when: Prepare) -> Result<()> {
         let table = self.tables.of(self.id);
         let (section, params) = match self.share {
+            None if self.tables.ranges => ("delete_range", &[Type::Int64; 2][..]),
             None => ("delete", &[Type::Int64][..]),
             Some(_) => ("delete_share", &[Type::Int64; 3][..]),
         };
@@ -209,19 +213,24 @@ impl Client for Deleter {
     /// The oldest row is looked up within the time of every thousandth delete; the published client does so between two.
     /// What was not there yet is not passed over: a delete that finds too few rows is followed by one from the same place.
     fn execute(&mut self, conn: &mut dyn Connection) -> Result<End> {
-        if self.number % LOOK_EVERY == LOOK_EVERY - 1 && self.range.is_none() {
+        let due = self.number % LOOK_EVERY == LOOK_EVERY - 1 || (self.tables.ranges && self.short);
+        if due && self.range.is_none() {
             self.look(conn)?;
         }
         let (each, oldest) = (self.each as i64, &self.tables.oldest[self.tables.of(self.id)]);
         let range = *self.range.get_or_insert_with(|| match &self.share {
-            None => [oldest.load(Ordering::Relaxed), 0, each],
+            None => {
+                let from = oldest.load(Ordering::Relaxed);
+                [from, from + each, each]
+            }
             Some(share) => share.range(each),
         });
         let delete = self.delete.ok_or_else(not_prepared)?;
         let params = range.map(Value::Int);
-        let params = &params[..if self.share.is_some() { 3 } else { 1 }];
+        let params = &params[..if self.share.is_some() { 3 } else { 1 + usize::from(self.tables.ranges) }];
         let changed = conn.execute(delete, params).inspect_err(|_| self.failed += 1)?;
         self.done = if self.tables.dialect.keeps_data { changed } else { range[2] as u64 };
+        self.short = self.done < self.each;
         if let Some(share) = &mut self.share {
             share.deleted(range, self.done as i64);
             oldest.fetch_max(range[0], Ordering::Relaxed);

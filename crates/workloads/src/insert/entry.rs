@@ -54,6 +54,13 @@ const SETTINGS: &[Setting] = &[
                or for one of them alone",
     },
     Setting {
+        name: "deletes",
+        values: Values::Words(&["limit", "range"]),
+        default: "limit",
+        help: "limit: delete the oldest rows in the order of their numbers, as the published client does since April \
+               2024; range: delete the numbers from the oldest on, as it did before",
+    },
+    Setting {
         name: "family",
         values: Values::Words(&["default", "secondary"]),
         default: "default",

@@ -18,12 +18,12 @@
 -- name: table
 CREATE TABLE {t} (
     transactionid {id},
-    dateandtime {time} NOT NULL,
+    dateandtime {time},
     cashregisterid integer NOT NULL,
     customerid integer NOT NULL,
     productid integer NOT NULL,
     price integer NOT NULL,
-    data varchar(4000) {charset} NOT NULL
+    data varchar(4000) {charset}
 )
 
 -- name: indexes
@@ -39,6 +39,9 @@ INSERT INTO {t} (dateandtime, cashregisterid, customerid, productid, price, data
 -- name: delete
 DELETE FROM {t} WHERE transactionid IN
     (SELECT transactionid FROM {t} WHERE transactionid >= ? ORDER BY transactionid ASC LIMIT {n})
+
+-- name: delete_range
+DELETE FROM {t} WHERE transactionid >= ? AND transactionid < ?
 
 -- name: delete_share
 -- Of numbers that no other client deletes: those from the first below the second, as many as the third.

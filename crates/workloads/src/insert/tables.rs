@@ -42,6 +42,8 @@ pub struct Tables {
     pub waits: bool,
     /// Of the rates beside the queries the only one; all where there is none.
     pub rate: Option<u64>,
+    /// Whether deletes name a range of numbers, and not the oldest rows.
+    pub ranges: bool,
     /// Whether the secondary indexes have a column family of their own, on MyRocks.
     pub family: bool,
     /// Where the deletes of each table stand: no row below this number is left, as far as its clients know.
@@ -71,11 +73,15 @@ impl Tables {
         let (clients, shared) = (clients.max(1), value("tables") == "shared");
         let waits = value("settle") == "full" || (value("settle") == "auto" && sizes != "quick");
         let rate = value("rates").parse().ok();
-        let family = value("family") == "secondary";
+        let (family, ranges) = (value("family") == "secondary", value("deletes") == "range");
+        if ranges && shared && clients > 1 {
+            let problem = "--set deletes=range: the numbers of a shared table are those of several clients";
+            return Err(Error::configuration(problem).remedy("omit it, or omit tables=shared"));
+        }
         let tables = if shared { 1 } else { clients };
         let oldest = (0..tables).map(|_| AtomicI64::new(0)).collect();
         let sql = Sections::of(dialect, FILES)?;
-        Ok(Self { dialect, clients, shared, rows, waits, rate, family, oldest, sql })
+        Ok(Self { dialect, clients, shared, rows, waits, rate, ranges, family, oldest, sql })
     }
 
     /// Fails, with an error of kind `Configuration`, where the server leaves numbers out between rows, as the nodes of

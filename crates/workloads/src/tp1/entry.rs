@@ -15,8 +15,8 @@ const TRANSACTIONS: Setting = Setting {
     values: Values::Whole { least: 1, most: 1_000_000_000_000 },
     default: "1536",
     help:
-        "transactions of a cycle, of all streams together: each does an even share. A run takes as many times more as \
-           its duration needs, the same number for all streams of a scale",
+        "transactions of a cycle, of all streams together: each does an even share. A run takes the multiple \
+           that lasts for --duration, the same for all numbers of streams",
 };
 
 const HISTORY: Setting = Setting {
@@ -36,7 +36,7 @@ const BEFORE: Setting = Setting {
 
 const SPACES: Setting = Setting {
     name: "spaces",
-    values: Values::Text("RELATION:TABLESPACE, by commas"),
+    values: Values::Text("RELATION:TABLESPACE, separated by commas"),
     default: "",
     help: "tablespaces of relations with their keys (PostgreSQL), such as account:fast,history:slow; of a private \
            server tablespace.NAME=FOLDER makes one",
@@ -44,9 +44,9 @@ const SPACES: Setting = Setting {
 
 const FILLFACTOR: Setting = Setting {
     name: "fillfactor",
-    values: Values::Text("RELATION:PER CENT, by commas"),
+    values: Values::Text("RELATION:PERCENT, separated by commas"),
     default: "",
-    help: "how full pages of relations are made (PostgreSQL), such as account:50,teller:10",
+    help: "fillfactor of relations (PostgreSQL), such as account:50,teller:10",
 };
 
 /// The transaction.

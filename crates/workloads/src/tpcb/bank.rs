@@ -28,7 +28,7 @@ pub const SETTINGS: &[Setting] = &[Setting {
     name: "keys",
     values: Values::Words(&["auto", "64"]),
     default: "auto",
-    help: "accounts have numbers of 64 bits; auto: above scale 21,474 only, so that a ladder across it has two schemas",
+    help: "account numbers of 64 bits; auto: only above scale 21,474, so that a ladder across it has two schemas",
 }];
 
 /// Rows of one transaction of a bulk load: enough to hide the cost of a commit, few enough that

@@ -68,7 +68,7 @@ const SETTINGS: &[Setting] = &[
         values: Values::Whole { least: 0, most: 100 },
         default: "0",
         help: "after the tests, so many times: before each query a private server is restarted and its files leave the page \
-               cache; the query is asked three times, cold and then hot",
+               cache; each query runs three times, first cold, then hot",
     },
     Setting {
         name: "answers",

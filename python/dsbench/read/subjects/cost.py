@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dsbench.archive import LOCAL
+from dsbench.archive import LOCAL, RunRecord
 from dsbench.dataclass import dataclass
 from dsbench.read.blocks import Block, Column, Listed, Part, Sentence, Table
 from dsbench.read.groups import durations_ns, grouped, ramp_ups_ns, whole
@@ -414,13 +414,19 @@ def _total(name: str) -> Read:
 
 
 def _network(field: str, times: float = 1.0) -> Read:
-    """Through all interfaces that are known. What the loopback sends it receives as well: it counts once."""
+    """Through all interfaces that are known, where the load passes one: what others sent is not its own. What the
+    loopback sends it receives as well: it counts once."""
 
     def total(costs: Costs) -> float:
         known = [getattr(costs[name], field) for name in _INTERFACES if name in costs]
         return times * sum(known) if known else nan
 
-    return _each_scale(total)
+    read = _each_scale(total)
+    return lambda part: read(part) if _by_network(part.rows.run) else {}
+
+
+def _by_network(run: RunRecord) -> bool:
+    return bool(run.spec.nodes) or not (run.embedded or run.item("API", "transport") == "Unix socket")
 
 
 def _hits(read: Callable[[Hits], float]) -> Read:

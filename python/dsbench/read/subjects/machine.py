@@ -69,7 +69,8 @@ _COLUMNS: Final = (
 _NOTE: Final = (
     "CPU time in CPUs: 1 is one CPU all the time. Waits (PSI): share of the time in which at least one thread of "
     "any process waited. Queued: server threads that waited for a CPU, on average. Device: read from and written to "
-    "the data disk; own: by dsbench and the server, as counted by the kernel, which may be far more (docs/method.md)."
+    "the data disk; own: by dsbench and the server, by the kernel's count, which may exceed the device's by far "
+    "(docs/method.md)."
 )
 
 

@@ -361,7 +361,7 @@ def _notice(group: Sequence[Doubt], whole: bool) -> Notice:
     numbers = sorted({doubt.scale for doubt in group if doubt.scale is not None})
     where = [f"scale{'s' * (len(numbers) > 1)} {', '.join(f'{scale:,}' for scale in numbers)}"] if numbers else []
     several = len(numbers) > 1 and len(said) > 1
-    messages = [f"at scale {listed(scales)} {message}" if several else message for message, scales in said]
+    messages = [f"at scale {listed(scales)}, {message}" if several else message for message, scales in said]
     if len(messages) > 1 and not whole:
         messages = [messages[0], f"and {len(messages) - 1} more of this kind"]
     return Notice("; ".join(messages), where, first.remedy, first.severe)

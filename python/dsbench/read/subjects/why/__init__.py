@@ -214,7 +214,7 @@ def _remark(evaluation: Evaluation, scale: int, parts: Sequence[Share]) -> Itera
 
 
 _COLUMNS: Final = (
-    Column("part", left=True), Column("of it", left=True), Column("share", form=".1%"),
+    Column("part", left=True), Column("detail", left=True), Column("share", form=".1%"),
     Column("95% interval", left=True, spare=True), Column("per transaction", "ms", 1e-6),
 )  # fmt: skip
 _STATES: Final = {
