@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from math import nan
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dsbench
+from dsbench.measure.monitors.system import StorageDevice
 from dsbench.read import page as document
 from dsbench.read import subjects
 from dsbench.read.blocks import Table
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.html import render_blocks
 from dsbench.read.shown import read
+from dsbench.read.subjects import measures
 from dsbench.read.subjects.cost import CostResult, describe_waking
 from dsbench.read.text import render_text
 from dsbench.stats.fairness import Evenness
@@ -57,6 +60,16 @@ def test_a_run_tells_what_it_cost_and_how_even_its_clients_were(archive: dsbench
     assert (even.largest >= 1).all()
     shown = render_blocks(list(COST.tell(archive.evaluate())))
     assert [words for words in wanted if words not in shown] == []
+
+
+def test_a_run_on_a_disk_has_the_times_of_its_reads_and_writes(tmp_path: Path) -> None:
+    if StorageDevice.holding(tmp_path) is None:
+        pytest.skip("no device is to be seen below the folder for temporary files")
+    url = f"private:sqlite?directory={tmp_path}&synchronous=full"
+    evaluation = dsbench.run(url, scales=(1,), cycles=1, duration=0.3, clients=1, out=tmp_path / "out").evaluate()
+    values = {name: measures()[name].read(evaluation).get(1, nan) for name in ("read-time", "write-time", "iowait-time")}
+    assert all(value >= 0 for value in values.values()), values
+    assert values["write-time"] > 0, "each commit is written"
 
 
 _WAITED = {"client switches, voluntary": 1.0, "server switches, voluntary": 1.0}

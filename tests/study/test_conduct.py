@@ -8,7 +8,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from dsbench.measure.events import Moment, Observer, Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
 from dsbench.measure.run import Outcome
+from dsbench.servers.storage import volumes
 from dsbench.spec import RunSpec
 from dsbench.study import Study, Trial, begin, conduct, load
 from dsbench.study.record import make_folder
@@ -152,6 +155,44 @@ def test_a_history_is_made_on_the_database_that_is_measured(tmp_path: Path) -> N
     assert len(set(folders[1:])) == 1
     assert folders[1] is not None
     assert not folders[1].exists()
+
+
+def test_a_history_of_another_workload_comes_before_the_run_that_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[tuple[RunSpec, str]] = []
+
+    def make(spec: RunSpec, out: Path, observer: Observer, stop: Stop) -> Outcome:
+        made.append((spec, out.name))
+        return complete(spec)
+
+    @contextmanager
+    def mounted(*_: object) -> Iterator[Path]:
+        (place := tmp_path / str(len(made))).mkdir()
+        yield place
+
+    monkeypatch.setattr(volumes, "refuse", lambda *_: None)
+    monkeypatch.setattr(volumes, "mounted", mounted)
+    run = {"target": "private:sqlite", "workload": "select", "scales": [1], "cycles": 1, "duration": 0.1, "clients": 1,
+           "isolation": "serializable", "storage": "ext4?size=64MiB"}  # fmt: skip
+    used = {"history.runs": 2, "history.workload": "tpcb", "history.clients": 4}
+    factor = {"name": "history", "levels": [{"name": "fresh"}, {"name": "used", "set": used}]}
+    values = {"name": "x", "run": run, "factor": [factor], "trials": {"repeat": 1, "order": "as listed"}}
+    study = begin(parse(values), tmp_path / "s")[0]
+    assert len(conduct(study, make, Seen(), Stop()).counted("done")) == 2
+    assert [(spec.workload, spec.clients, spec.isolation, out) for spec, out in made] == [
+        ("select", 1, "serializable", "archives"), *[("tpcb", 4, "read-committed", "before")] * 2, ("select", 1, "serializable", "archives")]  # fmt: skip
+    assert not any(spec.keep or spec.reuse for spec, _ in made), "each has a database of its own"
+    fresh, *others = (spec.target.directory for spec, _ in made)
+    assert fresh is None
+    assert set(others) == {tmp_path / "1" / "history"}, "on one file system"
+
+
+def test_placement_is_that_of_the_first_run_that_looked_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Path | None] = []
+    monkeypatch.setattr(import_module("dsbench.study.conduct"), "fix_placement", lambda spec, archive: (asked.append(archive), spec)[1])
+    factor = {"name": "placement", "path": "placement", "levels": ["free", "try"]}
+    values = {"name": "x", "run": RUN, "factor": [factor], "trials": {"repeat": 2, "order": "as listed"}}
+    conduct(begin(parse(values), tmp_path / "s")[0], making(complete), Seen(), Stop())
+    assert [one is None for one in asked] == [True, True, False, False]
 
 
 @pytest.mark.thorough

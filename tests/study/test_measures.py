@@ -41,6 +41,7 @@ def _whole(folder: Path) -> Archive:
             for monitor, metric, unit, gained in (
                 ("os", "cpu_user", "s", 1.0), ("os", "cpu_system", "s", 0.5), ("os", "cpu_iowait", "s", 0.5), ("os", "cpu_idle", "s", 2.0),
                 ("device", "read_bytes", "bytes", 3e5), ("device", "write_bytes", "bytes", 6e5),
+                ("device", "read_time", "s", 3.0), ("device", "write_time", "s", 0.25),
                 ("network", "loopback_sent_bytes", "bytes", 9e4), ("network", "loopback_received_bytes", "bytes", 9e4),
                 ("server", "blocks_hit", "blocks", 900), ("server", "blocks_read", "blocks", 100),
             ):  # fmt: skip
@@ -55,7 +56,7 @@ def test_every_measure_has_the_value_that_the_rows_say(tmp_path: Path) -> None:
     at_1 = {
         "rate": 75, "tps": 75, "failures": 20, "cpu": 37.5, "iowait": 12.5, "cpu-per-transaction": 1e4,
         "kb-read": 2, "kb-written": 4, "kb-per-transaction": 6, "mb-read": 0.15, "mb-written": 0.3, "gb-read": 6e-4,
-        "gb-written": 1.2e-3, "net-per-transaction": 600, "net": 0.045, "hit-ratio": 90, "load-time": 6, "populate": 3,
+        "gb-written": 1.2e-3, "read-time": 3, "write-time": 0.25, "iowait-time": 0.5, "iowait-per-transaction": 1e3 / 300, "net-per-transaction": 600, "net": 0.045, "hit-ratio": 90, "load-time": 6, "populate": 3,
         "primary-keys": 2, "foreign-keys": 1, "messages": 5, "p50": 1, "p90": 1, "p95": 1, "qps": 75,
     }  # fmt: skip
     for name, value in at_1.items():

@@ -57,7 +57,7 @@ def test_the_queries_of_the_papers_are_answered(found: query.Found) -> None:
     """Those of factors ask for columns that this study does not have; its own take their place."""
     lines = [papers.split(line)[0] for paper in papers.papers().values() for item in paper.items for line in item.shown("small")]
     queries = {words[2] for words in lines if words[0] == "query"}
-    assert len(queries) == 2
+    assert len(queries) == 3
     for sql in queries:
         own = sql.replace("trials.architecture", "trials.isolation").replace("trials.connections", "trials.clients")
         assert rows(found, own), sql

@@ -128,7 +128,8 @@ def _with(found: Outcomes, made: Study | None = None) -> Outcomes:
     for one in found.made:
         half = 1.0 + one.at[3]
         measured = {**one.measured, **{name: {Point(0, 1): a * half, Point(0, 100): b * half} for name, a, b in (
-            ("cpu", 20.0, 40.0), ("mb-read", 0.0, 3.0), ("gb-written", 1.0, 2.0), ("net", 0.0, 0.0), ("size", 0.5 / half, 50.0 / half),
+            ("cpu", 20.0, 40.0), ("mb-read", 0.0, 3.0), ("gb-written", 1.0, 2.0), ("read-time", 0.5, 6.0),
+            ("iowait-time", 0.25, 3.0), ("iowait-per-transaction", 0.5, 1.5), ("size", 0.5 / half, 50.0 / half),
             ("populate", 60.0, 600.0), ("primary-keys", 30.0, 300.0), ("foreign-keys", 10.0, 300.0))}}  # fmt: skip
         part = replace(one.stages[one.last], ladders={0: Ladder(Interval(3.0 - one.at[3], 2.0, 4.0, 0.95),
                                                                 Fall(1, 100, 10.0, 1.0) if one.at[3] else None)},
@@ -149,7 +150,10 @@ def test_tables_have_a_row_for_each_level_and_scale(found: Outcomes) -> None:
     given = _with(found)
     taken = [row for row in _cells(given, "resources by level") if row["level"] == "full" and row["workload"] == "tpcb"]
     assert [(row["scale"], row["CPU [%]"], row["written [GB]"]) for row in taken] == [("1", "40", "2"), ("100", "80", "4")]
-    assert "network [MB/s]" not in taken[0], "nothing went through it"
+    assert "network [MB/s]" not in taken[0], "the load of an embedded database passes none"
+    waits = ("reads [s/cycle]", "I/O wait [s/cycle]", "I/O wait [ms/transaction]")
+    assert [[row[name] for name in waits] for row in taken] == [["1", "0.5", "1"], ["12", "6", "3"]]
+    assert "writes [s/cycle]" not in taken[0], "of which no trial tells"
     made = [row for row in _cells(given, "loading the database", brief=True) if row["level"] == "off (reference)"]
     assert (made[0]["populate [min]"], made[0]["populate, of all"]) == ("10", "50%")
     assert (made[0]["foreign keys [min]"], made[0]["foreign keys, of all"], made[0]["together [min]"]) == ("5", "25%", "20")

@@ -15,17 +15,19 @@ import pytest
 from dsbench import study
 from dsbench.measure.journal import RunError
 from dsbench.measure.run import try_target
+from dsbench.servers.storage import volumes
 from dsbench.spec import NotHere, RunSpec, SpecError
 from dsbench.study import estimate
 from dsbench.study import spec as rules
 from dsbench.study.estimate import ahead_of
-from dsbench.study.plan import asked
+from dsbench.study.plan import AskedTrials, asked
 from dsbench.study.record import Study, begin, extend, load, make_folder, store
 from dsbench.study.spec import parse
 
 BASE = {"target": "private:sqlite", "scales": [1], "cycles": 1, "duration": 0.1}
 THREADS = {"name": "clients", "path": "clients", "levels": [1, 2, 4]}
 HISTORY = {"name": "h", "path": "history.runs", "levels": [0, 1]}
+OTHER = {"history.workload": "tpcb", "history.clients": 4}
 LADDER = {**BASE, "scales": [1, 2], "storage": "ext4?size=64MiB"}
 MODES = {"name": "mode", "path": "target.settings.journal_mode", "levels": ["wal", "delete"], "reference": "delete"}
 
@@ -201,6 +203,15 @@ def test_another_study_does_not_go_on_in_the_folder(tmp_path: Path) -> None:
         ("factor 'h': levels", {"run": {**BASE, "scales": [1, 2]}, "factor": [HISTORY]}),
         ("factor 'h': levels", {"run": {**LADDER, "history.database": "kept"}, "factor": [HISTORY]}),
         ("history.database", {"run": {**LADDER, "history.database": "old"}, "factor": [HISTORY]}),
+        ("history.workload", {"run": {**LADDER, "history.workload": "tpc-b"}, "factor": [HISTORY]}),
+        ("history.workload", {"run": {**LADDER, "history.workload": "mine.toml"}, "factor": [HISTORY]}),
+        ("history.workload", {"run": {**LADDER, "history.workload": ["tpcb"]}, "factor": [HISTORY]}),
+        ("history.workload", {"run": {**LADDER, "history.workload": "tpcb"}, "factor": [THREADS]}),
+        ("history.clients", {"run": {**LADDER, "history.clients": 4}, "factor": [THREADS]}),
+        ("history.clients", {"run": {**LADDER, "history.clients": 0}, "factor": [HISTORY]}),
+        ("history.clients", {"run": {**LADDER, "history.clients": 1.5}, "factor": [HISTORY]}),
+        ("history.clients", {"run": {**LADDER, "history.clients": True}, "factor": [HISTORY]}),
+        ("factor 'h': levels", {"run": {**BASE, "workload": "select", "history.workload": "tpcb"}, "factor": [HISTORY]}),
         ("same_database", {"factor": [{**THREADS, "same_database": True}, {**MODES, "same_database": True}]}),
         ("same_database", {"factor": [{**THREADS, "same_database": True}], "trials": {"design": "one-at-a-time"}}),
         ("same_database", {"run": {**BASE, "scales": [1, 2]}, "factor": [{**THREADS, "same_database": True}]}),
@@ -219,6 +230,66 @@ def test_a_history_of_a_ladder_makes_new_databases_and_that_of_one_scale_keeps_i
     one, ladder = (parse({"name": "x", "run": {**LADDER, "scales": scales}, "factor": [HISTORY]}) for scales in ([1], [1, 2]))
     assert [asked(one, factors, (number,), 1).kept for number in (0, 1)] == [True, False]
     assert not asked(ladder, ladder.factor, (1,), 1).kept
+
+
+def _asked(**run: Any) -> AskedTrials:
+    spec = parse({"name": "x", "run": {**BASE, "storage": "ext4?size=64MiB", **run}, "factor": [HISTORY]})
+    return asked(spec, spec.factor, (1,), 1)
+
+
+def test_a_history_of_another_workload_has_settings_of_its_own() -> None:
+    own = {"workload": "tpch", "workload_settings": {"size": "0.1"}, "isolation": "serializable", "max_tries": 3, "call": "statements"}
+    found = _asked(**own, **OTHER, target={"url": "private:sqlite", "settings": {"journal_mode": "wal"}}, limits={}, seed=7)
+    counted, before = found.merged.spec, found.earlier.spec
+    assert (counted.workload, counted.clients, counted.isolation) == ("tpch", 1, "serializable")
+    assert (before.workload, before.clients, before.isolation, before.workload_settings) == ("tpcb", 4, "read-committed", {})
+    assert (before.retry, before.max_tries, before.call) == (False, 0, None)
+    same = ("target", "storage", "scales", "cycles", "duration", "seed")
+    assert [getattr(before, name) for name in same] == [getattr(counted, name) for name in same]
+    assert not found.kept, "they have no tables in common"
+
+
+def test_a_history_has_the_ladder_of_the_run_that_counts() -> None:
+    """That of a workload depends on its clients where nothing is said."""
+    spec = parse({"name": "x", "run": {"target": "private:sqlite", "workload": "tpcb", "clients": 2, "storage": "ext4?size=64MiB",
+                                       "history.clients": 8}, "factor": [HISTORY]})  # fmt: skip
+    found = asked(spec, spec.factor, (1,), 1)
+    assert found.earlier.spec.scales == found.merged.spec.scales
+    assert (found.earlier.spec.clients, found.merged.spec.clients) == (8, 2)
+
+
+def test_other_clients_alone_keep_the_database_and_the_settings_of_the_workload() -> None:
+    for more in ({"history.clients": 4}, OTHER):
+        found = _asked(workload="tpcb", isolation="serializable", **more)
+        assert (found.kept, found.earlier.spec.clients, found.earlier.spec.isolation) == (True, 4, "serializable")
+    assert _asked().other is None
+
+
+def test_a_history_of_another_workload_has_no_kept_database() -> None:
+    with pytest.raises(SpecError, match="no database in common") as refused:
+        _asked(workload="select", **OTHER, **{"history.database": "kept"})
+    assert refused.value.option == "history.database"
+    assert "history.workload" in refused.value.remedy
+
+
+def test_levels_without_runs_before_may_stand_beside_others_of_another_workload() -> None:
+    spec = parse({"name": "x", "run": {**LADDER, "workload": "select", **OTHER}, "factor": [HISTORY]})
+    assert [asked(spec, spec.factor, (level,), 1).before for level in (0, 1)] == [0, 1]
+    assert asked(spec, spec.factor, (0,), 1).other is None
+
+
+def test_runs_of_another_workload_are_in_the_estimate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(volumes, "refuse", lambda *_: None)
+    least = []
+    for workload in ("select", "tpcc"):
+        levels = [{"name": "used", "set": {"history.runs": 2, "history.workload": workload}}]
+        values = {"name": "x", "run": {**LADDER, "workload": "tpcb"}, "factor": [{"name": "h", "levels": levels}], "trials": {"repeat": 1}}
+        found, ahead = begin(parse(values), tmp_path / workload)
+        expected = study.estimate(found, ahead)
+        assert (expected.trials, expected.runs) == (1, 3)
+        least.append(expected)
+    assert least[1].time_s[1] > least[0].time_s[1], "more rows are made"
+    assert (least[1].size_bytes or 0) > (least[0].size_bytes or 0)
 
 
 @pytest.mark.parametrize("name", study.templates())

@@ -151,14 +151,15 @@ def papers() -> dict[str, Paper]:
     values = tomllib.loads(text)
     found = {}
     for one in values["paper"]:
-        items = tuple(_item(one["number"], values, item) for item in one["item"])
+        shared = {size: {**values[size], **one.get(size, {})} for size in SIZES}
+        items = tuple(_item(one["number"], shared, item) for item in one["item"])
         found[one["number"]] = Paper(one["number"], one["author"], one["title"], one["year"], items)
     return found
 
 
-def _item(paper: str, values: Mapping[str, Any], item: Mapping[str, Any]) -> Item:
+def _item(paper: str, shared: Mapping[Size, Mapping[str, str]], item: Mapping[str, Any]) -> Item:
     figures = item.get("figures", {})
-    words = {size: {**values[size], **item.get(size, {})} for size in SIZES}
+    words = {size: {**shared[size], **item.get(size, {})} for size in SIZES}
     names = tuple(dict.fromkeys((item["id"], *item.get("also", ()), *figures)))
     return Item(
         paper, item["id"], names, item["shows"], tuple(item.get("make", ())), tuple(item.get("show", ())),
@@ -271,18 +272,21 @@ def _planned(item: Item, size: Size, out: Path | None) -> Iterator[str]:
     folder = out or Path("papers", item.folder)
     record = _read_record(folder)
     yield f"folder: {folder}"
-    least = most = 0.0
+    every: list[Needs] = []
     for line in item.commands(size):
         done = line in record.get("done", ())
-        time_s = None if done else estimated(line)
+        needs = None if done else estimated(line)
         yield f"dsbench {line}" + (": done already" if done else "")
-        if time_s is not None:
-            least, most = least + time_s[0], most + time_s[1]
-            yield f"  {_range(time_s)}"
+        if needs is not None:
+            every.append(needs)
+            yield f"  {_range(needs.time_s)}"
     yield from (f"dsbench {line}" for line in item.shown(size))
     yield f"diagram or table: {folder / item.picture}"
-    if most:
-        yield f"time: {_range((least, most))}"
+    if every:
+        yield f"time: {_range((sum(one.time_s[0] for one in every), sum(one.time_s[1] for one in every)))}"
+    if sizes := [one.size_bytes for one in every if one.size_bytes is not None]:
+        free = min((one.free_bytes for one in every if one.free_bytes is not None), default=None)
+        yield f"space: up to {max(sizes) / 1e9:.3g} GB" + (f"; {free / 1e9:.3g} GB free" if free is not None else "")
 
 
 def _range(time_s: tuple[float, float]) -> str:
@@ -290,8 +294,19 @@ def _range(time_s: tuple[float, float]) -> str:
     return f"about {least}" if least == most else f"{least} to {most}"
 
 
-def estimated(line: str) -> tuple[float, float] | None:
-    """Seconds on a fast and on a slow machine of a command line; ``None`` of one that takes no time to speak of.
+@dataclass(frozen=True)
+class Needs:
+    """What a command line takes."""
+
+    time_s: tuple[float, float]
+    """On a fast and on a slow machine."""
+    size_bytes: int | None
+    """Of its largest database; ``None`` where it is not known."""
+    free_bytes: int | None
+
+
+def estimated(line: str) -> Needs | None:
+    """What a command line takes; ``None`` of one that takes no time to speak of.
 
     What a line asks for is parsed and planned as the command itself does it, and an error is raised as it is there. No
     server is started.
@@ -306,14 +321,16 @@ def estimated(line: str) -> tuple[float, float] | None:
             return None
         spec = study.read(given["file"], given["changes"] or ())
         planned, found = study.begin(spec, Path("papers-not-made"))
-        return study.estimate(planned, found).time_s
+        expected = study.estimate(planned, found)
+        return Needs(expected.time_s, expected.size_bytes, expected.free_bytes)
     if context.info_name == "run":
         if given["example_config"] or given["config"]:
             return None
         from dsbench.cli.run import specification
         from dsbench.measure.ahead import look_ahead
 
-        return look_ahead(specification(given, None)).time_s
+        ahead = look_ahead(specification(given, None))
+        return Needs(ahead.time_s, ahead.size_bytes[1] if ahead.size_bytes else None, ahead.free_bytes)
     return None
 
 
@@ -354,10 +371,12 @@ def _make(item: Item, size: Size, folder: Path) -> None:
         raise Problem(problem, f"specify another --out FOLDER, or add --{record['size']}", usage=True)
     if not record and folder.is_dir() and any(folder.iterdir()):
         raise Problem(f"--out: {folder} contains other files", "specify a new --out FOLDER", usage=True)
-    folder.mkdir(parents=True, exist_ok=True)
     done = list(record.get("done", ()))
-    _write_record(folder, item, size, done)
     left = [line for line in item.commands(size) if line not in done]
+    for line in left:
+        estimated(line)  # What cannot be is refused now, and not after hours.
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_record(folder, item, size, done)
     began = time.monotonic()
     for number, line in enumerate(left, 1):
         _tell(f"{item.paper} {item.id}, command {number} of {len(left)}: dsbench {line}")

@@ -27,7 +27,7 @@ MOST_LEVELS = 100
 PROBES = ("dd", "fio", "bonnie++", "postmark")
 COUNTING = ("bonnie++", "postmark")
 """Those that take a number of small files."""
-MOST_FILES = 1_000_000
+MOST_FILES = 4_000_000
 """Disk benchmarks beside a database."""
 PEAK_CLIENTS = 64
 """Up to which number of clients a peak is searched when nothing else is said."""

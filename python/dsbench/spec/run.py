@@ -378,7 +378,7 @@ class RunSpec(Frozen):
     """Costs two readings of the clock for each statement."""
     levels: Annotated[
         tuple[float, ...],
-        About("Percentiles of the confidence diagram, as fractions", RECORDS, "told", brief=True, metavar="Q,Q,…"),
+        About("Percentiles of the confidence diagram", RECORDS, "told", brief=True, metavar="Q,Q,…"),
     ] = LEVELS
     """Each has a column of its name from column 13 on."""
     probes: Annotated[

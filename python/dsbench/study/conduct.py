@@ -19,7 +19,7 @@ from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.joining import Joining
 from dsbench.measure.journal import RunError
-from dsbench.measure.placing import fix_placement
+from dsbench.measure.placing import TRY, fix_placement
 from dsbench.measure.run import Outcome
 from dsbench.servers.process import free_port
 from dsbench.spec import RunSpec, SpecError
@@ -59,7 +59,7 @@ def _placing_alike(make: Make, study: Study) -> Make:
     def make_alike(spec: RunSpec, out: Path, observer: Observer, stop: Stop) -> Outcome:
         nonlocal first
         outcome = make(fix_placement(spec, first), out, observer, stop)
-        if outcome.status == "complete":
+        if outcome.status == "complete" and spec.placement == TRY:
             first = first or outcome.archive
         return outcome
 

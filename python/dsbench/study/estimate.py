@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dsbench.dataclass import dataclass
 from dsbench.format import counted
-from dsbench.measure.ahead import Ahead
+from dsbench.measure.ahead import Ahead, look_ahead
 from dsbench.measure.events import format_time
 from dsbench.study.plan import Combination, Trial, asked, combination
 from dsbench.study.record import FAILED, Study
@@ -46,14 +46,18 @@ class Estimate:
 def estimate(study: Study, ahead: Mapping[Combination, Ahead], *, again: bool = False) -> Estimate:
     """Of what is planned, and ``again`` of what failed; ``ahead`` tells what is ahead of each combination."""
     least, most, runs = 0.0, 0.0, 0
+    others: dict[Combination, Ahead] = {}
     left = study.counted("planned", *(FAILED if again else ()))
     for trial in left:
         at = combination(study.factors, trial)
-        found, times = ahead[at], asked(study.spec, study.factors, at, trial.block).before + 1
-        runs += times
-        least += times * (found.time_s[0] + _AROUND_S)
-        most += times * (found.time_s[1] + _AROUND_S)
-    sizes = [found.size_bytes[1] for found in ahead.values() if found.size_bytes]
+        wanted = asked(study.spec, study.factors, at, trial.block)
+        if wanted.other and at not in others:
+            others[at] = look_ahead(wanted.other)
+        runs += wanted.before + 1
+        for times, found in ((wanted.before, others.get(at, ahead[at])), (1, ahead[at])):
+            least += times * (found.time_s[0] + _AROUND_S)
+            most += times * (found.time_s[1] + _AROUND_S)
+    sizes = [found.size_bytes[1] for found in (*ahead.values(), *others.values()) if found.size_bytes]
     free = [found.free_bytes for found in ahead.values() if found.free_bytes is not None]
     return Estimate(
         len(left), runs, (least, most), max(sizes, default=None), min(free, default=None), runs * _ARCHIVE_BYTES

@@ -107,8 +107,10 @@ class Row:
 _NOTHING_MB: Final = 0.1
 """MB/s below which a run read nothing worth a word."""
 _TAKEN: Final = {
-    "cpu": Column("CPU", "%"), "iowait": Column("waiting for I/O", "%"), "mb-read": Column("read", "MB/s"),
+    "cpu": Column("CPU", "%"), "iowait": Column("I/O wait", "%"), "iowait-time": Column("I/O wait", "s/cycle"),
+    "iowait-per-transaction": Column("I/O wait", "ms/transaction"), "mb-read": Column("read", "MB/s"),
     "mb-written": Column("written", "MB/s"), "gb-written": Column("written", "GB"),
+    "read-time": Column("reads", "s/cycle"), "write-time": Column("writes", "s/cycle"),
     "kb-per-transaction": Column("read and written", "KB/transaction"), "net": Column("network", "MB/s"),
     "net-per-transaction": Column("network", "bytes/transaction"),
     "messages": Column("messages", "1/transaction"),

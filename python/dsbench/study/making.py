@@ -20,7 +20,7 @@ from dsbench.measure.opening import explain_errors
 from dsbench.measure.run import Outcome
 from dsbench.servers.folder import Folder
 from dsbench.servers.storage import volumes
-from dsbench.spec import RunSpec, SpecError
+from dsbench.spec import Merged, RunSpec, SpecError
 from dsbench.study.paths import AFTERWARDS
 from dsbench.study.plan import AskedTrials, Trial, asked, combination
 from dsbench.study.record import Study, store
@@ -53,8 +53,12 @@ class Making:
 def asked_by(study: Study, trial: Trial, erase: str) -> AskedTrials:
     """What ``trial`` asks for."""
     wanted = asked(study.spec, study.factors, combination(study.factors, trial), trial.block)
-    agreed = wanted.merged.spec.model_copy(update={"erase": erase})
-    return replace(wanted, merged=replace(wanted.merged, spec=agreed))
+    other = wanted.other and _agreed(wanted.other, erase)
+    return replace(wanted, merged=_agreed(wanted.merged, erase), other=other)
+
+
+def _agreed(merged: Merged, erase: str) -> Merged:
+    return replace(merged, spec=merged.spec.model_copy(update={"erase": erase}))
 
 
 def one(study: Study, trial: Trial, how: Making, there: Callable[[RunSpec], RunSpec] | None = None) -> Study:
@@ -89,12 +93,12 @@ def _told(trial: Trial, outcome: Outcome) -> Trial:
 
 def _made(wanted: AskedTrials, study: Study, how: Making, observer: Observer) -> Outcome:
     """The run of a trial, after those that are made on its database and its file system first."""
-    spec = wanted.merged.spec
+    spec, before = wanted.merged.spec, wanted.earlier.spec
     if not wanted.before:
         return how.make(spec, study.archives, observer, how.stop)
     with lasting(spec) as folder:
         for number in range(wanted.before):
-            earlier = on_one(spec, folder, number) if wanted.kept else _anew(spec, folder)
+            earlier = on_one(before, folder, number) if wanted.kept else _anew(before, folder)
             outcome = how.make(earlier, study.folder / BEFORE, observer, how.stop)
             if outcome.status != "complete":
                 return outcome

@@ -18,7 +18,11 @@ AFTERWARDS: Final = ("nothing", "defragment", "restart")
 DATABASE: Final = "history.database"
 """Whether each of them works on the database of the one before, or makes new ones on its file system."""
 DATABASES: Final = ("kept", "new")
-_HISTORY: Final = (HISTORY, THEN, DATABASE)
+BEFORE_WORKLOAD: Final = "history.workload"
+"""Their workload, where it is not that of the run that counts."""
+BEFORE_CLIENTS: Final = "history.clients"
+"""Their number of clients, where it is not that of the run that counts."""
+_HISTORY: Final = (HISTORY, THEN, DATABASE, BEFORE_WORKLOAD, BEFORE_CLIENTS)
 STORAGE: Final = "storage"
 """Its path may stand alone: then the level is the whole of it, ``ext4?data=journal``, but for ``_WHERE``."""
 _WHERE: Final = ("device", "size")

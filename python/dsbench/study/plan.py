@@ -17,13 +17,13 @@ from dsbench.measure.run import try_target
 from dsbench.redaction import redact
 from dsbench.spec import Merged, NotHere, RunSpec, SpecError, merged
 from dsbench.stats import effects as designs
-from dsbench.study.paths import AFTERWARDS, DATABASE, DATABASES, HISTORY, STORAGE, THEN, put, with_blocks
+from dsbench.study.history import History
+from dsbench.study.paths import AFTERWARDS, STORAGE, put, with_blocks
 from dsbench.study.spec import Factor, StudySpec, level_name
 
 Status = Literal["planned", "running", "done", "void", "failed", "left out"]
 Combination = tuple[int, ...]
 """Number of a level for each factor."""
-_MOST_BEFORE = 1000
 MOST_BLOCKS: Final = 100_000
 
 
@@ -57,6 +57,13 @@ class AskedTrials:
     """What happens to its file system after them."""
     kept: bool = True
     """Whether these runs keep their database, and the one that counts is made on it."""
+    other: Merged | None = None
+    """What the runs before do; ``None`` where it is the same as the one that counts."""
+
+    @property
+    def earlier(self) -> Merged:
+        """What the runs before are asked to do."""
+        return self.other or self.merged
 
 
 def combinations(spec: StudySpec, factors: Sequence[Factor]) -> list[Combination]:
@@ -144,45 +151,12 @@ def asked(spec: StudySpec, factors: Sequence[Factor], at: Combination, block: in
     for path, value in sorted(sets, key=lambda one: one[0] != STORAGE):  # A whole storage comes before its parts.
         put(values, path, value)
     values["target"] = with_blocks(values["target"])
-    before, then, database = _take_history(values)
+    history = History.take(values)
     values["label"] = ", ".join(said)[:60].strip()
     found = merged(values)
-    # A ladder has a database for each scale, one after another: what its runs wear is the file system.
-    database = database or ("new" if len(found.spec.scales) > 1 else "kept")
-    _refuse_history(found.spec, before, then, database, any(factor.same_database for factor in factors))
-    return AskedTrials(found, before, then, database == "kept")
-
-
-def _take_history(values: dict[str, Any]) -> tuple[int, str, str | None]:
-    """Takes what is no setting of a run out of ``values``: runs before, what happens after them, their database."""
-    before, then = values.pop(HISTORY, 0), values.pop(THEN, AFTERWARDS[0])
-    if not isinstance(before, int) or isinstance(before, bool) or not 0 <= before <= _MOST_BEFORE:
-        raise SpecError(HISTORY, "must be a whole number of runs", f"use 0 to {_MOST_BEFORE}")
-    if then not in AFTERWARDS:
-        raise SpecError(THEN, f"{str(then)[:60]!r} is not an action", f"use one of {', '.join(AFTERWARDS)}")
-    database = values.pop(DATABASE, None)
-    if database not in (None, *DATABASES):
-        raise SpecError(DATABASE, f"{str(database)[:60]!r} is not a valid choice", f"use one of {', '.join(DATABASES)}")
-    return before, then, database
-
-
-def _refuse_history(spec: RunSpec, before: int, then: str, database: str, sharing: bool) -> None:
-    """``SpecError`` where runs cannot follow each other on one database or one file system."""
-    if then != AFTERWARDS[0] and not (before and spec.storage):
-        problem = "it acts on a file system that dsbench creates for the runs"
-        raise SpecError(THEN, problem, f"add {HISTORY} = 1 or more, and run.storage")
-    for key in [HISTORY] * bool(before) + ["same_database"] * sharing:
-        if spec.target.private is None or spec.target.directory is not None:
-            raise SpecError(key, "it needs a private server without a directory",
-                            "use private:PRODUCT")  # fmt: skip
-        if len(spec.scales) > 1 and (key != HISTORY or database == "kept"):
-            remedy = "specify one: scales = [10]" + (f', or {DATABASE} = "new"' if key == HISTORY else "")
-            raise SpecError(key, "a kept database has one scale", remedy)
-    if before and database == "new" and not spec.storage:
-        problem = "new databases wear the file system, and without run.storage all trials share one"
-        raise SpecError(HISTORY, problem, "add run.storage, or specify one scale for a kept database")
-    if sharing and before:
-        raise SpecError("same_database", f"it cannot be combined with {HISTORY}", "omit one of them")
+    kept = history.keeps(values, found.spec)
+    history.refuse(found.spec, kept, any(factor.same_database for factor in factors))
+    return AskedTrials(found, history.runs, history.then, kept, history.before(values, found.spec))
 
 
 def checked(
@@ -203,7 +177,10 @@ def checked(
         at = combination(factors, trial)
         if at not in found and at not in problems:
             try:
-                found[at] = look_ahead(asked(spec, factors, at, trial.block).merged)
+                wanted = asked(spec, factors, at, trial.block)
+                if wanted.other:
+                    look_ahead(wanted.other)  # What it lacks, the trial lacks.
+                found[at] = look_ahead(wanted.merged)
             except (SpecError, RunError) as error:
                 problems[at] = error
         result.append(_left_out(trial, problems.get(at)))

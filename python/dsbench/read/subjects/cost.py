@@ -196,7 +196,8 @@ def waking(resources: Iterable[Resource]) -> Waking | None:
 NO_CALLS: Final = (
     "System calls were not counted: that needs tracefs, and root, CAP_PERFMON or kernel.perf_event_paranoid=-1."
 )
-_CPU: Final = ("CPU time, user", "CPU time, system", "CPU waiting for I/O", "CPU idle", "CPU stolen by the host")
+_IOWAIT: Final = "CPU waiting for I/O"
+_CPU: Final = ("CPU time, user", "CPU time, system", _IOWAIT, "CPU idle", "CPU stolen by the host")
 _READ, _WRITTEN = "read from disk", "written to disk"
 _NOTE: Final = (
     "Interrupts are those of the whole machine; context switches, CPU migrations and waits are sums over all "
@@ -358,7 +359,7 @@ def _limits(part: Evaluation) -> list[Row]:
 def _idle(per_s: Mapping[str, float]) -> float:
     """Of all time of all CPUs, what was idle, waiting for storage included; nan where it is not told."""
     every = sum(per_s.get(name, 0.0) for name in _CPU)
-    idle = per_s.get("CPU idle", nan) + per_s.get("CPU waiting for I/O", 0.0)
+    idle = per_s.get("CPU idle", nan) + per_s.get(_IOWAIT, 0.0)
     return 100 * idle / every if every > 0 else nan
 
 
@@ -413,6 +414,17 @@ def _total(name: str) -> Read:
     return lambda part: {x: rate * part.rows.load[x].measured_s for x, rate in per_s(part).items()}
 
 
+def _in_a_cycle(name: str) -> Read:
+    """Seconds in a cycle of mean duration, of a resource in µs."""
+    per_s = _sum("per_second", name, times=1e-6)
+
+    def read(part: Evaluation) -> dict[int, float]:
+        load = part.rows.load
+        return {x: rate * load[x].measured_s / load[x].cycles.size for x, rate in per_s(part).items()}
+
+    return read
+
+
 def _network(field: str, times: float = 1.0) -> Read:
     """Through all interfaces that are known, where the load passes one: what others sent is not its own. What the
     loopback sends it receives as well: it counts once."""
@@ -454,7 +466,10 @@ MEASURES: Final = (
             _hits(lambda one: one.found), geometric=False),
     _machine("cpu", "%", "share of the machine's CPUs in use, user and system",
              _cpu_share("CPU time, user", "CPU time, system")),
-    _machine("iowait", "%", "share of the machine's CPU time that waited for I/O", _cpu_share("CPU waiting for I/O")),
+    _machine("iowait", "%", "share of the machine's CPU time that waited for I/O", _cpu_share(_IOWAIT)),
+    _machine("iowait-time", "s", "CPU time of the machine that waited for I/O in a cycle", _in_a_cycle(_IOWAIT)),
+    _machine("iowait-per-transaction", "ms", "CPU time of the machine that waited for I/O, for each transaction",
+             _sum("per_transaction", _IOWAIT, times=1e-3)),
     _machine("cpu-per-transaction", "µs", "CPU time of the machine for each transaction",
              _sum("per_transaction", "CPU time, user", "CPU time, system"), geometric=True),
     _machine("server-cpu", "µs", "CPU time of the server for each transaction", _sum("per_transaction", SERVER_CPU),
@@ -471,6 +486,10 @@ MEASURES: Final = (
     _machine("mb-written", "MB/s", "MB written to the disk per second", _sum("per_second", _WRITTEN, times=1e-3)),
     _machine("gb-read", "GB", "GB read from the disk in all cycles", _total(_READ)),
     _machine("gb-written", "GB", "GB written to the disk in all cycles", _total(_WRITTEN)),
+    _machine("read-time", "s", "time of reads from the disk in a cycle, added up where several wait at once",
+             _in_a_cycle("disk read time")),
+    _machine("write-time", "s", "time of writes to the disk in a cycle, added up where several wait at once",
+             _in_a_cycle("disk write time")),
     _machine("net-per-transaction", "bytes", "bytes through network and loopback for each transaction",
              _network("per_transaction")),
     _machine("messages", "", "sends and receives between clients and server for each transaction",
