@@ -14,8 +14,7 @@ const TRANSACTIONS: Setting = Setting {
     name: "transactions",
     values: Values::Whole { least: 1, most: 1_000_000_000_000 },
     default: "1536",
-    help:
-        "transactions of a cycle, of all streams together: each does an even share. A run takes the multiple \
+    help: "transactions of a cycle, of all streams together: each does an even share. A run takes the multiple \
            that lasts for --duration, the same for all numbers of streams",
 };
 
