@@ -109,6 +109,13 @@ def test_plots_beside_each_other_have_the_same_axes(whole: Outcomes) -> None:
     assert len({json.dumps(plot["layer"][0]["encoding"]["x"]) for plot in drawn}) == 1
 
 
+def test_frequencies_are_those_of_the_smallest_and_the_largest_scale(whole: Outcomes) -> None:
+    scales = sorted({point.scale for point in whole.points})
+    drawn = specs(whole)["freq-1"]
+    assert {row["scale"] for row in drawn["datasets"]["freq"]} == {str(scales[0]), str(scales[-1])}
+    assert drawn["title"]["subtitle"] == [f"all trials of a level together; solid: scale {scales[-1]}, dashed: scale {scales[0]}"]
+
+
 def _axis(low: float, high: float) -> dict[str, Any]:
     ticks = {"values": log_ticks(low, high)}
     return {"type": "quantitative", "scale": {"type": "log", "domain": [low, high]}, "axis": ticks}

@@ -369,12 +369,19 @@ def _lines(found: Outcomes, factor: int, beside: int | None) -> list[tuple[int |
 
 
 def frequencies(found: Outcomes, factor: int) -> Spec | None:
-    """Cumulative frequencies of the levels in one diagram (the paper, figures 19, 21, 32 and 47)."""
+    """Cumulative frequencies of the levels in one diagram (the paper, figures 19, 21, 32 and 47), at the smallest and
+    the largest scale where all trials have these."""
     rows: list[Row] = []
-    for level, alike in zip(found.levels[factor], found.alike(factor), strict=True):
-        known = [one.frequency for one in alike if one.frequency is not None and drawable(one.frequency)]
-        if known:
-            rows += [{"archive": level.name, "ms": ms, "longer": share} for ms, share in _pooled(known)]
+    each = found.alike(factor)
+    own = [set(one.frequencies) for alike in each for one in alike if one.frequencies]
+    common = set.intersection(*own) if own else set()
+    ends: list[int | None] = [*sorted(common)] or [None]
+    for level, alike in zip(found.levels[factor], each, strict=True):
+        for scale in ends:
+            at = [one.frequency if scale is None else one.frequencies.get(scale) for one in alike]
+            if known := [one for one in at if one is not None and drawable(one)]:
+                key = {"archive": level.name, "scale": "" if scale is None else str(scale)}
+                rows += [{**key, "ms": ms, "longer": share} for ms, share in _pooled(known)]
     names = list(dict.fromkeys(row["archive"] for row in rows))
     if len(names) < 2:
         return None
@@ -383,14 +390,18 @@ def frequencies(found: Outcomes, factor: int) -> Spec | None:
     x = channel("ms:Q", scale=dict(type="log", domain=[low, high], nice=False), axis=ticks)
     rarest = min(row["longer"] for row in rows)
     y = ValueAxis("share of transactions that take longer", min(10 ** math.floor(math.log10(rarest)), 0.1), 1.0, True)
-    look = looks(names)
+    look, where, dash = looks(names), "at the largest scale", looks(names).dash
+    if len(ends) > 1:
+        order = [str(one) for one in reversed(ends)]
+        dash = channel("scale:N", scale=dict(domain=order, range=[[1, 0], [5, 3]]), legend=None)
+        where = f"solid: scale {order[0]}, dashed: scale {order[1]}"
     return finish(
         [Chart("freq").mark("line", strokeWidth=1.5, interpolate="step-after").encode(
-            x=x, y=y.y("longer"), color=look.colour, strokeDash=look.dash, order=channel("ms:Q"),
-            tooltip=["archive:N", channel("ms:Q", format=",.4~r"), channel("longer:Q", format=".3~g")])],
+            x=x, y=y.y("longer"), color=look.colour, strokeDash=dash, order=channel("ms:Q"),
+            tooltip=["archive:N", "scale:N", channel("ms:Q", format=",.4~r"), channel("longer:Q", format=".3~g")])],
         name="study-freq", archive="the study", data={"freq": rows},
         title=vega.title(f"Cumulative frequencies by {found.factors[factor]}",
-                              subtitle=["all trials of a level together, at the largest scale"]),
+                              subtitle=[f"all trials of a level together; {where}"]),
         description="Share of transactions whose latency is longer than x, one line for each level.",
     )  # fmt: skip
 

@@ -118,8 +118,8 @@ class OfStage:
     """What a transaction cost there."""
     probes: Mapping[str, float] = field(default_factory=dict)
     """Tests of storage tools to what they found there."""
-    frequency: Frequency | None = None
-    """Of its residence times there."""
+    frequencies: Mapping[int, Frequency] = field(default_factory=dict)
+    """Of its residence times at its smallest and at its largest scale."""
     missed: bool = False
     """Whether inserts in the background did not keep the target rate somewhere."""
     ladders: Mapping[int, Ladder] = field(default_factory=dict)
@@ -150,8 +150,8 @@ class Made:
     probes: Mapping[str, float] = field(default_factory=dict)
     """Tests of storage tools to what they found there."""
     dsi: float = float("nan")
-    frequency: Frequency | None = None
-    """Of its residence times there."""
+    frequencies: Mapping[int, Frequency] = field(default_factory=dict)
+    """Of its residence times at its smallest and at its largest scale."""
     measured: Mapping[str, Mapping[Point, float]] = field(default_factory=dict)
     """Name of each measure to its values in that stage."""
     stages: Mapping[str, OfStage] = field(default_factory=dict)
@@ -165,6 +165,11 @@ class Made:
     def hits(self) -> Hits:
         """What it found in memory there."""
         return hits(self.frequency, self.resources)
+
+    @property
+    def frequency(self) -> Frequency | None:
+        """That at its largest scale."""
+        return self.frequencies[max(self.frequencies)] if self.frequencies else None
 
 
 @dataclass(frozen=True)
@@ -375,13 +380,13 @@ def is_of_run(made: Iterable[Made], measure: str) -> bool:
 
 def _with(made: Made, part: OfStage | None, measure: str, *, alone: bool) -> Made:
     if part is None:
-        return replace(made, values={}, seconds=np.empty(0), resources=(), probes={}, dsi=float("nan"), frequency=None,
-                       measured={})  # fmt: skip
+        return replace(made, values={}, seconds=np.empty(0), resources=(), probes={}, dsi=float("nan"),
+                       frequencies={}, measured={})  # fmt: skip
     dsi = list(part.measured["dsi"].values())
     values = part.alone.get(measure, part.measured[measure]) if alone else part.measured[measure]
     return replace(
         made, values=values, seconds=part.seconds, resources=part.resources, probes=part.probes,
-        dsi=dsi[-1] if dsi else float("nan"), frequency=part.frequency, measured=part.measured,
+        dsi=dsi[-1] if dsi else float("nan"), frequencies=part.frequencies, measured=part.measured,
     )  # fmt: skip
 
 
@@ -421,13 +426,14 @@ def _of_stage(parts: Sequence[Evaluation]) -> OfStage:
     if not whole.has_clients:
         return OfStage(measured, units, whole.of_stage, np.empty(0), ())
     own = whole.own
-    largest = max(own.of(CourseResult).seconds, default=max(own.of(LatencyResult).frequency, default=0))
+    frequency = own.of(LatencyResult).frequency
+    largest = max(own.of(CourseResult).seconds, default=max(frequency, default=0))
     course = own.of(CourseResult).seconds[largest][:, 0] if largest in own.of(CourseResult).seconds else np.empty(0)
     return OfStage(
         measured, units, whole.of_stage, np.asarray(course, dtype=float),
             whole.of(CostResult).resources.get(largest, ()),
         {one.name: one.mean for one in whole.of(ProbesResult).probes.get(largest, ())},
-            own.of(LatencyResult).frequency.get(largest),
+            {x: frequency[x] for x in (min(frequency, default=0), largest) if x in frequency},
         any(one.sustained is False for part in parts for one in part.of(StagesResult).efficiency.values()),
         {part.clients if several else 0: Ladder(part.of(RateResult).index.dsi, part.of(RateResult).fall)
             for part in parts},
