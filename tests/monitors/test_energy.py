@@ -132,6 +132,20 @@ def test_a_meter_that_falls_silent_is_no_reading() -> None:
     assert len(meter.notes) == 1
 
 
+def test_a_reading_that_comes_after_a_sample_does_not_change_its_time() -> None:
+    now_ns = [0]
+    meter = _open_meter(now_ns)
+    meter._take("40\n")
+    now_ns[0] = SECOND
+    assert meter.sample() == [("energy", "J total", 40.0)]
+    now_ns[0] = SECOND + 20_000_000
+    meter._take("40\n")
+    assert meter.read_ns == SECOND, "the sample is of then, and the reading counts from the next one on"
+    now_ns[0] = 2 * SECOND
+    assert meter.sample() == [("energy", "J total", 80.0)]
+    assert meter.read_ns == 2 * SECOND
+
+
 def test_power_is_that_of_the_meter_however_long_the_sampler_waits_for_a_cpu() -> None:
     """The second sample is asked for after 2.00 s and made after 2.03 s, as on a machine without an idle CPU: 50 W for
     2.03 s are 101.5 J, and 101.5 J in 2.00 s would be 50.75 W."""

@@ -114,7 +114,9 @@ class Meter:
     _watts: float = math.nan
     """Of the last reading."""
     read_ns: int = 0
-    """Up to when the joules are counted: that of the last sample or reading, by ``clock``."""
+    """When the last sample was read, by ``clock``: no reading that comes after it changes that."""
+    _counted_ns: int = 0
+    """Up to when the joules are counted: that of the last sample or reading."""
     _since_ns: int = 0
     """When the last reading came."""
     _first: threading.Event = field(default_factory=threading.Event)
@@ -141,6 +143,7 @@ class Meter:
             if self._process is None or self._explain(now_ns):
                 return []
             self._advance(now_ns)
+            self.read_ns = now_ns
             return [("energy", "J total", self._joules)]
 
     def end(self) -> None:
@@ -176,12 +179,12 @@ class Meter:
             now_ns = self.clock()
             if not math.isnan(self._watts):
                 self._advance(now_ns)
-            self._watts, self.read_ns, self._since_ns = watts, now_ns, now_ns
+            self._watts, self._counted_ns, self._since_ns = watts, now_ns, now_ns
         self._first.set()
 
     def _advance(self, now_ns: int) -> None:
-        self._joules += self._watts * (now_ns - self.read_ns) / _SECOND_NS
-        self.read_ns = now_ns
+        self._joules += self._watts * (now_ns - self._counted_ns) / _SECOND_NS
+        self._counted_ns = now_ns
 
     def _explain(self, now_ns: int) -> bool:
         """Whether there is no reading that holds; then a note says why, once."""
