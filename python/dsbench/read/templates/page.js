@@ -127,7 +127,16 @@
       if (title?.[key]) title[key] = wrapped(title[key], width / (0.55 * size));
     }
   };
+  // Plots one below the other take the width that their axis leaves.
+  const AXIS = 110;
   const fitted = (spec, width) => {
+    if (width > 0 && spec.vconcat?.every((one) => one.width > 0)) {
+      for (const one of spec.vconcat) {
+        one.width = Math.max(240, width - AXIS);
+        if (typeof one.title === "string") one.title = {text: wrapped(one.title, width / (0.65 * 13))};
+      }
+      return spec;
+    }
     if (spec.width !== "container" || width === 0) return spec;
     titled(spec, width);
     return width > NARROW ? spec : narrowed(spec, width);
