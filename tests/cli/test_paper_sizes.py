@@ -97,6 +97,7 @@ def test_the_full_size_is_what_the_paper_did(paper: str) -> None:
         item = papers.find(paper, name)
         assert not item.why, name
         plan = [spec for line in item.commands("full") for spec in _planned(line)]
-        if plan:
-            wrong += _differences(f"{paper} {name}", size, plan)
+        # A run by a file that the item writes first has no plan yet.
+        assert plan or f"{paper} {name}" == "000 options"
+        wrong += _differences(f"{paper} {name}", size, plan) if plan else []
     assert wrong == []

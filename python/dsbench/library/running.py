@@ -113,10 +113,7 @@ def perform(
         _load_report()
     # Until the archive is sealed: a signal that comes then finds a run that is over, and lets it be written.
     with listening(stop) as stop, ExitStack() as held:
-        outcome = execute(spec, out, _Writing(observer, report, held), joining, stop)
-        if report:
-            observer.moment(moment_around(spec, "report"))
-        return _finished(outcome, report)
+        return _finished(execute(spec, out, _Writing(observer, report, held), joining, stop), observer, report)
 
 
 def going_on(
@@ -139,7 +136,7 @@ def going_on(
             kept = {name: value for name, value in asked.target.settings.items() if HIDDEN not in value}
             again = Target(**{**asked.target.model_dump(), "settings": kept, "url": target})
             refuse_unused(again, asked.workload)
-        return _finished(go_on(path, again, _Writing(observer, report), joining, stop), report)
+        return _finished(go_on(path, again, _Writing(observer, report), joining, stop), observer, report)
 
 
 def _load_report() -> None:
@@ -154,7 +151,7 @@ def _load_report() -> None:
     render.keep_script()
 
 
-def _finished(outcome: Outcome, report: bool) -> Finished:
+def _finished(outcome: Outcome, observer: Observer, report: bool) -> Finished:
     if (error := outcome.error) is not None:
         error.archive = outcome.archive
         described = Archive.open(outcome.archive).run.spec.described()
@@ -162,6 +159,7 @@ def _finished(outcome: Outcome, report: bool) -> Finished:
         remedy = error.remedy.replace("--resume ARCHIVE", f"--resume ARCHIVE{trust}")
         error.remedy = remedy.replace("ARCHIVE", str(outcome.archive))
     if report:
+        observer.moment(moment_around("report"))
         from dsbench.read import finish  # Late: a run without a report, and one that fails to begin, need none of it.
 
         shown = finish.write(outcome.archive)

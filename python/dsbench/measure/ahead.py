@@ -24,12 +24,11 @@ from dsbench.measure.monitors.energy import is_installed
 from dsbench.measure.monitors.firebird import LARGEST
 from dsbench.measure.opening import explain_errors, sessions
 from dsbench.measure.plan import can_go_on, planned
-from dsbench.measure.probes import installed
+from dsbench.measure.probes import installed, tools
 from dsbench.redaction import redact
 from dsbench.servers.storage import volumes
 from dsbench.spec import OPTIONS, Limits, Merged, NotHere, RunSpec
 from dsbench.spec import Target as TargetSpec
-from dsbench.spec.checks import probes_named
 from dsbench.spec.objective import SEARCH_DURATIONS, TRIALS
 from dsbench.spec.storage import Storage
 
@@ -203,7 +202,8 @@ def refuse_absent(spec: RunSpec) -> None:
     if spec.power and not is_installed(spec.power):
         remedy = "specify a program and its arguments; it prints watts, one line per reading, and runs without a shell"
         raise NotHere("--power", f"no program {spec.power.split()[0][:60]!r} was found", remedy)
-    for name in () if spec.probes == "all" else {one.partition(":")[0]: None for one in probes_named(spec.probes)}:
+    for tool in tools(spec.probes):
+        name = tool.partition(":")[0]
         if not installed(name):
             raise NotHere("--probes", f"{name} is not installed", f"as root: apt-get install {name}")
 

@@ -147,13 +147,15 @@ class Silent(Observer):
         """Says nothing."""
 
 
-AROUND: Final = {"start": "starting the server", "stop": "stopping the server", "report": "writing the report"}
+BEFORE: Final = {"start": "starting the server"}
+AFTER: Final = {"stop": "stopping the server", "report": "writing the report"}
+AROUND: Final = BEFORE | AFTER
 """Phases before and after the scales of a run."""
 
 
-def moment_around(spec: RunSpec, phase: str) -> Moment:
-    """That of a phase of ``AROUND``."""
-    return Moment(spec.scales[0], 1, len(spec.scales), phase)
+def moment_around(phase: str) -> Moment:
+    """That of a phase of ``AROUND``, which is at no scale."""
+    return Moment(0, 0, 0, phase)
 
 
 def count_clients(clients: int) -> str:

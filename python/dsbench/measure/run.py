@@ -98,11 +98,11 @@ def _opened(spec: RunSpec, observer: Observer) -> Iterator[tuple[Target, servers
     """The target of ``spec``; ``observer`` hears that a private server starts and stops."""
     around = spec.target.private is not None and not is_sqlite(spec.target.url)
     if around:
-        observer.moment(moment_around(spec, "start"))
+        observer.moment(moment_around("start"))
     with open_target(spec, observer.message) as opened:
         yield opened
         if around:
-            observer.moment(moment_around(spec, "stop"))
+            observer.moment(moment_around("stop"))
 
 
 def try_target(spec: RunSpec) -> tuple[str, ...]:

@@ -369,8 +369,8 @@ def _lines(found: Outcomes, factor: int, beside: int | None) -> list[tuple[int |
 
 
 def frequencies(found: Outcomes, factor: int) -> Spec | None:
-    """Cumulative frequencies of the levels in one diagram (the paper, figures 19, 21, 32 and 47), at the smallest and
-    the largest scale where all trials have these."""
+    """Cumulative frequencies of the levels in one diagram (the paper, figures 19, 21, 32 and 47), at those of the
+    smallest and the largest scale that all trials share; without one, each trial at its largest."""
     rows: list[Row] = []
     each = found.alike(factor)
     own = [set(one.frequencies) for alike in each for one in alike if one.frequencies]
@@ -390,7 +390,8 @@ def frequencies(found: Outcomes, factor: int) -> Spec | None:
     x = channel("ms:Q", scale=dict(type="log", domain=[low, high], nice=False), axis=ticks)
     rarest = min(row["longer"] for row in rows)
     y = ValueAxis("share of transactions that take longer", min(10 ** math.floor(math.log10(rarest)), 0.1), 1.0, True)
-    look, where, dash = looks(names), "at the largest scale", looks(names).dash
+    look = looks(names)
+    dash, where = look.dash, "each at its largest scale" if ends == [None] else f"at scale {ends[0]}"
     if len(ends) > 1:
         order = [str(one) for one in reversed(ends)]
         dash = channel("scale:N", scale=dict(domain=order, range=[[1, 0], [5, 3]]), legend=None)

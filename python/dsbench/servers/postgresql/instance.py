@@ -179,7 +179,7 @@ class Instance(OwnProcess):
 def refuse(binaries: Binaries, settings: Mapping[str, str], user: User | None, env: Mapping[str, str]) -> None:
     """``SpecError`` where the server does not take ``settings``: it reads them and says so, without starting."""
     given = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-    # Its own configuration is none, and its folder any: with -C first even the superuser may ask.
+    # No configuration file is read, and any folder will do. With -C as its first option it also answers root.
     ask = ["-C", "port", "-D", "/", "-c", "config_file=/dev/null", *given]
     said = run([binaries.program("postgres"), *ask], user, env)
     if said.returncode != 0:

@@ -13,7 +13,7 @@ from nicegui import ui
 
 from dsbench.format import say_time
 from dsbench.library import RunError
-from dsbench.measure.events import Moment, format_time
+from dsbench.measure.events import AFTER, AROUND, Moment, format_time
 from dsbench.web import fields, pairs
 from dsbench.web.course import Course, Cycle, cpus_of, waits_of
 from dsbench.web.house import House
@@ -167,7 +167,7 @@ class _Watching:
     def _tell(self, state: State, stopping: bool) -> None:
         moment = state.moment
         in_cycle = moment.phase == "cycle" and moment.elapsed_s > 0
-        doing = " ".join((moment.phase or state.status).replace("_", " ").split())
+        doing = AROUND.get(moment.phase) or " ".join((moment.phase or state.status).replace("_", " ").split())
         where = f"scale {moment.scale} ({moment.scale_number} of {moment.scales}): {doing}" if moment.scale else doing
         share = f", {100 * moment.done / moment.total:.0f}%" if moment.total else ""
         share += f" · {'at least' if state.pair else 'about'} {format_time(state.left_s)} left" if state.left_s else ""
@@ -175,7 +175,8 @@ class _Watching:
             where + share if state.goes_on else _status(state)
         )
         took_s = time.time() - state.began
-        done = took_s / (took_s + state.left_s) if state.goes_on and state.left_s else float(not state.goes_on)
+        over = not state.goes_on or moment.phase in AFTER
+        done = float(over) if over or not state.left_s else took_s / (took_s + state.left_s)
         self._progress.style(f"width: {100 * done:.0f}%")
         clients = f" · {moment.clients} clients" if moment.clients else ""
         last = self._course.cycles[-1] if self._course.cycles else None
