@@ -177,6 +177,7 @@ def called(*words: str, fine: Sequence[int] = (0,)) -> None:
     """Runs the command line in this process. ``Refused`` with what it said where it said it as it should; with a code of
     ``fine`` it did what was asked."""
     from dsbench.cli import main
+    from dsbench.measure.events import AROUND
 
     out, said = _stream(), _stream("backslashreplace")
     code: Any = 0
@@ -189,7 +190,7 @@ def called(*words: str, fine: Sequence[int] = (0,)) -> None:
     text = _text(said)
     if (code or 0) in fine:
         return
-    lines = [line for line in text.splitlines() if not line.startswith(("Usage", "plan"))]
+    lines = [line for line in text.splitlines() if not line.startswith(("Usage", "plan", *AROUND.values()))]
     if code not in (1, 2) or not lines or not lines[0].startswith("error: ") or "Traceback" in text:
         raise Finding(f"exit {code!r} with {text[-500:]!r}")
     if code == 2 and not any(line.startswith("hint: ") for line in lines):
