@@ -106,3 +106,16 @@ def test_the_time_left_knows_cleaning_and_checks(monkeypatch: pytest.MonkeyPatch
     assert found == pytest.approx(2 * 15 + 2 * 3)
     now[0] += 4
     assert left.seconds(Moment(2, 2, 2, "populate")) == pytest.approx(2 * 15 + 2 * 4)
+
+
+def test_what_comes_before_the_cycles_takes_as_long_at_every_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("dsbench.measure.events.time.monotonic", lambda: now[0])
+    left = TimeLeft(build({"scales": (1, 100), "cycles": 2, "duration": 10.0}))
+    for seconds, moment in [
+        (0, Moment(1, 1, 2, "populate")), (1, Moment(1, 1, 2, "connect", 0, 2)), (2, Moment(1, 1, 2, "cycle", 0, 2)),
+        (18, Moment(1, 1, 2, "connect", 1, 2)),
+    ]:  # fmt: skip
+        now[0] += seconds
+        found = left.seconds(moment)
+    assert found == pytest.approx(2 * 10.3 + 20 + 2 * 10.3 + 100 * 1)

@@ -32,8 +32,8 @@ EPILOG = (
     "dsbench study papers 000 fig-8 --small --dry-run"
 )
 MADE, PART, UNTRIED, NOT = "●", "◐", "◌", "○"
-Size = Literal["full", "small"]
-SIZES: Final[tuple[Size, Size]] = ("full", "small")
+Size = Literal["full", "hour", "small"]
+SIZES: Final[tuple[Size, ...]] = ("full", "hour", "small")
 _RECORD: Final = "papers.json"
 """In a folder of an item: which of its commands are done."""
 _LOG: Final = "output.txt"
@@ -49,8 +49,14 @@ class Paper:
     number: str
     author: str
     title: str
-    year: int
+    year: int | None
+    """``None`` where the text has none."""
     items: tuple[Item, ...]
+
+    @property
+    def named(self) -> str:
+        """Author, title and year."""
+        return f"{self.author}, {self.title}" + (f" ({self.year})" if self.year else "")
 
     def find(self, name: str) -> Item:
         """The item of an id. ``Problem`` where there is none."""
@@ -86,6 +92,8 @@ class Item:
     stands: str
     """What stands for systems of the paper that are not to be had."""
     why: str
+    hour: bool
+    """Whether it has the third size: what a small machine does in an hour."""
     seconds: int | None
     """The small form took when it was made last; ``None`` where it was not yet."""
 
@@ -99,6 +107,10 @@ class Item:
     def reason(self) -> str:
         """Why it is not made here, what is missing of it, or what stands for a part of it."""
         return self.why or f"{self.stands} {self.lacks}".strip()
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        return tuple(size for size in SIZES if size != "hour" or self._base.hour)
 
     @property
     def folder(self) -> str:
@@ -115,7 +127,7 @@ class Item:
             return self
         own = dict(self.figures[name])
         lines = {key: own.pop(key) for key in ("make", "show", "picture", "with") if key in own}
-        by_size = {"full": own.pop("full", {}), "small": own.pop("small", {})}
+        by_size = {size: own.pop(size, {}) for size in SIZES}
         words = {size: {**self.words[size], **own, **by_size[size]} for size in SIZES}
         make, show = tuple(lines.get("make", self.make)), tuple(lines.get("show", self.show))
         picture, data = str(lines.get("picture", self.picture)), str(lines.get("with", self.data))
@@ -138,7 +150,7 @@ class Item:
 
     def described(self) -> dict[str, Any]:
         """For ``--json``."""
-        made = {size: [f"dsbench {line}" for line in (*self.commands(size), *self.shown(size))] for size in SIZES}
+        made = {size: [f"dsbench {line}" for line in (*self.commands(size), *self.shown(size))] for size in self.sizes}
         return {"paper": self.paper, "id": self.id, "names": list(self.names), "shows": self.shows, "mark": self.mark,
                 "reason": self.reason, "seconds": self.seconds, "picture": self.picture,
                 "commands": made if not self.why else {}}  # fmt: skip
@@ -151,20 +163,21 @@ def papers() -> dict[str, Paper]:
     values = tomllib.loads(text)
     found = {}
     for one in values["paper"]:
-        shared = {size: {**values[size], **one.get(size, {})} for size in SIZES}
+        shared = {size: {**values[size], **one.get(size, {})} for size in ("full", "small")}
         items = tuple(_item(one["number"], shared, item) for item in one["item"])
-        found[one["number"]] = Paper(one["number"], one["author"], one["title"], one["year"], items)
+        found[one["number"]] = Paper(one["number"], one["author"], one["title"], one.get("year"), items)
     return found
 
 
-def _item(paper: str, shared: Mapping[Size, Mapping[str, str]], item: Mapping[str, Any]) -> Item:
+def _item(paper: str, shared: Mapping[Literal["full", "small"], Mapping[str, str]], item: Mapping[str, Any]) -> Item:
     figures = item.get("figures", {})
-    words = {size: {**shared[size], **item.get(size, {})} for size in SIZES}
+    words: dict[Size, Mapping[str, str]] = {size: {**shared[size], **item.get(size, {})} for size in shared}
+    words["hour"] = {**words["small"], **item.get("hour", {})}
     names = tuple(dict.fromkeys((item["id"], *item.get("also", ()), *figures)))
     return Item(
         paper, item["id"], names, item["shows"], tuple(item.get("make", ())), tuple(item.get("show", ())),
         item.get("picture", ""), item.get("with", ""), words, figures, item.get("lacks", ""), item.get("stands", ""),
-        item.get("why", ""), item.get("seconds"),
+        item.get("why", ""), "hour" in item, item.get("seconds"),
     )  # fmt: skip
 
 
@@ -187,6 +200,9 @@ def command(
     small: Annotated[
         bool, typer.Option("--small", help="Run it in minutes: small scales, short cycles")
     ] = False,
+    hour: Annotated[
+        bool, typer.Option("--hour", help="Run it as a small machine can in an hour; for ten of the items")
+    ] = False,
     full: Annotated[
         bool, typer.Option("--full", help="Run it at full size: hours or days")
     ] = False,
@@ -199,12 +215,15 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
 ) -> None:
     """List the experiments of five papers and their commands, or run one of them."""
-    wanted: Size | None = "small" if small else "full" if full else None
-    if small and full:
-        raise Problem("--small, --full: these exclude each other", "use one of them", usage=True)
+    given: dict[Size, bool] = {"small": small, "hour": hour, "full": full}
+    sizes = [size for size, is_given in given.items() if is_given]
+    if len(sizes) > 1:
+        named = ", ".join(f"--{size}" for size in sizes)
+        raise Problem(f"{named}: these exclude each other", "use one of them", usage=True)
+    wanted = sizes[0] if sizes else None
     if wanted is None and (dry_run or out is not None):
         option = "--dry-run" if dry_run else "--out"
-        raise Problem(f"{option}: it needs a size", "add --small, or --full", usage=True)
+        raise Problem(f"{option}: it needs a size", "add --small, --hour or --full", usage=True)
     if wanted and item is None:
         raise Problem(f"--{wanted}: it runs one item only", f"specify one: {_WHERE}", usage=True)
     if item is None:
@@ -218,6 +237,9 @@ def command(
         print("\n".join(_about(one)))
     elif one.why:
         raise Problem(f"{one.paper} {one.id} cannot be reproduced here: {one.why}", _WHERE, usage=True)
+    elif wanted not in one.sizes:
+        having = ", ".join(f"{paper.number} {item.id}" for paper in papers().values() for item in paper.items if item.hour)
+        raise Problem(f"--hour: {one.paper} {one.id} has no such size", f"use --small, or one of {having}", usage=True)
     elif dry_run:
         print("\n".join(_planned(one, wanted, out)))
     else:
@@ -237,7 +259,7 @@ def _listed(chosen: list[Paper]) -> str:
     lines = []
     for paper in chosen:
         made = sum(item.mark == MADE for item in paper.items)
-        lines.append(f"{paper.number}  {paper.author}: {paper.title} ({paper.year}), {made} of {len(paper.items)}")
+        lines.append(f"{paper.number}  {paper.named}: {made} of {len(paper.items)}")
         width = max(len(item.id) for item in paper.items)
         for item in paper.items:
             more = f" ({', '.join(item.names[1:])})" if len(item.names) > 1 else ""
@@ -252,16 +274,16 @@ def _listed(chosen: list[Paper]) -> str:
 
 def _about(item: Item) -> Iterator[str]:
     paper = _paper(item.paper)
-    yield f"{paper.number} {item.id}: {paper.author}, {paper.title} ({paper.year})"
+    yield f"{paper.number} {item.id}: {paper.named}"
     yield item.shows
     if item.why:
         yield f"{NOT} not reproduced here: {item.why}"
         return
     if item.reason:
         yield f"{item.mark} {item.reason}"
-    for size in SIZES:
+    for size in item.sizes:
         took = f" ({format_time(item.seconds)} on two busy CPUs)" if size == "small" and item.seconds else ""
-        yield f"\n{'at full size' if size == 'full' else 'in small'}{took}:"
+        yield f"\n--{size}{took}:"
         yield from (f"  dsbench {line}" for line in (*item.commands(size), *item.shown(size)))
     yield f"\ndiagram or table: {item.picture}"
     yield f"made with: dsbench study papers {item.paper} {item.id} --small, in papers/{item.folder}"

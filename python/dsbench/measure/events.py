@@ -252,6 +252,9 @@ class TimeLeft:
         self._part_began = 0.0
         self._part = ""
         self._scale = 0
+        self._took_s = {"build": 0.0, "before": 0.0, "check": 0.0, "cycles": 0.0}
+        """Parts of the scale so far; 'before' is the closed loop before the cycles."""
+        self._before_s = 0.0
         self._s_per_scale_unit = {"build": 0.0, "check": 0.0}
         """They take time in proportion to the scale."""
         self._around_s = 0.3
@@ -263,25 +266,44 @@ class TimeLeft:
         now, spec = time.monotonic(), self._spec
         if self._ends_by_itself or moment.phase in AROUND:
             return 0.0
-        part = "check" if moment.phase in ("check", "drop") else "cycles" if moment.cycle else "build"
+        part = self._part_of(moment)
         if (part, moment.scale) != (self._part, self._scale):
-            if self._part in self._s_per_scale_unit:
-                self._s_per_scale_unit[self._part] = (now - self._part_began) / self._scale
+            self._end_part(now)
+            if moment.scale != self._scale:
+                self._took_s = dict.fromkeys(self._took_s, 0.0)
             self._part, self._scale, self._part_began = part, moment.scale, now
         demanded = spec.ramp_up + spec.duration
         cycles = spec.largest * len(spec.client_numbers)
         if spec.searches:
             searching = SEARCH_DURATIONS * spec.duration / (demanded + self._around_s)
             cycles = spec.largest - spec.max_cycles + round(searching)
-        finished = {"build": 0, "cycles": max(moment.cycle - 1, 0), "check": cycles}[part]
+        finished = {"cycles": max(moment.cycle - 1, 0), "check": cycles}.get(part, 0)
         if part == "cycles" and finished:
             took = now - self._part_began - moment.elapsed_s
             self._around_s = max(took / finished - demanded, 0.3)
         per_cycle, per_unit = demanded + self._around_s, sum(self._s_per_scale_unit.values())
         later = [x for x in spec.scales if x > moment.scale and moment.scale in spec.scales]
-        left = sum(cycles * per_cycle + per_unit * x for x in later)
+        left = sum(self._before_s + cycles * per_cycle + per_unit * x for x in later)
         checking = 0.0 if part == "check" else self._s_per_scale_unit["check"] * moment.scale
-        return left + checking + max((cycles - finished) * per_cycle - moment.elapsed_s, 0.0)
+        elapsed_s = moment.elapsed_s if part == "cycles" else 0.0
+        return left + checking + max((cycles - finished) * per_cycle - elapsed_s, 0.0)
+
+    @staticmethod
+    def _part_of(moment: Moment) -> str:
+        if moment.phase in ("check", "drop"):
+            return "check"
+        if moment.cycle:
+            return "cycles"
+        return "before" if moment.phase in ("connect", "cycle") else "build"
+
+    def _end_part(self, now: float) -> None:
+        if not self._part:
+            return
+        self._took_s[self._part] += now - self._part_began
+        if self._part in self._s_per_scale_unit:
+            self._s_per_scale_unit[self._part] = self._took_s[self._part] / self._scale
+        elif self._part == "before":
+            self._before_s = self._took_s["before"]
 
 
 def _say_branches(spec: RunSpec) -> str:

@@ -152,9 +152,8 @@ pub struct Deleter {
     /// The range of numbers of the transaction drawn last, once it has begun.
     range: Option<[i64; 3]>,
     number: u64,
+    /// The rows of the last delete; as many as it should have before the first.
     done: u64,
-    /// Whether the last delete found fewer rows than numbers.
-    short: bool,
     deleted: i64,
     /// Transactions that failed: their rows may have stayed.
     failed: i64,
@@ -168,8 +167,8 @@ impl Deleter {
         let clients = tables.clients as i64;
         let share = Share { client: id as i64 % clients, clients, next: 0, owed: 0 };
         let share = (tables.shared && clients > 1).then_some(share);
-        let (number, done, short, deleted, failed) = (0, 0, false, 0, 0);
-        Self { tables, id, each: rows, delete, oldest, share, range, number, done, short, deleted, failed, found }
+        let (number, done, deleted, failed) = (0, rows, 0, 0);
+        Self { tables, id, each: rows, delete, oldest, share, range, number, done, deleted, failed, found }
     }
 
     /// Reads the oldest row's number.
@@ -213,7 +212,7 @@ impl Client for Deleter {
     /// The oldest row is looked up within the time of every thousandth delete; the published client does so between two.
     /// What was not there yet is not passed over: a delete that finds too few rows is followed by one from the same place.
     fn execute(&mut self, conn: &mut dyn Connection) -> Result<End> {
-        let due = self.number % LOOK_EVERY == LOOK_EVERY - 1 || (self.tables.ranges && self.short);
+        let due = self.number % LOOK_EVERY == LOOK_EVERY - 1 || (self.tables.ranges && self.done < self.each);
         if due && self.range.is_none() {
             self.look(conn)?;
         }
@@ -230,7 +229,6 @@ impl Client for Deleter {
         let params = &params[..if self.share.is_some() { 3 } else { 1 + usize::from(self.tables.ranges) }];
         let changed = conn.execute(delete, params).inspect_err(|_| self.failed += 1)?;
         self.done = if self.tables.dialect.keeps_data { changed } else { range[2] as u64 };
-        self.short = self.done < self.each;
         if let Some(share) = &mut self.share {
             share.deleted(range, self.done as i64);
             oldest.fetch_max(range[0], Ordering::Relaxed);
