@@ -42,7 +42,7 @@ def _lines() -> Iterator[tuple[str, str]]:
     for paper in papers.papers().values():
         for name in (name for item in paper.items for name in item.names):
             item = paper.find(name)
-            for size in papers.SIZES:
+            for size in item.sizes:
                 lines = () if item.why else (*item.commands(size), *item.shown(size))
                 yield from ((line, f"{paper.number} {name}") for line in lines if line not in seen)
                 seen.update(lines)
@@ -126,6 +126,8 @@ def test_ctrl_c_lets_the_command_end_and_says_how_to_go_on(tmp_path: Path) -> No
         (["000", "--small"], "it runs one item only"),
         (["000", "fig-8", "--small", "--full"], "these exclude each other"),
         (["000", "fig-8", "--dry-run"], "it needs a size"),
+        (["000", "procedure", "--hour"], "--hour: 000 procedure has no such size"),
+        (["000", "fig-8", "--hour", "--full"], "--hour, --full: these exclude each other"),
     ],
 )
 def test_what_cannot_be_is_said(called: Program, words: list[str], problem: str) -> None:
@@ -152,6 +154,25 @@ def test_the_list_is_for_people_and_programs(called: Program) -> None:
     assert "one CPU, stands for the other" in called("study", "papers", "000", "fig-42").stdout
     one = json.loads(called("study", "papers", "000", "fig-9", "--json").stdout)
     assert "--workload tpcb" in one["commands"]["small"][0]
+
+
+def test_what_the_paper_says_is_beside_what_is_made(called: Program) -> None:
+    for name, words in (("fig-9", "a peak of 14,000 tps at scale 10"), ("fig-37", "degrades on btrfs much as SELECT does")):
+        assert words in called("study", "papers", "000", name).stdout
+    # A name that is only another of the item has what the paper says of the item, or of that name.
+    assert papers.find("000", "sec-4.1").says == papers.find("000", "fig-1").says
+    assert "no plateau" in papers.find("000", "fig-16").says
+    known = {number: {name for item in paper.items for name in item.names} for number, paper in papers.papers().items()}
+    assert {number: [*set(says) - known[number]] for number, says in papers._sayings().items()} == {n: [] for n in known}
+
+
+def test_ten_items_have_a_size_between_the_others() -> None:
+    having = [item for item in ITEMS if item.hour]
+    assert len(having) == 10
+    for item in having:
+        small, hour, full = (item.commands(size) for size in ("small", "hour", "full"))
+        assert len({small, hour, full}) == 3
+    assert "hour" in papers.find("000", "fig-5").sizes, "it shares the data of fig-1"
 
 
 def test_a_glob_is_what_a_shell_makes_of_it(tmp_path: Path) -> None:

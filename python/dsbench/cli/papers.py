@@ -80,6 +80,8 @@ class Item:
     names: tuple[str, ...]
     """The id and others."""
     shows: str
+    says: str
+    """What the paper says of it; empty where it says nothing."""
     make: tuple[str, ...]
     """Command lines with words."""
     show: tuple[str, ...]
@@ -124,14 +126,16 @@ class Item:
     def as_figure(self, name: str) -> Item:
         """The item where ``name`` is another figure of it."""
         if name not in self.figures:
-            return self
+            return replace(self, says=_says(self.paper, name) or self.says)
         own = dict(self.figures[name])
         lines = {key: own.pop(key) for key in ("make", "show", "picture", "with") if key in own}
         by_size = {size: own.pop(size, {}) for size in SIZES}
         words = {size: {**self.words[size], **own, **by_size[size]} for size in SIZES}
         make, show = tuple(lines.get("make", self.make)), tuple(lines.get("show", self.show))
         picture, data = str(lines.get("picture", self.picture)), str(lines.get("with", self.data))
-        return replace(self, id=name, words=words, make=make, show=show, picture=picture, data=data)
+        return replace(
+            self, id=name, says=_says(self.paper, name), words=words, make=make, show=show, picture=picture, data=data
+        )
 
     def commands(self, size: Size) -> tuple[str, ...]:
         """The command lines that make its data, those of the items below it first."""
@@ -151,7 +155,7 @@ class Item:
     def described(self) -> dict[str, Any]:
         """For ``--json``."""
         made = {size: [f"dsbench {line}" for line in (*self.commands(size), *self.shown(size))] for size in self.sizes}
-        return {"paper": self.paper, "id": self.id, "names": list(self.names), "shows": self.shows, "mark": self.mark,
+        return {"paper": self.paper, "id": self.id, "names": list(self.names), "shows": self.shows, "says": self.says, "mark": self.mark,
                 "reason": self.reason, "seconds": self.seconds, "picture": self.picture,
                 "commands": made if not self.why else {}}  # fmt: skip
 
@@ -175,10 +179,19 @@ def _item(paper: str, shared: Mapping[Literal["full", "small"], Mapping[str, str
     words["hour"] = {**words["small"], **item.get("hour", {})}
     names = tuple(dict.fromkeys((item["id"], *item.get("also", ()), *figures)))
     return Item(
-        paper, item["id"], names, item["shows"], tuple(item.get("make", ())), tuple(item.get("show", ())),
+        paper, item["id"], names, item["shows"], _says(paper, item["id"]), tuple(item.get("make", ())), tuple(item.get("show", ())),
         item.get("picture", ""), item.get("with", ""), words, figures, item.get("lacks", ""), item.get("stands", ""),
         item.get("why", ""), "hour" in item, item.get("seconds"),
     )  # fmt: skip
+
+
+@lru_cache(1)
+def _sayings() -> dict[str, dict[str, str]]:
+    return tomllib.loads(resources.files("dsbench.cli").joinpath("papers-say.toml").read_text("utf-8"))
+
+
+def _says(paper: str, name: str) -> str:
+    return _sayings()[paper].get(name, "")
 
 
 def find(number: str, name: str) -> Item:
@@ -276,6 +289,8 @@ def _about(item: Item) -> Iterator[str]:
     paper = _paper(item.paper)
     yield f"{paper.number} {item.id}: {paper.named}"
     yield item.shows
+    if item.says:
+        yield f"The paper: {item.says}"
     if item.why:
         yield f"{NOT} not reproduced here: {item.why}"
         return
@@ -410,6 +425,8 @@ def _make(item: Item, size: Size, folder: Path) -> None:
     for line in item.shown(size):
         _tell(f"dsbench {line}")
         _run(line, folder, item, size, shown=True)
+    if item.says:
+        _tell(f"The paper: {item.says}")
     _draw(folder, item.picture)
     for path in sorted(folder.glob(item.picture)):
         print(f"made: {path}")
