@@ -167,13 +167,15 @@ def papers() -> dict[str, Paper]:
     values = tomllib.loads(text)
     found = {}
     for one in values["paper"]:
-        shared = {size: {**values[size], **one.get(size, {})} for size in ("full", "small")}
+        shared: dict[Size, Mapping[str, str]] = {
+            size: {**values[size], **one.get(size, {})} for size in SIZES if size != "hour"
+        }
         items = tuple(_item(one["number"], shared, item) for item in one["item"])
         found[one["number"]] = Paper(one["number"], one["author"], one["title"], one.get("year"), items)
     return found
 
 
-def _item(paper: str, shared: Mapping[Literal["full", "small"], Mapping[str, str]], item: Mapping[str, Any]) -> Item:
+def _item(paper: str, shared: Mapping[Size, Mapping[str, str]], item: Mapping[str, Any]) -> Item:
     figures = item.get("figures", {})
     words: dict[Size, Mapping[str, str]] = {size: {**shared[size], **item.get(size, {})} for size in shared}
     words["hour"] = {**words["small"], **item.get("hour", {})}

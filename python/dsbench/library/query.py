@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.archive.columns import TABLES
@@ -23,6 +22,7 @@ from dsbench.read.subjects import measures
 from dsbench.read.subjects.kinds import KindsResult
 from dsbench.read.subjects.rate import RateResult
 from dsbench.spec import OPTIONS, printed
+from dsbench.stats.values import result_columns
 from dsbench.study import Study, load
 
 
@@ -81,13 +81,22 @@ def names() -> dict[str, str]:
     return made | {name: table.sentence for name, table in TABLES.items()}
 
 
-def view(name: str, found: Found) -> pa.Table:
-    """The rows of one, as an Arrow table."""
-    if name in _MADE:
-        rows = _table(list(_MADE[name](found)) or [dict.fromkeys(_LEAST[name])])
-        return rows.filter(pc.is_valid(rows[next(iter(_LEAST[name]))]))
-    tables = [_with_archive(archive, archive.table(name)) for archive in found.archives]
-    return pa.concat_tables(tables, promote_options="default").unify_dictionaries()
+def views(names: Sequence[str], found: Found) -> dict[str, pa.Table]:
+    """The rows of each, as an Arrow table. An archive is evaluated once for all of them."""
+    rows: dict[str, list[Row]] = {name: [] for name in names if name not in TABLES}
+    evaluated = [name for name in rows if name in _EVALUATED]
+    for name in rows.keys() & _MADE.keys():
+        rows[name] += _MADE[name](found)
+    for archive in found.archives if evaluated else ():
+        evaluation = evaluate(archive)
+        for name in evaluated:
+            rows[name] += _EVALUATED[name](archive, evaluation)
+    tables = {name: [_with_archive(one, one.table(name)) for one in found.archives] for name in names if name in TABLES}
+    kept = {name: pa.concat_tables(some, promote_options="default") for name, some in tables.items()}
+    return {
+        name: kept[name].unify_dictionaries() if name in kept else _table(rows[name], columns(name, found))
+        for name in names
+    }
 
 
 def _with_archive(archive: Archive, rows: pa.Table) -> pa.Table:
@@ -95,10 +104,9 @@ def _with_archive(archive: Archive, rows: pa.Table) -> pa.Table:
     return rows.add_column(0, "archive", column)
 
 
-def _table(rows: Sequence[Row]) -> pa.Table:
+def _table(rows: Sequence[Row], names: Sequence[str]) -> pa.Table:
     """Of rows that may lack columns; columns of mixed types are text."""
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    return pa.table({name: _column([row.get(name) for row in rows]) for name in columns})
+    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
 
 
 def _column(values: list[Any]) -> pa.Array[Any]:
@@ -130,31 +138,27 @@ def _options(run: RunRecord) -> Row:
     return found | {"clients": run.spec.clients}
 
 
-def _scales(found: Found) -> Iterator[Row]:
-    for archive in found.archives:
-        evaluation = evaluate(archive)
-        for part in evaluation.series.values() or [evaluation]:
-            for row in part.of(RateResult).scales:
-                nopm = part.of(KindsResult).nopm.get(row.scale)
-                yield {
-                    "archive": archive.name, "stage": part.stage, "clients": part.clients,
-                    "connections": part.of(RateResult).connections, **row.cells(),
-                    "nopm": nopm.median if nopm else None,
-                    "void": row.scale in part.of(RateResult).void_scales,
-                }  # fmt: skip
+def _scales(archive: Archive, evaluation: Evaluation) -> Iterator[Row]:
+    for part in evaluation.series.values() or [evaluation]:
+        for row in part.of(RateResult).scales:
+            nopm = part.of(KindsResult).nopm.get(row.scale)
+            yield {
+                "archive": archive.name, "stage": part.stage, "clients": part.clients,
+                "connections": part.of(RateResult).connections, **row.cells(),
+                "nopm": nopm.median if nopm else None,
+                "void": row.scale in part.of(RateResult).void_scales,
+            }  # fmt: skip
 
 
-def _measures(found: Found) -> Iterator[Row]:
-    for archive in found.archives:
-        evaluation = evaluate(archive)
-        for stage, groups in list_stages(evaluation).items():
-            for group in ("", *(groups if len(groups) > 1 else ())):
-                for part in choose(evaluation, stage, group):
-                    key = {"archive": archive.name, "stage": stage, "group": group, "clients": part.clients}
-                    yield from _of_part(key, part, measures(), alone=True)
-        whole = {name: how for name, how in measures().items() if how.in_stage and is_of_run(how, evaluation)}
-        key = {"archive": archive.name, "stage": "", "group": "", "clients": evaluation.clients}
-        yield from _of_part(key, choose(evaluation)[-1], whole, alone=False) if whole else ()
+def _measures(archive: Archive, evaluation: Evaluation) -> Iterator[Row]:
+    for stage, groups in list_stages(evaluation).items():
+        for group in ("", *(groups if len(groups) > 1 else ())):
+            for part in choose(evaluation, stage, group):
+                key = {"archive": archive.name, "stage": stage, "group": group, "clients": part.clients}
+                yield from _of_part(key, part, measures(), alone=True)
+    whole = {name: how for name, how in measures().items() if how.in_stage and is_of_run(how, evaluation)}
+    key = {"archive": archive.name, "stage": "", "group": "", "clients": evaluation.clients}
+    yield from _of_part(key, choose(evaluation)[-1], whole, alone=False) if whole else ()
 
 
 def _of_part(key: Row, part: Evaluation, known: Mapping[str, Measure], *, alone: bool) -> Iterator[Row]:
@@ -165,19 +169,17 @@ def _of_part(key: Row, part: Evaluation, known: Mapping[str, Measure], *, alone:
                    "more_is_better": how.more}  # fmt: skip
 
 
-def _dsi(found: Found) -> Iterator[Row]:
-    for archive in found.archives:
-        evaluation = evaluate(archive)
-        for part in evaluation.series.values() or [evaluation]:
-            index = part.own.of(RateResult).index
-            if index.dsi is not None:
-                yield {
-                    "archive": archive.name, "stage": part.stage, "clients": part.clients,
-                    "connections": part.of(RateResult).connections, "dsi": index.dsi.value,
-                    "low": finite(index.dsi.low),
-                    "high": finite(index.dsi.high), "lowest_scale": index.lowest_scale,
-                    "highest_scale": index.highest_scale, "comparable": index.comparable,
-                }  # fmt: skip
+def _dsi(archive: Archive, evaluation: Evaluation) -> Iterator[Row]:
+    for part in evaluation.series.values() or [evaluation]:
+        index = part.own.of(RateResult).index
+        if index.dsi is not None:
+            yield {
+                "archive": archive.name, "stage": part.stage, "clients": part.clients,
+                "connections": part.of(RateResult).connections, "dsi": index.dsi.value,
+                "low": finite(index.dsi.low),
+                "high": finite(index.dsi.high), "lowest_scale": index.lowest_scale,
+                "highest_scale": index.highest_scale, "comparable": index.comparable,
+            }  # fmt: skip
 
 
 def _settings(found: Found) -> Iterator[Row]:
@@ -227,21 +229,31 @@ def _factors(study: Study) -> list[tuple[str, Mapping[str, Any]]]:
     return found
 
 
-_LEAST: Final = {"runs": ("archive",), "scales": ("archive",), "settings": ("archive", "part", "name", "value"),
-                 "trials": _TAKEN,
-                 "measures": ("archive", "stage", "group", "clients", "scale", "measure", "unit", "value",
-                              "more_is_better"),
-                 "dsi": ("archive", "stage", "clients", "connections", "dsi", "low", "high", "lowest_scale",
-                         "highest_scale", "comparable")}  # fmt: skip
-"""Columns that a view has without a row; the first is never empty."""
-_MADE: Final[Mapping[str, Callable[[Found], Iterator[Row]]]] = {
-    "runs": _runs,
-    "scales": _scales,
-    "settings": _settings,
-    "trials": _trials,
-    "measures": _measures,
-    "dsi": _dsi,
-}
+_MADE: Final[Mapping[str, Callable[[Found], Iterator[Row]]]] = {"runs": _runs, "settings": _settings, "trials": _trials}
+"""Views of what the archives and studies say themselves."""
+_EVALUATED: Final[Mapping[str, Callable[[Archive, Evaluation], Iterator[Row]]]] = {
+    "scales": _scales, "measures": _measures, "dsi": _dsi,
+}  # fmt: skip
+"""Views of what is found in an archive."""
+_COLUMNS: Final = {
+    "settings": ("archive", "part", "name", "value"),
+    "measures": ("archive", "stage", "group", "clients", "scale", "measure", "unit", "value", "more_is_better"),
+    "dsi": ("archive", "stage", "clients", "connections", "dsi", "low", "high", "lowest_scale", "highest_scale",
+            "comparable"),
+}  # fmt: skip
+
+
+def columns(name: str, found: Found) -> list[str]:
+    """The columns of a view, whether or not it has rows; no archive is evaluated for it."""
+    if name in TABLES:
+        return ["archive", *(column.name for column in TABLES[name].columns)]
+    if name in _COLUMNS:
+        return list(_COLUMNS[name])
+    if name == "scales":
+        results = (column for one in found.archives for column in result_columns(one.run.spec.levels))
+        return list(dict.fromkeys(("archive", "stage", "clients", "connections", *results, "nopm", "void")))
+    least = _TAKEN if name == "trials" else ()
+    return list(dict.fromkeys((*least, *(column for row in _MADE[name](found) for column in row))))
 
 
 class QueryError(Exception):
@@ -266,8 +278,8 @@ def ask(found: Found, sql: str) -> QueryAnswer:
     """The rows that ``sql`` gives. ``QueryError`` has DuckDB's words where it refuses."""
     duckdb = _duckdb()
     with duckdb.connect(":memory:") as connection:
-        for name in _needed(sql):
-            connection.register(name, view(name, found))
+        for name, rows in views(_needed(sql), found).items():
+            connection.register(name, rows)
         for setting in (
             "python_enable_replacements = false",
             "enable_external_access = false",
@@ -303,7 +315,7 @@ def _values(head: str, column: pa.ChunkedArray[Any]) -> list[Any]:
 
 def described(found: Found) -> dict[str, list[str]]:
     """Name of each view to the names of its columns."""
-    return {name: list(view(name, found).column_names) for name in names()}
+    return {name: columns(name, found) for name in names()}
 
 
 def _needed(sql: str) -> list[str]:
