@@ -199,7 +199,7 @@ def _fit(x: Floats, n: Floats, b: Floats, allowed: float, start: _Point, expecte
 
 def _interval(x: Floats, n: Floats, b: Floats, allowed: float, start: _Point, expected: float) -> Capacity:
     """The profile of the negative binomial likelihood over the capacity."""
-    from scipy import stats  # Late: it takes most of a second.
+    from scipy import special  # Late: a run without a search needs none of it.
 
     found = Capacity(exp(start[0]), 0.0, inf, start[1], start[2], x.size, 0.0)
     for wide in _WINDOWS:
@@ -210,7 +210,7 @@ def _interval(x: Floats, n: Floats, b: Floats, allowed: float, start: _Point, ex
         slope, together = (float(one) for one in best[at])
         clusters = float((n * np.minimum(_share(x, allowed, centres[at], slope), 0.5)).sum() / together)
         freedom = max(min(x.size - 1.5, clusters - 1), _LEAST_FREE)
-        low, high = _ends(centres, profile, profile[at] + float(stats.f.ppf(_CUT, 1, freedom)))
+        low, high = _ends(centres, profile, profile[at] + float(special.fdtri(1, freedom, _CUT)))
         found = Capacity(exp(_vertex(centres, profile, at)), low, high, slope, together, x.size, clusters)
         if low > 0 and high < inf:
             break

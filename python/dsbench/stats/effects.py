@@ -24,10 +24,11 @@ from itertools import combinations, product
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
 from scipy.linalg import hadamard
 
 from dsbench.dataclass import dataclass
+from dsbench.stats import ranks
 from dsbench.stats.values import Floats, Interval, Ints
 
 LEVEL = 0.95
@@ -246,7 +247,7 @@ def _critical(correlation: bytes, size: int, free: int) -> float:
     if free == 0 or not size:
         return float(np.nan)
     if size == 1:
-        return float(stats.t.ppf((1 + LEVEL) / 2, free))
+        return float(special.stdtrit(free, (1 + LEVEL) / 2))
     random = np.random.default_rng(0)
     values, vectors = np.linalg.eigh(np.frombuffer(correlation).reshape(size, size))
     root = vectors * np.sqrt(np.clip(values, 0, None))
@@ -298,9 +299,7 @@ def spearman(first: Floats, second: Floats, *, seed: int = 1, draws: int = 5000)
     pairs = int(known.sum())
     if pairs < 3 or np.ptp(first[known]) == 0 or np.ptp(second[known]) == 0:
         return RankCorrelation(float("nan"), float("nan"), pairs)
-    from scipy import stats  # Late: it takes most of a second.
-
-    one, other = (stats.rankdata(values[known]) for values in (first, second))
+    one, other = (ranks.ranks(values[known]) for values in (first, second))
     one, other = one - one.mean(), other - other.mean()
     scale = float(np.sqrt((one**2).sum() * (other**2).sum()))
     rho = float(one @ other) / scale

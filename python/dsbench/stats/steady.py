@@ -19,6 +19,7 @@ from math import ceil
 import numpy as np
 
 from dsbench.dataclass import dataclass
+from dsbench.stats import ranks
 from dsbench.stats.values import Floats, Ints
 
 SHORTEST_S = 30
@@ -74,12 +75,9 @@ def drift(counts: Floats, cycles: int = 1) -> Drift:
         return Drift(SteadyVerdict.TOO_SHORT, np.nan, np.nan, seconds)
     if np.ptp(bins) == 0:
         return Drift(SteadyVerdict.STEADY, 0.0, 1.0, seconds)
-    from scipy import stats  # Late: it takes most of a second, and a short run needs none of it.
-
-    at = np.arange(bins.size)
-    slope = float(stats.theilslopes(bins, at).slope)
+    slope = ranks.slope(bins)
     inflated = _inflation(bins.size, _alike(bins, slope, cycles))
-    p_value = 2 * float(stats.norm.sf(stats.norm.isf(stats.kendalltau(at, bins).pvalue / 2) / inflated**0.5))
+    p_value = ranks.outside(ranks.deviations(ranks.trend(bins)) / inflated**0.5)
     half = slope * (bins.size - 1) / 2
     begin, end = (max(0.0, float(np.median(bins)) + side) for side in (-half, half))
     change = (end - begin) / max(begin, end)
@@ -155,9 +153,7 @@ def _directed(levels: Floats) -> bool:
     if levels.size < _FEWEST_TO_TEST:
         steps = np.diff(levels)
         return bool((steps > 0).all() or (steps < 0).all())
-    from scipy import stats  # Late, as above.
-
-    return float(stats.kendalltau(np.arange(levels.size), levels).pvalue) < SIGNIFICANCE
+    return ranks.trend(levels) < SIGNIFICANCE
 
 
 def _binned(counts: Floats) -> Floats | None:
@@ -213,10 +209,8 @@ def scatter(cycles: Ints, rates_tps: Floats, seconds: Sequence[Floats]) -> Scatt
     blocks = [_means(counts) for counts in seconds]
     if np.ptp(np.concatenate(blocks)) == 0:
         return None
-    from scipy import stats  # Late: it takes most of a second, and an even run needs none of it.
-
     near = _alike_blocks(blocks)
-    p_value = float(stats.chi2.sf(stats.kruskal(*blocks).statistic * (1 - near) / (1 + near), len(blocks) - 1))
+    p_value = ranks.beyond(ranks.differ(blocks) * (1 - near) / (1 + near), len(blocks) - 1)
     return Scatter(median, tuple(off), p_value) if p_value < SIGNIFICANCE else None
 
 
