@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,13 @@ def test_items_are_made_in_small(dsbench: Program, tmp_path: Path, paper: str, n
         # The commands that are done are not done again for what shares their data.
         assert len(list((tmp_path / folder).glob("*/*.zip"))) == (2 if name == "tab-6" else 1)
         assert len(made.stdout.splitlines()) > 3
+
+
+def test_an_item_without_its_picture_has_failed(tmp_path: Path) -> None:
+    item = replace(papers.find("000", "procedure"), make=("run --example-config > run.toml",), show=())
+    with pytest.raises(Problem, match=r"its commands made no runs/\*/results.txt"):
+        papers._make(item, "small", tmp_path / "here")
+    papers._make(replace(item, picture="run.toml"), "small", tmp_path / "here")
 
 
 def test_what_was_cut_is_made_anew_and_another_size_is_refused(called: Program, tmp_path: Path) -> None:

@@ -155,8 +155,8 @@ class Item:
     def described(self) -> dict[str, Any]:
         """For ``--json``."""
         made = {size: [f"dsbench {line}" for line in (*self.commands(size), *self.shown(size))] for size in self.sizes}
-        return {"paper": self.paper, "id": self.id, "names": list(self.names), "shows": self.shows, "says": self.says, "mark": self.mark,
-                "reason": self.reason, "seconds": self.seconds, "picture": self.picture,
+        return {"paper": self.paper, "id": self.id, "names": list(self.names), "shows": self.shows, "says": self.says,
+                "mark": self.mark, "reason": self.reason, "seconds": self.seconds, "picture": self.picture,
                 "commands": made if not self.why else {}}  # fmt: skip
 
 
@@ -181,8 +181,8 @@ def _item(paper: str, shared: Mapping[Size, Mapping[str, str]], item: Mapping[st
     words["hour"] = {**words["small"], **item.get("hour", {})}
     names = tuple(dict.fromkeys((item["id"], *item.get("also", ()), *figures)))
     return Item(
-        paper, item["id"], names, item["shows"], _says(paper, item["id"]), tuple(item.get("make", ())), tuple(item.get("show", ())),
-        item.get("picture", ""), item.get("with", ""), words, figures, item.get("lacks", ""), item.get("stands", ""),
+        paper, item["id"], names, item["shows"], _says(paper, item["id"]), tuple(item.get("make", ())),
+        tuple(item.get("show", ())), item.get("picture", ""), item.get("with", ""), words, figures, item.get("lacks", ""), item.get("stands", ""),
         item.get("why", ""), "hour" in item, item.get("seconds"),
     )  # fmt: skip
 
@@ -253,7 +253,7 @@ def command(
     elif one.why:
         raise Problem(f"{one.paper} {one.id} cannot be reproduced here: {one.why}", _WHERE, usage=True)
     elif wanted not in one.sizes:
-        having = ", ".join(f"{paper.number} {item.id}" for paper in papers().values() for item in paper.items if item.hour)
+        having = ", ".join(f"{each.paper} {each.id}" for of in papers().values() for each in of.items if each.hour)
         raise Problem(f"--hour: {one.paper} {one.id} has no such size", f"use --small, or one of {having}", usage=True)
     elif dry_run:
         print("\n".join(_planned(one, wanted, out)))
@@ -430,8 +430,11 @@ def _make(item: Item, size: Size, folder: Path) -> None:
     if item.says:
         _tell(f"The paper: {item.says}")
     _draw(folder, item.picture)
-    for path in sorted(folder.glob(item.picture)):
+    paths = sorted(folder.glob(item.picture))
+    for path in paths:
         print(f"made: {path}")
+    if not paths:
+        raise Problem(f"{item.paper} {item.id}: its commands made no {item.picture}", f"see {folder / _LOG}")
 
 
 def _draw(folder: Path, picture: str) -> None:
