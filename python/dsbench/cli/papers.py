@@ -130,12 +130,14 @@ class Item:
         own = dict(self.figures[name])
         lines = {key: own.pop(key) for key in ("make", "show", "picture", "with") if key in own}
         by_size = {size: own.pop(size, {}) for size in SIZES}
+        hour = self.hour and ("make" not in lines or bool(by_size["hour"]))
         words = {size: {**self.words[size], **own, **by_size[size]} for size in SIZES}
         make, show = tuple(lines.get("make", self.make)), tuple(lines.get("show", self.show))
         picture, data = str(lines.get("picture", self.picture)), str(lines.get("with", self.data))
         return replace(
-            self, id=name, says=_says(self.paper, name), words=words, make=make, show=show, picture=picture, data=data
-        )
+            self, id=name, says=_says(self.paper, name), words=words, make=make, show=show, picture=picture, data=data,
+            hour=hour,
+        )  # fmt: skip
 
     def commands(self, size: Size) -> tuple[str, ...]:
         """The command lines that make its data, those of the items below it first."""
@@ -182,8 +184,8 @@ def _item(paper: str, shared: Mapping[Size, Mapping[str, str]], item: Mapping[st
     names = tuple(dict.fromkeys((item["id"], *item.get("also", ()), *figures)))
     return Item(
         paper, item["id"], names, item["shows"], _says(paper, item["id"]), tuple(item.get("make", ())),
-        tuple(item.get("show", ())), item.get("picture", ""), item.get("with", ""), words, figures, item.get("lacks", ""), item.get("stands", ""),
-        item.get("why", ""), "hour" in item, item.get("seconds"),
+        tuple(item.get("show", ())), item.get("picture", ""), item.get("with", ""), words, figures,
+        item.get("lacks", ""), item.get("stands", ""), item.get("why", ""), "hour" in item, item.get("seconds"),
     )  # fmt: skip
 
 
@@ -391,15 +393,18 @@ def split(line: str) -> tuple[list[str], str]:
 
 def parsed(words: list[str]) -> Any:
     """The context of a command with what its options were given; the parser's error where it does not take them."""
-    from dsbench.cli import app
-
-    group: Any = typer.main.get_command(app)
-    name = words[0]
-    chosen = group.commands[name]
-    rest = words[1:]
+    chosen, name, rest = _command(words[0]), words[0], words[1:]
     if hasattr(chosen, "commands"):
         name, chosen, rest = f"{name} {rest[0]}", chosen.commands[rest[0]], rest[1:]
     return chosen.make_context(name, list(rest))
+
+
+@lru_cache
+def _command(name: str) -> Any:
+    from dsbench.cli import app
+
+    group: Any = typer.main.get_command(app)
+    return group.commands[name]
 
 
 def _make(item: Item, size: Size, folder: Path) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +26,6 @@ from dsbench.measure.probes import installed, tools
 from dsbench.redaction import redact
 from dsbench.servers.storage import volumes
 from dsbench.spec import OPTIONS, Limits, Merged, NotHere, RunSpec
-from dsbench.spec import Target as TargetSpec
 from dsbench.spec.objective import SEARCH_DURATIONS, TRIALS
 from dsbench.spec.storage import Storage
 
@@ -282,15 +279,9 @@ def _url(spec: RunSpec) -> str:
     product = spec.target.private
     if product is None:
         return spec.target.url
-    _find(product, spec.target.version, tuple(spec.target.settings.items()), int(time.monotonic()) // 10)
+    servers.find(spec.target)
     user = "dsbench@" if product in ("mariadb", "mysql") else ""
     return "sqlite:///run" if product == "sqlite" else f"{product}://{user}localhost/run"
-
-
-@lru_cache(64)
-def _find(product: str, version: str | None, settings: tuple[tuple[str, str], ...], _when: int) -> None:
-    """The error of a server whose programs are not here. They are asked for their version once in ten seconds."""
-    servers.find(TargetSpec(url=f"private:{product}", version=version, settings=dict(settings)))
 
 
 def refuse_settings(spec: RunSpec) -> None:

@@ -12,6 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import IO
 
@@ -84,6 +85,24 @@ def run(
         )  # fmt: skip
     except OSError as error:
         raise _not_startable(command[0], user, error) from error
+
+
+def ask(program: str | Path, *options: str) -> str:
+    """What a program prints, such as its version; empty where it cannot be run. The same file is asked once."""
+    try:
+        here = Path(program).stat()
+    except OSError:
+        return ""
+    return _asked(str(program), options, here.st_mtime_ns, here.st_size)
+
+
+@lru_cache(256)
+def _asked(program: str, options: tuple[str, ...], _changed_ns: int, _size: int) -> str:
+    try:
+        said = subprocess.run([program, *options], capture_output=True, text=True, check=False, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return said.stdout + said.stderr
 
 
 class Process:

@@ -6,13 +6,13 @@ import glob
 import importlib.metadata
 import importlib.util
 import re
-import subprocess
 from pathlib import Path
 
 from dsbench import spec
 from dsbench.dataclass import dataclass
 from dsbench.servers import acquire, cache
 from dsbench.servers.errors import ServerError
+from dsbench.servers.process import ask
 
 REMEDY = (
     "install a server: apt install firebird3.0-server firebird3.0-utils libfbclient2;"
@@ -153,11 +153,7 @@ def _order(version: str) -> tuple[int, ...]:
 
 def _said(program: str) -> str:
     """``3.0.11`` of ``Firebird TCP/IP server version LI-V3.0.11.33637 Firebird 3.0``."""
-    try:
-        said = subprocess.run([program, "-z"], capture_output=True, text=True, check=False, timeout=30)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    match = re.search(r"-[VT](\d+\.\d+\.\d+)\.\d+", said.stdout + said.stderr)
+    match = re.search(r"-[VT](\d+\.\d+\.\d+)\.\d+", ask(program, "-z"))
     return match[1] if match else ""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from dsbench import spec
 from dsbench.dataclass import dataclass
 from dsbench.servers import acquire, cache
 from dsbench.servers.errors import Installation, ServerError
+from dsbench.servers.process import ask
 
 
 @dataclass(frozen=True)
@@ -140,12 +140,7 @@ def _candidates(product: Product, base: Path | None) -> Iterator[Path]:
 
 
 def _version(product: Product, server: Path) -> str | None:
-    try:
-        said = subprocess.run(
-            [str(server), "--no-defaults", "--version"], capture_output=True, text=True, check=False, timeout=30
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return None
+    said = ask(server, "--no-defaults", "--version")
     match = re.search(r"Ver (\d+(?:\.\d+)+)", said)
     is_mariadb = "mariadb" in said.lower()
     return match[1] if match and is_mariadb == (product is MARIADB) else None

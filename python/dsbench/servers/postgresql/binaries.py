@@ -7,7 +7,6 @@ import importlib
 import importlib.util
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from dsbench import spec
 from dsbench.dataclass import dataclass
 from dsbench.servers import acquire, cache, sources
 from dsbench.servers.errors import ServerError
+from dsbench.servers.process import ask
 
 REMEDY = "install one: dsbench servers install postgresql [--version 18]; or specify that of yours: ?basedir=FOLDER"
 
@@ -120,7 +120,7 @@ def _folders() -> Iterator[Path]:
             yield Path(path).resolve().parent
     config = shutil.which("pg_config")
     if config is not None:
-        yield Path(_said(config, "--bindir"))
+        yield Path(ask(config, "--bindir").partition("\n")[0])
     for pattern in _PLACES:
         yield from (Path(p) for p in sorted(glob.glob(pattern)))  # noqa: PTH207 - patterns are absolute
     yield from (home / "bin" for home in cache.unpacked("postgresql"))
@@ -132,13 +132,5 @@ def _version(folder: Path) -> str | None:
     programs = Binaries(folder, "")
     if not all(programs.program(name).is_file() for name in ("postgres", "initdb")):
         return None
-    match = re.search(r"\(PostgreSQL\) (\S+)", _said(programs.program("postgres"), "--version"))
+    match = re.search(r"\(PostgreSQL\) (\S+)", ask(programs.program("postgres"), "--version"))
     return match[1] if match else None
-
-
-def _said(program: str | Path, option: str) -> str:
-    try:
-        said = subprocess.run([str(program), option], capture_output=True, text=True, check=False, timeout=30)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return said.stdout.strip()
