@@ -20,9 +20,8 @@ from typing import Any, Final
 
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure.drivers.peers import environment, program
-from dsbench.measure.loaders import Bench, Target, now_ns
-from dsbench.spec import RunSpec
-from dsbench.spec import Target as TargetSpec
+from dsbench.measure.loaders import Bench, TargetDatabase, now_ns
+from dsbench.spec import RunSpec, Target
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 
@@ -103,8 +102,9 @@ def dsbench(url: str, scale: int = 1, *, call: str | None = None, kind: int | No
 
 def _cycle(asked: dict[str, Any]) -> Measured:
     url, scale, call, kind = (asked.pop(name) for name in ("url", "scale", "call", "kind"))
-    spec = RunSpec.model_validate({"target": TargetSpec(url=url), "isolation": "read-committed", **asked})
-    target, threads, seconds = Target(url, existing=spec.existing), int(asked["clients"]), float(asked["duration"])
+    spec = RunSpec.model_validate({"target": Target(url=url), "isolation": "read-committed", **asked})
+    target = TargetDatabase(url, existing=spec.existing)
+    threads, seconds = int(asked["clients"]), float(asked["duration"])
     bench = Bench(target, spec.workload, scale, call, spec.workload_settings, threads, existing=spec.existing)
     cycle = bench.cycle(spec, seed=now_ns() % 1_000_003, trace=None)
     cycle.connect(60 + 0.1 * threads, unseen)
@@ -153,7 +153,7 @@ def load(
 
 def libpq(url: str, schema: str = "dsbench") -> dict[str, str]:
     """What libpq's programs connect to."""
-    return {**environment(TargetSpec(url=url), "read-committed"), "PGOPTIONS": f"-c search_path={schema}"}
+    return {**environment(Target(url=url), "read-committed"), "PGOPTIONS": f"-c search_path={schema}"}
 
 
 def pgbench(
@@ -179,7 +179,7 @@ def pgbench(
 
 def sysbench(url: str, words: Sequence[str], clients: int, duration: float, prepare: bool = True) -> Client:
     """sysbench on PostgreSQL or MariaDB; ``words``: a test and its own options."""
-    at, env = TargetSpec(url=url), {}
+    at, env = Target(url=url), {}
     if url.startswith("postgresql"):
         env = libpq(url)
         driver, where = "pgsql", {"host": env["PGHOST"], "port": env["PGPORT"], "user": at.user, "db": at.database}
@@ -214,7 +214,7 @@ def bare_loop(url: str, scale: int, clients: int, duration: float) -> Client:
 
 def go_tpc(url: str, warehouses: int, clients: int, duration: float) -> Client:
     """go-tpc without think times, on tables of its own: ``Measured`` counts New-Orders."""
-    at = TargetSpec(url=url)
+    at = Target(url=url)
     driver, tls = ("postgres", "sslmode=disable") if url.startswith("postgresql") else ("mysql", "tls=false")
     where = ["-d", driver, "-H", at.host, "-P", f"{at.port}", "-U", at.user, "-p", "", "-D", "gotpc"]
     where += ["--conn-params", tls, "--warehouses", f"{warehouses}"]

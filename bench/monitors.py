@@ -30,7 +30,7 @@ from dsbench.measure.monitors.monitor import Fleeting, Frequent, Monitor, Value
 from dsbench.measure.monitors.sampler import Sampler
 from dsbench.measure.monitors.system import Disks, Network, OperatingSystem, Pressure
 from dsbench.measure.monitors.tasks import Interrupts, Tasks
-from dsbench.measure.monitors.threads import Threads
+from dsbench.measure.monitors.threads import ThreadSampler
 
 SERVER = 1000
 """The pid of the server that is made up; its sessions are its children."""
@@ -102,7 +102,7 @@ def proc_monitors(root: Path, known: machine.Known) -> list[Monitor]:
     """Those of a run that read /proc and /sys."""
     folder = root / "proc"
     return [
-        OperatingSystem(), Network(), Disks(root), Pressure(folder), Threads(machine.SERVER, known, root=folder),
+        OperatingSystem(), Network(), Disks(root), Pressure(folder), ThreadSampler(machine.SERVER, known, root=folder),
         Interrupts(folder), Tasks(machine.SERVER, known, folder),
     ]  # fmt: skip
 

@@ -19,9 +19,8 @@ from bench.clients import BenchError, libpq, run, unseen
 from dsbench import servers
 from dsbench.archive.conditions import State
 from dsbench.measure.drivers.peers import program
-from dsbench.measure.loaders import Bench, Target
-from dsbench.spec import Target as TargetSpec
-from dsbench.spec import with_file
+from dsbench.measure.loaders import Bench, TargetDatabase
+from dsbench.spec import Target, with_file
 
 SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {
     "postgresql": {
@@ -94,13 +93,13 @@ class Place:
 def started(product: str, scale: int, connections: int, more: Mapping[str, str]) -> Iterator[Place]:
     """A private server to which clients connect without a password: to log in is no part of what is compared, and
     pgbench would pay for the derivation of a key."""
-    spec = TargetSpec(url=f"private:{product}", settings={**SETTINGS.get(product, {}), **more})
+    spec = Target(url=f"private:{product}", settings={**SETTINGS.get(product, {}), **more})
     with servers.start(spec, connections) as server:
         urls = {TCP: server.url}
         if product in _URLS:
             if product == "postgresql":
                 (server.directory / "pg_hba.conf").write_text("local all all trust\nhost all all 127.0.0.1/32 trust\n")
-            target = Target(server.url)
+            target = TargetDatabase(server.url)
             for statement in _OPENING[product]:
                 target.fetch(statement)
             [row] = target.fetch(_WHERE[product])
@@ -119,7 +118,7 @@ def populated(product: str, tables: str, scale: int, connections: int, more: Map
         else:
             fill(place.server.url, tables, scale)
         if (product, tables) == ("mariadb", "tpcb"):
-            target = Target(place.server.url)
+            target = TargetDatabase(place.server.url)
             target.fetch(QUIET)
             target.close()
         yield place
@@ -133,7 +132,7 @@ def fill(
 
     Gives the number of rows and the seconds of each phase. ``ready`` is done before the rows, and not timed; ``own``
     are settings of the workload."""
-    spec, target = with_file({"workload": tables}), Target(url)
+    spec, target = with_file({"workload": tables}), TargetDatabase(url)
     try:
         if target.state()[0] == "marked":
             target.drop()

@@ -22,8 +22,8 @@ from bench.results import DSBENCH, Spread, median, rates, sweep
 from dsbench import servers
 from dsbench.measure.drivers import session_opener
 from dsbench.measure.drivers.peers import program
-from dsbench.measure.loaders import Target
-from dsbench.spec import Target as TargetSpec
+from dsbench.measure.loaders import TargetDatabase
+from dsbench.spec import Target
 from dsbench.spec.drivers import DRIVERS
 
 PGBENCH: Final = "pgbench -i"
@@ -118,14 +118,14 @@ def execute(url: str, statements: Sequence[str]) -> None:
     if url.startswith("firebird:"):  # dsbench's engine of Firebird fetches rows only.
         from firebird.driver import TPB, Isolation
 
-        connection = session_opener(DRIVERS["firebird-driver"], TargetSpec(url=url))("read-committed").connection
+        connection = session_opener(DRIVERS["firebird-driver"], Target(url=url))("read-committed").connection
         for statement in statements:  # Without a log for taking back, as dsbench's load.
             connection.begin(TPB(isolation=Isolation.READ_COMMITTED, no_auto_undo=True).get_buffer())
             connection.execute_immediate(statement)
             connection.commit()
         connection.close()
         return
-    target = Target(url)
+    target = TargetDatabase(url)
     try:
         with ThreadPoolExecutor(1) as pool:  # In the main thread ``fetch`` gives up after a minute.
             list(pool.map(target.fetch, statements))

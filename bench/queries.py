@@ -20,10 +20,9 @@ from bench.clients import BenchError
 from dsbench import servers
 from dsbench.archive import Archive
 from dsbench.measure.events import Silent
-from dsbench.measure.loaders import Bench, Target
+from dsbench.measure.loaders import Bench, TargetDatabase
 from dsbench.measure.run import execute
-from dsbench.spec import Target as TargetSpec
-from dsbench.spec import build
+from dsbench.spec import Target, build
 from dsbench.stats.queries import QUERIES
 
 GOAL_MS = 1.0
@@ -53,11 +52,11 @@ def measure(size: str) -> list[tuple[str, float, float]]:
     settings = {"log_min_duration_statement": "0", "log_line_prefix": "%p "}
     own = {"size": size, "tests": "power", "runs": "1", "answers": "unchecked"}
     with tempfile.TemporaryDirectory() as name:
-        spec = TargetSpec(url="private:postgresql", settings=settings)
+        spec = Target(url="private:postgresql", settings=settings)
         with servers.start(spec, 8) as server:
             wanted = {"target": {"url": server.url}, "workload": "tpch", "scales": (1,), "workload_settings": own}
             outcome = execute(build({**wanted, "seed": SEED}), Path(name), Silent())
-            target = Target(server.url)
+            target = TargetDatabase(server.url)
             texts = [text for text in Bench(target, "tpch", 1, None, own).draws(SEED, 0, 24) if text[:2] != "RF"]
             target.close()
             logs = [path.read_text(errors="replace") for path in server.directory.parent.iterdir() if path.is_file()]

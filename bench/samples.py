@@ -20,9 +20,9 @@ from unittest.mock import patch
 
 import dsbench
 from dsbench import servers
-from dsbench.measure.monitors import WATCHERS, Asked, proc
+from dsbench.measure.monitors import WATCHERS, MonitorSession, proc
 from dsbench.measure.monitors.sessions import SessionSeen, Watcher
-from dsbench.spec import Target as TargetSpec
+from dsbench.spec import Target
 
 GOALS: Final = {"select": 0.01, "tpcb": 0.005}
 CLIENTS: Final = 8
@@ -49,7 +49,7 @@ class Taken:
 class Metered:
     """A watcher, with what it takes from the first look of the cycle on."""
 
-    def __init__(self, inner: Watcher, asked: Asked, thread: str, server: dsbench.servers.Server) -> None:
+    def __init__(self, inner: Watcher, asked: MonitorSession, thread: str, server: dsbench.servers.Server) -> None:
         self.least_s = inner.least_s
         self._inner, self._asked, self._thread, self._server = inner, asked, thread, server
         self._tid = 0
@@ -115,10 +115,10 @@ def measure(product: str, workload: str, cycles: int, duration: float, samples: 
     found: list[Metered] = []
     with (
         tempfile.TemporaryDirectory() as folder,
-        servers.start(TargetSpec(url=f"private:{product}"), CLIENTS) as server,
+        servers.start(Target(url=f"private:{product}"), CLIENTS) as server,
     ):
 
-        def meter(dialect: str, asked: Asked) -> Metered:
+        def meter(dialect: str, asked: MonitorSession) -> Metered:
             found.append(Metered(WATCHERS[dialect](asked), asked, _THREAD[dialect], server))
             return found[-1]
 

@@ -133,7 +133,7 @@ def test_an_option_of_the_load_takes_two_files(package: Path, tmp_path: Path) ->
 
 def test_a_column_more_takes_two_files(package: Path) -> None:
     column, value, test = blocks("Adding a column")
-    add_line(package / "archive/columns.py", column, last_of='Column("ramp_up_ns"')
+    add_line(package / "archive/columns.py", column, last_of='ArchiveColumn("ramp_up_ns"')
     add_line(package / "measure/rows.py", value, last_of='"ramp_up_ns"')
     (package.parent / "test_kinds_of_groups.py").write_text(test)
 

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from dsbench.children import Child, ChildError, Program, Task, can_die_with_us
+from dsbench.children import Child, ChildError, ChildProgram, Task, can_die_with_us
 from dsbench.measure.journal import RunError
 from dsbench.spec import NotHere
 from fixtures.waiting import until
@@ -252,7 +252,7 @@ if {kind!r} == "child":
         child.ask("hang")
         child.answer(lambda pid: print(pid, flush=True))
 else:
-    program = Program("sleep", ["sleep", "600"], {{"PATH": "/usr/bin:/bin"}}, Path("/"))
+    program = ChildProgram("sleep", ["sleep", "600"], {{"PATH": "/usr/bin:/bin"}}, Path("/"))
     print(program.pid, flush=True)
     try:
         program.wait()
@@ -292,14 +292,14 @@ def test_a_task_that_outlives_its_parent_is_brought_to_its_end(tmp_path: Path) -
 
 def test_a_program_says_what_it_printed_or_how_it_failed(tmp_path: Path) -> None:
     env = {"PATH": "/usr/bin:/bin"}
-    assert Program("sh", ["sh", "-c", "pwd; echo x >&2"], env, tmp_path).wait() == f"{tmp_path}\nx\n"
+    assert ChildProgram("sh", ["sh", "-c", "pwd; echo x >&2"], env, tmp_path).wait() == f"{tmp_path}\nx\n"
     with pytest.raises(ChildError, match="sh was over with exit code 3") as failed:
-        Program("sh", ["sh", "-c", "echo why; exit 3"], env, tmp_path).wait()
+        ChildProgram("sh", ["sh", "-c", "echo why; exit 3"], env, tmp_path).wait()
     assert (failed.value.code, failed.value.said) == (3, "why\n")
-    program = Program("sleep", ["sh", "-c", "trap '' TERM; echo deaf; sleep 600 & wait; wait"], env, tmp_path)
+    program = ChildProgram("sleep", ["sh", "-c", "trap '' TERM; echo deaf; sleep 600 & wait; wait"], env, tmp_path)
     assert until(lambda: b"deaf" in program._said)
     program.end(0.2)
     with pytest.raises(ChildError, match="ended by SIGKILL"):
         program.wait()
     with pytest.raises(ChildError, match="absent cannot be started"):
-        Program("absent", ["./absent"], {}, tmp_path / "nowhere")
+        ChildProgram("absent", ["./absent"], {}, tmp_path / "nowhere")

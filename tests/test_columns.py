@@ -43,7 +43,7 @@ def test_the_counters_are_those_of_the_core_in_its_order() -> None:
 
 
 @pytest.mark.parametrize("table", columns.TABLES.values(), ids=lambda table: table.name)
-def test_every_column_says_what_it_is(table: columns.Table) -> None:
+def test_every_column_says_what_it_is(table: columns.ArchiveTable) -> None:
     names = [column.name for column in table.columns]
     assert names == TABLES[table.name].names == list(dict.fromkeys(names))
     assert all(column.sentence[-1] in ".…" for column in table.columns)

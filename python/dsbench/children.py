@@ -1,8 +1,8 @@
 """Processes that are started here: one protocol, one way to end them, and one error where they fail.
 
-A ``Child`` is a process of Python, whose ``Task`` answers questions; a ``Program`` is another program, of which the
-output is kept. Each has a session of its own, as a Ctrl-C is for this process, which ends its children in order. None
-outlives this one, unless its task says so.
+A ``Child`` is a process of Python, whose ``Task`` answers questions; a ``ChildProgram`` is another program, of which
+the output is kept. Each has a session of its own, as a Ctrl-C is for this process, which ends its children in order.
+None outlives this one, unless its task says so.
 
 Between a child and this process lie its standard streams, so that no password is in its arguments. A message is
 pickled, as rows, specifications and errors are: both ends are this program. Its kind and its length stand before it.
@@ -57,26 +57,26 @@ class ChildError(Problem):
         """The last lines that it said of errors."""
 
 
-class _Kind(IntEnum):
+class _MessageKind(IntEnum):
     ASK = 1
     TELL = 2
     ANSWER = 3
     FAILURE = 4
 
 
-def _send(to: int, kind: _Kind, value: object) -> None:
+def _send(to: int, kind: _MessageKind, value: object) -> None:
     data = pickle.dumps(value)
     left = memoryview(_HEAD.pack(kind, len(data)) + data)
     while left:
         left = left[os.write(to, left) :]
 
 
-def _received(out_of: int) -> Iterator[tuple[_Kind, bytes]]:
+def _received(out_of: int) -> Iterator[tuple[_MessageKind, bytes]]:
     """Messages, still pickled, until the other end is gone."""
     with suppress(EOFError):
         while True:
             kind, length = _HEAD.unpack(_read(out_of, _HEAD.size))
-            yield _Kind(kind), _read(out_of, length)
+            yield _MessageKind(kind), _read(out_of, length)
 
 
 def _read(out_of: int, length: int) -> bytes:
@@ -166,7 +166,7 @@ class _Process(ABC):
         """Takes all that it writes."""
 
 
-class Program(_Process):
+class ChildProgram(_Process):
     """Another program, which gets no input. What it prints is kept."""
 
     def __init__(self, name: str, command: Sequence[str], env: Mapping[str, str], cwd: Path) -> None:
@@ -212,7 +212,7 @@ class Child(_Process):
         # Its modules are found as those of this process. A folder called dsbench where the user stands is none of ours.
         paths = [str(Path(release.__file__).parents[1]), *(path for path in sys.path if path)]
         command = [sys.executable, "-P", "-c", _SERVE, f"{task.__module__}:{task.__qualname__}", *paths]
-        self._heard: queue.SimpleQueue[tuple[_Kind, bytes] | None] = queue.SimpleQueue()
+        self._heard: queue.SimpleQueue[tuple[_MessageKind, bytes] | None] = queue.SimpleQueue()
         self._shown, self._sending, self._words = shown, threading.Lock(), deque[str](maxlen=_LINES)
         self._telling: threading.Thread | None = None
         # What outlives this process must not write to it.
@@ -221,11 +221,11 @@ class Child(_Process):
 
     def ask(self, question: str, *values: Any) -> None:
         """Asks the method ``question`` of the task, which ``answer`` waits for. One that has ended is told there."""
-        self._send(_Kind.ASK, (question, values))
+        self._send(_MessageKind.ASK, (question, values))
 
     def tell(self, value: Any) -> None:
         """Tells the task something that needs no answer."""
-        self._send(_Kind.TELL, value)
+        self._send(_MessageKind.TELL, value)
 
     def answer(self, said: Callable[[Any], None] | None = None, look: Callable[[], None] | None = None) -> Any:
         """The answer to the oldest question; raises what its method raised.
@@ -243,9 +243,9 @@ class Child(_Process):
                 self._heard.put(None)
                 raise self._gone()
             kind, value = message[0], pickle.loads(message[1])
-            if kind is _Kind.FAILURE:
+            if kind is _MessageKind.FAILURE:
                 raise value
-            if kind is _Kind.ANSWER:
+            if kind is _MessageKind.ANSWER:
                 return value
             if said is not None:
                 said(value)
@@ -262,7 +262,7 @@ class Child(_Process):
         with self._sending, suppress(OSError):
             self._started.stdin.close()
 
-    def _send(self, kind: _Kind, value: object) -> None:
+    def _send(self, kind: _MessageKind, value: object) -> None:
         assert self._started is not None
         assert self._started.stdin is not None
         with self._sending, suppress(OSError, ValueError):  # It has ended, which the answer tells.
@@ -319,28 +319,28 @@ class _Serving:
         self._open, self._counting, self._sending = 0, threading.Lock(), threading.Lock()
 
     def say(self, value: object) -> None:
-        self._send(_Kind.TELL, value)
+        self._send(_MessageKind.TELL, value)
 
     def serve(self, task: Task) -> None:
         threading.Thread(target=self._listen, args=(task,), daemon=True).start()
         while (asked := self._asked.get()) is not None:
-            kind, value = _Kind.ANSWER, None
+            kind, value = _MessageKind.ANSWER, None
             try:
                 question, values = pickle.loads(asked)
                 value = getattr(task, question)(*values)
             except BaseException as error:
-                kind, value = _Kind.FAILURE, _carried(error)
+                kind, value = _MessageKind.FAILURE, _carried(error)
             self._count(-1)
             try:
                 self._send(kind, value)
             except Exception as error:  # It is nothing that can be sent.
-                self._send(_Kind.FAILURE, _carried(error))
+                self._send(_MessageKind.FAILURE, _carried(error))
         task.close()
 
     def _listen(self, task: Task) -> None:
         try:
             for kind, data in _received(self._given):
-                if kind is _Kind.TELL:
+                if kind is _MessageKind.TELL:
                     task.told(pickle.loads(data))
                 else:
                     self._count(1)
@@ -354,7 +354,7 @@ class _Serving:
         with self._counting:
             self._open += more
 
-    def _send(self, kind: _Kind, value: object) -> None:
+    def _send(self, kind: _MessageKind, value: object) -> None:
         with self._sending, suppress(OSError):  # The other end is gone, and this process about to end.
             _send(self._answers, kind, value)
 

@@ -10,8 +10,7 @@ import pytest
 from dsbench import servers
 from dsbench.check import conformance
 from dsbench.check.conformance import SuiteResult
-from dsbench.measure.loaders import Case, CoreError
-from dsbench.measure.loaders import Target as CoreTarget
+from dsbench.measure.loaders import Case, CoreError, TargetDatabase
 from dsbench.spec import Target
 from fixtures.thorough import mostly_thorough
 
@@ -42,10 +41,10 @@ def test_versions_do_what_they_document(url: str) -> None:
 
 def test_a_file_that_is_there_is_refused(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'mine.db'}"
-    CoreTarget(url).create("my own")
+    TargetDatabase(url).create("my own")
     with pytest.raises(CoreError, match="my own"):
         conformance.conform(Target(url=url), lambda *_: None)
-    assert CoreTarget(url).state() == ("marked", "my own")
+    assert TargetDatabase(url).state() == ("marked", "my own")
 
 
 def test_every_variant_here_is_looked_at() -> None:

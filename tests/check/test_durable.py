@@ -15,19 +15,18 @@ import pytest
 from dsbench import check as promises
 from dsbench import devices, servers
 from dsbench.check import durable, forgetting
-from dsbench.check.durable import Durability, Round
+from dsbench.check.durable import DurabilityCheck, Round
 from dsbench.measure.interrupts import Stop
-from dsbench.measure.loaders import Found, Stopped, Target
+from dsbench.measure.loaders import LedgerContent, Stopped, TargetDatabase
 from dsbench.servers import Server, ServerError, folder
-from dsbench.spec import SpecError
-from dsbench.spec import Target as TargetSpec
+from dsbench.spec import SpecError, Target
 from fixtures.thorough import mostly_thorough
 from fixtures.waiting import until
 
 
-def killed(url: str, base: Path | None = None, kind: str = "plain", restart: str = "") -> Durability:
+def killed(url: str, base: Path | None = None, kind: str = "plain", restart: str = "") -> DurabilityCheck:
     """One kill of ``url`` under two writers."""
-    target = TargetSpec(url=url, directory=base)
+    target = Target(url=url, directory=base)
     return promises.durability(
         target, rounds=1, writers=2, kind=kind, restart=restart, watch=lambda *_: None, said=print
     )
@@ -84,7 +83,7 @@ def test_a_mount_whose_keepers_were_killed_is_cleared_away_wherever_it_lies(base
     assert until(lambda: devices.is_dead(left / "mount")), "its keeper has ended"
     if without_mark:
         (left / folder.MARK).unlink(missing_ok=True)
-    servers.clean_for(TargetSpec(url="private:sqlite"))
+    servers.clean_for(Target(url="private:sqlite"))
     assert not any(left in point.parents for point in devices.forgetful())
     assert not left.exists() or without_mark
     shutil.rmtree(left, ignore_errors=True)
@@ -101,9 +100,9 @@ def test_each_loss_is_counted_once() -> None:
     notes = durable._Notes()
     assert notes.take(1, struct.pack("<QQQQ", 11, 10, 5, 5)) == 15
     assert notes.sent == {1: 11, 2: 5}
-    found = Found({1: (9, 11), 2: (5, 5)}, 0)
+    found = LedgerContent({1: (9, 11), 2: (5, 5)}, 0)
     assert list(durable._short(found, notes.acknowledged)) == [(1, 10)], "9 rows, and the last is the eleventh"
-    assert list(durable._short(Found({2: (6, 6)}, 0), notes.acknowledged)) == [(1, 10)], "no row of the first"
+    assert list(durable._short(LedgerContent({2: (6, 6)}, 0), notes.acknowledged)) == [(1, 10)], "no row of the first"
     assert notes.lost({1: 2}) == 2
     assert notes.lost({1: 3}) == 1
     assert notes.lost({1: 3}) == 0
@@ -123,16 +122,16 @@ def test_a_wish_to_stop_is_heard_at_the_prompt(postgresql: Server, monkeypatch: 
         patched.setattr(sys, "stdin", terminal)
         with pytest.raises(Stopped, match="SIGINT"):
             promises.durability(
-                TargetSpec(url=postgresql.url), rounds=1, writers=2, kind="plain", restart="",
+                Target(url=postgresql.url), rounds=1, writers=2, kind="plain", restart="",
                 watch=lambda *_: stop.check(), said=said,
             )  # fmt: skip
     os.close(master)
     assert "then press Enter" in asked[0]
-    assert Target(postgresql.url).state()[0] == "absent"
+    assert TargetDatabase(postgresql.url).state()[0] == "absent"
 
 
 def test_a_database_that_does_not_come_back_has_lost_everything() -> None:
-    gone = Durability("plain", 2, "", (), (Round(7, 7, 0, 0, None, 1.0, "no checkpoint record"),))
+    gone = DurabilityCheck("plain", 2, "", (), (Round(7, 7, 0, 0, None, 1.0, "no checkpoint record"),))
     assert not gone.holds
     told = promises.Checked("private:x", "X 1", durability=gone)
     assert told.failures == [
@@ -147,6 +146,6 @@ def test_a_server_of_the_users_is_restarted_by_a_command_or_not_at_all(postgresq
         killed(postgresql.url)
     with pytest.raises(ServerError, match="--restart ended with 3"):
         killed(postgresql.url, restart="exit 3")
-    assert Target(postgresql.url).state()[0] == "absent", "what the check made is gone"
+    assert TargetDatabase(postgresql.url).state()[0] == "absent", "what the check made is gone"
     with pytest.raises(SpecError, match="--storage: "):
         killed(postgresql.url, kind="lying", restart="exit 3")

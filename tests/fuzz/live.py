@@ -8,11 +8,11 @@ from pathlib import Path
 from random import Random
 
 from dsbench.measure.events import Moment, format_time
-from dsbench.web.state import State
+from dsbench.web.state import WebState
 
 from .mutate import changed, mutated, strange
 
-_SAMPLE = State(
+_SAMPLE = WebState(
     "key", 1, 5.0, "mock:", "tpcb", "x", study="s", trial=1, trials=2, status="running", began=1e9, archive="a",
     moment=Moment(1, 1, 2, "cycle", 1, 3, 10, 20, 1, 1.5, "load", 4, [1.0, 2.0], [(0.1, 0.2)], (0.5, 1.5)), left_s=60.0, log=["a", "b"],
 )  # fmt: skip

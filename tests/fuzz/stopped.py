@@ -44,5 +44,5 @@ def _parsed(spec: RunSpec, _tell: object = None) -> Any:
     """The core reads the URL; it connects only when it is asked something."""
     if spec.target.private is None:
         with explain_errors(spec.target.redacted):
-            generator.Target(spec.target.url).close()
+            generator.TargetDatabase(spec.target.url).close()
     raise Accepted

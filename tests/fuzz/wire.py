@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure.loaders import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult
-from dsbench.measure.loaders.results import Course
+from dsbench.measure.loaders.results import NodeCourse
 from dsbench.measure.nodes import members, nodes, outcome
 
 from .mutate import changed, mutated, strange
@@ -25,7 +25,7 @@ _SAID = {"failure": "", "core": {"clock": 5}, "calibration": {"ceilings": [{"aga
 _FACTS: dict[str, Any] = {
     "busy": False, "name": "n", "host": "h", "system": "s", "pid": 1, "cpus": 1, "results": ["k"], "versions": {"dsbench": "1"},
 }  # fmt: skip
-_FIT = outcome.Fit(2, 1, 1, seconds=1)
+_FIT = outcome.NodeLimits(2, 1, 1, seconds=1)
 
 
 def make(random: Random) -> bytes:
@@ -59,7 +59,7 @@ def _sample() -> dict[str, bytes]:
         placements=((0, "follow", 2),),
     )  # fmt: skip
     samples = [{"at_ns": -5, "monitor": "os", "metric": "cpu", "unit": "s total", "value": 1.25}]
-    with zipfile.ZipFile(io.BytesIO(outcome.encode(result, Course("complete"), samples))) as whole:
+    with zipfile.ZipFile(io.BytesIO(outcome.encode(result, NodeCourse("complete"), samples))) as whole:
         return {name: whole.read(name) for name in whole.namelist()}
 
 

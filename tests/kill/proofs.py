@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from tests.kill.watched import processes, segments_of
 
 from dsbench.archive import TABLES, Archive, ArchiveError, claimed
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 from dsbench.read.shown import read
 
 Rows = dict[str, list[str]]
@@ -140,6 +140,6 @@ def of_the_machine(folder: Path, pids: Sequence[int], files: set[Path]) -> Itera
 
 def of_the_database(url: str) -> Iterator[str]:
     """No database of the run is left on a server that is not its own."""
-    with closing(Target(url)) as target:
+    with closing(TargetDatabase(url)) as target:
         if (state := target.state()) != ("absent", ""):
             yield f"a database is left: {state}"

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from dsbench import servers
-from dsbench.measure.loaders import Bench, CycleResult, Target, now_ns
+from dsbench.measure.loaders import Bench, CycleResult, TargetDatabase, now_ns
 from dsbench.measure.monitors import Lagging, Sampler, monitors_for
 from dsbench.measure.monitors.firebird import Firebird
-from dsbench.spec import RunSpec
-from dsbench.spec import Target as TargetSpec
+from dsbench.spec import RunSpec, Target
 
 _COUNTS = {
     "page_reads", "page_writes", "page_fetches", "page_marks", "record_seq_reads", "record_idx_reads",
@@ -24,12 +23,12 @@ _PAGE_BYTES = 8192
 
 
 @pytest.fixture(scope="module", params=["Super", "SuperClassic", "Classic"])
-def place(request: pytest.FixtureRequest) -> Iterator[tuple[str, Bench, Target]]:
+def place(request: pytest.FixtureRequest) -> Iterator[tuple[str, Bench, TargetDatabase]]:
     """The mode of a server, the bank at scale 1 in its database, and its administrative session."""
     settings = {"ServerMode": request.param, "page_size": str(_PAGE_BYTES)}
-    wanted = TargetSpec(url="private:firebird", version="3", settings=settings)
+    wanted = Target(url="private:firebird", version="3", settings=settings)
     with servers.start(wanted, 8) as server:
-        target = Target(server.url)
+        target = TargetDatabase(server.url)
         target.create("test")
         bench = Bench(target, "tpcb", 1, "procedure")
         bench.phase("create", _unseen)
@@ -55,7 +54,7 @@ def _cycle(bench: Bench, clients: int) -> CycleResult:
     return cycle.join()
 
 
-def test_a_population_and_a_cycle_count_all_that_their_sessions_did(place: tuple[str, Bench, Target]) -> None:
+def test_a_population_and_a_cycle_count_all_that_their_sessions_did(place: tuple[str, Bench, TargetDatabase]) -> None:
     mode, bench, admin = place
     monitor = Firebird(admin)
     assert not isinstance(monitor, Lagging)
@@ -92,7 +91,7 @@ def test_a_population_and_a_cycle_count_all_that_their_sessions_did(place: tuple
     assert _gain(worked, "page_writes") >= 4 * done, "three tables, the history and the transaction's end"
 
 
-def test_clients_that_collide_are_counted(place: tuple[str, Bench, Target]) -> None:
+def test_clients_that_collide_are_counted(place: tuple[str, Bench, TargetDatabase]) -> None:
     mode, bench, admin = place
     beside = Sampler([Firebird(admin)])
     beside.start(time.monotonic_ns())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dsbench import servers, spec
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 from dsbench.measure.monitors import Lagging, Sampler, monitors_for
 from dsbench.measure.monitors.mysql import Mysql
 
@@ -20,7 +20,7 @@ _INNODB = {
 _BYTES = {"data_read_bytes", "data_written_bytes", "wal_bytes"}
 _GAUGES = {"dirty_bytes": "bytes", "purge_backlog": "transactions", "checkpoint_age": "bytes", "checkpoint_max_age": "bytes"}
 
-Open = Callable[[], Target]
+Open = Callable[[], TargetDatabase]
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +32,10 @@ def server() -> Iterator[servers.Server]:
 @pytest.fixture
 def open_target(server: servers.Server) -> Iterator[Open]:
     """Opens sessions of the server; they are closed at the end."""
-    opened: list[Target] = []
+    opened: list[TargetDatabase] = []
 
-    def new() -> Target:
-        opened.append(Target(server.url))
+    def new() -> TargetDatabase:
+        opened.append(TargetDatabase(server.url))
         return opened[-1]
 
     yield new
@@ -48,7 +48,7 @@ def _gain(rows: list[dict[str, object]], metric: str) -> float:
     return values[-1] - values[0]
 
 
-def _units(target: Target) -> dict[str, str]:
+def _units(target: TargetDatabase) -> dict[str, str]:
     monitor = Mysql(target)
     assert monitor.notes == []
     assert not isinstance(monitor, Lagging)
@@ -105,11 +105,11 @@ def test_a_server_that_is_gone_is_noted_not_raised() -> None:
 
 def test_mysql_has_the_same_counters(mysql_home: str) -> None:
     with servers.start(spec.Target(url="private:mysql", settings={"basedir": mysql_home}), 8) as server:
-        target = Target(server.url)
+        target = TargetDatabase(server.url)
         units = _units(target)
         assert units.keys() == _INNODB | _BYTES | (_GAUGES.keys() - {"checkpoint_max_age"}) | {"row_lock_time", "wal_syncs"}
         target.fetch("create user curious")
-        curious = Target(server.url.replace("root@", "curious@"))
+        curious = TargetDatabase(server.url.replace("root@", "curious@"))
         monitor = Mysql(curious)
         assert _INNODB - {"deadlocks"} <= {metric for metric, _, _ in monitor.sample()}
         assert len(monitor.notes) == 1

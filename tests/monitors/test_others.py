@@ -29,9 +29,9 @@ TICK_NS = 10_000_000
 
 
 def test_recorded_texts_are_read() -> None:
-    assert proc.process(SHELL) == proc.Process("bash", 1280, False, 26811, 12, 7, 481, 93)
+    assert proc.process(SHELL) == proc.ProcessStatus("bash", 1280, False, 26811, 12, 7, 481, 93)
     assert proc.process(KWORKER).kernel
-    assert proc.times(STAT) == proc.Times(899686 + 660713, 375472, 406471 + 32451, 5 + 17639, 2344, 2)
+    assert proc.times(STAT) == proc.CpuTimes(899686 + 660713, 375472, 406471 + 32451, 5 + 17639, 2344, 2)
     assert (proc.moved(IO), proc.pressure(PSI)) == ((4096, 8192), (7_211_166_585, 0.0675))
 
 
@@ -144,7 +144,7 @@ def test_a_server_that_cannot_be_told_apart_is_not_accused(tmp_path: Path) -> No
 
 
 def test_the_servers_own_process_is_found_above_its_sessions() -> None:
-    known = {pid: proc.Process(one[0], one[1], False, 0, 0, 0, 0, 0) for pid, one in BEFORE.items()}
+    known = {pid: proc.ProcessStatus(one[0], one[1], False, 0, 0, 0, 0, 0) for pid, one in BEFORE.items()}
     assert proc.oldest_of_name(known, 103) == 101
     assert proc.family(known, [101, 999]) == {101, 102, 103}
     loop = {5: known[200]._replace(parent=6), 6: known[200]._replace(parent=5)}

@@ -46,14 +46,14 @@ def is_alive(pid: int) -> bool:
 
 
 def test_a_program_ends_when_told_and_once_more_is_nothing(fake: Path) -> None:
-    one = perf.Program(["perf", "record"])
+    one = perf.PerfProgram(["perf", "record"])
     assert one.is_ready()
     assert (one.end(), one.code, one.end()) == ("", 0, "")
 
 
 def test_what_it_says_of_errors_is_kept_and_it_is_not_ready(fake: Path) -> None:
     fake.write_text("#!/bin/sh\necho ' not allowed ' >&2; exit 3\n")
-    one = perf.Program(["perf", "record"])
+    one = perf.PerfProgram(["perf", "record"])
     assert not one.is_ready()
     assert (one.end(), one.code) == ("not allowed", 3)
 
@@ -74,7 +74,7 @@ def test_who_may_mount_nothing_has_perf_itself_say_what_it_lacks(
 
 
 def test_a_killed_program_ends_and_leaves_nothing(fake: Path) -> None:
-    one = perf.Program(["perf", "record"])
+    one = perf.PerfProgram(["perf", "record"])
     assert one.is_ready()
     waiter = int(Path(f"/proc/{one.pid}/task/{one.pid}/children").read_text().split()[0])
     os.kill(one.pid, signal.SIGKILL)
@@ -89,7 +89,7 @@ def test_a_killed_program_ends_and_leaves_nothing(fake: Path) -> None:
 
 def test_a_program_that_hangs_is_killed_with_what_it_started(fake: Path) -> None:
     fake.write_text("#!/bin/sh\necho ready\nsleep 600 & echo $! >&2; wait\n")
-    one = perf.Program(["perf", "record"], patience_s=0.5)
+    one = perf.PerfProgram(["perf", "record"], patience_s=0.5)
     assert one.is_ready()
     child = int(one.end())
     assert one.code == -signal.SIGKILL
@@ -104,7 +104,7 @@ def test_a_program_that_hangs_is_killed_with_what_it_started(fake: Path) -> None
 
 def test_a_program_that_never_begins_is_not_waited_for(fake: Path) -> None:
     fake.write_text("#!/bin/sh\nexec sleep 600\n")
-    one = perf.Program(["perf", "record"], patience_s=0.5)
+    one = perf.PerfProgram(["perf", "record"], patience_s=0.5)
     assert not one.is_ready()
     one.end()
     assert one.code == -signal.SIGKILL
@@ -117,7 +117,7 @@ def test_a_watch_begins_once_and_ends_once(fake: Path, tmp_path: Path) -> None:
         begun.append(scene)
         return [["perf", "record"], ["perf", "record"]]
 
-    watch = perf.Watch(commands, Known({}), tmp_path, lambda: ())
+    watch = perf.PerfMonitor(commands, Known({}), tmp_path, lambda: ())
     watch.sample()
     running = [one.pid for one in watch._running]
     os.kill(running[0], signal.SIGKILL)
@@ -131,7 +131,7 @@ def test_a_watch_begins_once_and_ends_once(fake: Path, tmp_path: Path) -> None:
 
 def test_a_watch_of_a_perf_that_is_refused_says_why(fake: Path, tmp_path: Path) -> None:
     fake.write_text("#!/bin/sh\necho 'may not' >&2; exit 1\n")
-    watch = perf.Watch(lambda _: [["perf", "record"]], Known({}), tmp_path, lambda: ())
+    watch = perf.PerfMonitor(lambda _: [["perf", "record"]], Known({}), tmp_path, lambda: ())
     with pytest.raises(OSError, match="may not"):
         watch.sample()
     assert watch.problem == "may not"

@@ -14,10 +14,10 @@ import pytest
 
 import dsbench
 from dsbench import servers, spec
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 from dsbench.measure.monitors import SessionSampler, watchers
 from dsbench.measure.monitors.sessions import SessionSeen, without_values
-from dsbench.measure.monitors.watchers import Asked
+from dsbench.measure.monitors.watchers import MonitorSession
 
 SECOND = 1_000_000_000
 BUSY, IDLE = SessionSeen("active", statement="UPDATE t"), SessionSeen("idle", "client")
@@ -173,8 +173,8 @@ def test_waits_of_mysql_have_our_words(wait: str, operation: str, ours: str) -> 
     assert watchers.class_of_mysql(wait, operation) == ours
 
 
-def _asked(own: Target, administration: Target) -> Asked:
-    return Asked(own.fetch, own.close, administration.fetch, own=True)
+def _asked(own: TargetDatabase, administration: TargetDatabase) -> MonitorSession:
+    return MonitorSession(own.fetch, own.close, administration.fetch, own=True)
 
 
 def _until(look: Callable[[], Iterable[SessionSeen]], state: str) -> list[SessionSeen]:
@@ -186,7 +186,7 @@ def _until(look: Callable[[], Iterable[SessionSeen]], state: str) -> list[Sessio
         time.sleep(0.13)
 
 
-def _block(holder: Target, waiter: Target, begin: str, update: str, end: str, watcher: Any) -> list[SessionSeen]:
+def _block(holder: TargetDatabase, waiter: TargetDatabase, begin: str, update: str, end: str, watcher: Any) -> list[SessionSeen]:
     """What is seen while ``waiter`` waits for a row that ``holder`` changed."""
     holder.fetch(begin)
     holder.fetch(update)
@@ -203,7 +203,7 @@ def _block(holder: Target, waiter: Target, begin: str, update: str, end: str, wa
 def test_a_lock_is_seen_with_its_table_and_the_state_of_its_holder(product: str, wait: str) -> None:
     url = spec.Target(url=f"private:{product}")
     with servers.start(url, 8) as server:
-        make = lambda: closing(Target(server.url))  # noqa: E731
+        make = lambda: closing(TargetDatabase(server.url))  # noqa: E731
         with make() as administration, make() as holder, make() as waiter, make() as own:
             schema = "CREATE SCHEMA planted" if product == "postgresql" else "CREATE DATABASE planted"
             for sql in (schema, "CREATE TABLE planted.hot (a int) ", "INSERT INTO planted.hot VALUES (1)"):

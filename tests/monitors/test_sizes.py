@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 from dsbench.measure.monitors import RUN, SERVER, Known, Sampler, Sizes, Value, proc
 from dsbench.measure.monitors.sizes import resident
 from dsbench.servers import Server
@@ -76,7 +76,7 @@ def test_they_are_read_before_and_after_a_cycle_only() -> None:
 
 
 def test_a_private_server_tells_all_three(server: Server) -> None:
-    target = Target(server.url)
+    target = TargetDatabase(server.url)
     target.create("mark")
     known = Known({os.getpid(): RUN, **dict.fromkeys(server.pids(), SERVER)})
     sizes = Sizes(target.size_bytes, [server.directory], known)

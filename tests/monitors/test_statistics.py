@@ -10,15 +10,14 @@ import pytest
 from dsbench import servers
 from dsbench.archive import Archive
 from dsbench.measure.events import Silent
-from dsbench.measure.loaders import IN_DATABASE, Target
+from dsbench.measure.loaders import IN_DATABASE, TargetDatabase
 from dsbench.measure.monitors import statistics_of
 from dsbench.measure.monitors.firebird import parse_gstat
 from dsbench.measure.monitors.monitor import figures
 from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
 from dsbench.read.subjects.statistics import StatisticsResult
-from dsbench.spec import Target as Private
-from dsbench.spec import build
+from dsbench.spec import Target, build
 from fixtures.kept import warned
 from fixtures.thorough import mostly_thorough
 
@@ -143,8 +142,8 @@ def test_a_run_keeps_what_the_database_said_before_and_after(tmp_path: Path, url
 
 
 def test_myrocks_tells_of_its_levels() -> None:
-    with servers.start(Private(url="private:mariadb", settings={"storage_engine": "RocksDB"}), 4) as server:
-        target = Target(server.url)
+    with servers.start(Target(url="private:mariadb", settings={"storage_engine": "RocksDB"}), 4) as server:
+        target = TargetDatabase(server.url)
         target.create("mark")
         target.fetch("set global rocksdb_force_flush_memtable_now = 1")
         statistics = statistics_of("mysql", target)

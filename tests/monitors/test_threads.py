@@ -14,9 +14,9 @@ from dsbench.measure.monitors import Known, Sampler
 from dsbench.measure.monitors.machine import RUN
 from dsbench.measure.monitors.monitor import Value
 from dsbench.measure.monitors.system import Pressure, RoundTrip
-from dsbench.measure.monitors.threads import STATES, Threads, state_of
+from dsbench.measure.monitors.threads import STATES, ThreadSampler, state_of
 
-pytestmark = pytest.mark.skipif(not Threads.readable(), reason="the kernel tells no system calls")
+pytestmark = pytest.mark.skipif(not ThreadSampler.readable(), reason="the kernel tells no system calls")
 
 
 def test_states_of_system_calls() -> None:
@@ -46,7 +46,7 @@ def test_threads_of_this_process_are_seen_in_their_calls(tmp_path: Path) -> None
     threads = [threading.Thread(target=wait, args=(what,), daemon=True) for what in ("lock", "idle")]
     for thread in threads:
         thread.start()
-    watched = Threads(RUN, Known({os.getpid(): RUN}))
+    watched = ThreadSampler(RUN, Known({os.getpid(): RUN}))
     seen: dict[str, float] = {}
     deadline = time.monotonic() + 30
     while (seen.get("lock"), seen.get("idle")) != (1.0, 1.0) and time.monotonic() < deadline:
@@ -73,7 +73,7 @@ def test_time_for_which_a_quota_denied_a_cpu_is_that_of_the_control_group(tmp_pa
     group = tmp_path / "sys/fs/cgroup/box"
     group.mkdir(parents=True)
     (group / "cpu.stat").write_text("usage_usec 5\nthrottled_usec 1500000\n")
-    watched = Threads(RUN, Known({}), lambda: [7], tmp_path / "proc")
+    watched = ThreadSampler(RUN, Known({}), lambda: [7], tmp_path / "proc")
     watched.begin()
     told = {metric: (unit, value) for metric, unit, value in watched.sample()}
     assert told["throttled"] == ("s total", 1.5)

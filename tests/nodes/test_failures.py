@@ -15,7 +15,7 @@ import pytest
 
 from dsbench import servers
 from dsbench.archive.conditions import State, state_of
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 from fixtures.network import Network
 from fixtures.nodes import Bed, ended, history
 from fixtures.waiting import until
@@ -66,7 +66,7 @@ def test_a_run_survives_dead_frozen_and_cut_off_nodes(
             database.url, "--clients", "4", "--os-threads", "1", "--scales", "1", "--cycles", "2",
             "--duration", str(CYCLE_S), "--lease", str(LEASE_S),
         )  # fmt: skip
-        admin = Target(database.url)
+        admin = TargetDatabase(database.url)
         assert until(lambda: committed(admin) > 0)
         time.sleep(1)
         dead.send_signal(signal.SIGKILL)
@@ -107,7 +107,7 @@ def test_a_run_survives_dead_frozen_and_cut_off_nodes(
 def test_nodes_stop_their_load_when_the_coordinator_is_gone_and_the_database_silent(
     machines: Network, database: servers.Server, tmp_path: Path
 ) -> None:
-    admin = Target(database.url)
+    admin = TargetDatabase(database.url)
     with Bed(tmp_path, 2, machines.host) as bed:
         for n in (1, 2):
             bed.node(n, within=machines.within(n))
@@ -132,17 +132,17 @@ def test_nodes_stop_their_load_when_the_coordinator_is_gone_and_the_database_sil
     admin.fetch("DROP SCHEMA dsbench CASCADE")
 
 
-def of_machine(admin: Target, address: str) -> Sequence[Mapping[str, Any]]:
+def of_machine(admin: TargetDatabase, address: str) -> Sequence[Mapping[str, Any]]:
     """Sessions of one machine."""
     return admin.fetch(f"SELECT pid FROM pg_stat_activity WHERE client_addr = '{address}'")
 
 
-def sessions(admin: Target, address: str) -> int:
+def sessions(admin: TargetDatabase, address: str) -> int:
     """How many sessions one machine has."""
     return len(of_machine(admin, address))
 
 
-def committed(admin: Target) -> int:
+def committed(admin: TargetDatabase) -> int:
     """Transactions of the cycles since the last clean-up; 0 while there is no place for them."""
     if not admin.fetch("SELECT to_regclass('dsbench.history') AS name")[0]["name"]:
         return 0

@@ -16,7 +16,7 @@ from dsbench.archive import Archive
 from dsbench.archive.conditions import State, state_of
 from dsbench.measure import opening
 from dsbench.measure.cycle import seed_of
-from dsbench.measure.loaders import Bench, Target
+from dsbench.measure.loaders import Bench, TargetDatabase
 from dsbench.measure.loaders.results import MISSED
 from dsbench.measure.monitors import system
 from dsbench.read.evaluation import evaluate
@@ -66,7 +66,7 @@ def test_two_nodes_are_merged_into_one_archive(postgresql: servers.Server, tmp_p
 
 
 def test_nodes_draw_the_inputs_of_their_own_clients(postgresql: servers.Server) -> None:
-    bench = Bench(Target(postgresql.url), "tpcb", 3, None)
+    bench = Bench(TargetDatabase(postgresql.url), "tpcb", 3, None)
     drawn = [bench.draws(seed_of(7, 3, 1), client, 20) for client in range(2 * 3)]
     assert len(np.unique([" ".join(lines) for lines in drawn])) == 6
 

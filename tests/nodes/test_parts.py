@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure.loaders import SECOND_WORDS, UNCOUNTED, CoreError, CycleResult
-from dsbench.measure.loaders.results import MISSED, Course, NodeResult, Part, missed
+from dsbench.measure.loaders.results import MISSED, NodeCourse, NodePart, NodeResult, missed
 from dsbench.measure.nodes import outcome
 from dsbench.measure.nodes.nodes import Nodes, Turn, _said_of_itself
-from dsbench.measure.nodes.outcome import DamagedError, Fit, decode, encode
+from dsbench.measure.nodes.outcome import DamagedError, NodeLimits, decode, encode
 from dsbench.measure.scale import Counts
 from dsbench.spec import RunSpec
 from dsbench.stats import histogram
 from dsbench.stats.machine import MachineUse, Program, Used
 
 counts = st.integers(0, 2**53 - 1)
-FIT = Fit(clients=1, kinds=1, groups=1)
+FIT = NodeLimits(clients=1, kinds=1, groups=1)
 
 
 def uints(rows: list[list[int]], width: int) -> np.ndarray:
@@ -33,7 +33,7 @@ def uints(rows: list[list[int]], width: int) -> np.ndarray:
 
 
 @st.composite
-def results(draw: st.DrawFn) -> tuple[CycleResult, Fit]:
+def results(draw: st.DrawFn) -> tuple[CycleResult, NodeLimits]:
     clients, kinds = draw(st.integers(0, 3)), draw(st.integers(1, 2))
     size = clients * kinds * len(COUNTERS)
     counters = np.array(draw(st.lists(counts, min_size=size, max_size=size)), dtype="<u8")
@@ -52,13 +52,13 @@ def results(draw: st.DrawFn) -> tuple[CycleResult, Fit]:
         cpu_ns=(draw(counts), draw(counts)),
         placements=((0, "follow", clients), (0, "free: the server is on another machine", clients)),
     )
-    return result, Fit(clients, kinds, 1, 2)
+    return result, NodeLimits(clients, kinds, 1, 2)
 
 
 @given(results(), st.none() | counts)
-def test_every_number_comes_back(drawn: tuple[CycleResult, Fit], late: int | None) -> None:
+def test_every_number_comes_back(drawn: tuple[CycleResult, NodeLimits], late: int | None) -> None:
     result, fit = drawn
-    course = Course("complete", start_late_ns=late, paused_ns=5)
+    course = NodeCourse("complete", start_late_ns=late, paused_ns=5)
     samples = [{"at_ns": -5, "monitor": "os", "metric": "cpu_user", "unit": "s total", "value": 1.25}] * 2
     found = decode(encode(result, course, samples), "alba", fit)
     assert (found.node, found.course, list(found.samples)) == ("alba", course, samples)
@@ -87,19 +87,19 @@ NOTHING = CycleResult(
 
 
 def test_what_the_machine_did_comes_back() -> None:
-    assert decode(encode(NOTHING, Course("complete"), [], used()), "alba", FIT).machine == used()
-    assert decode(encode(NOTHING, Course("complete"), []), "alba", FIT).machine is None
+    assert decode(encode(NOTHING, NodeCourse("complete"), [], used()), "alba", FIT).machine == used()
+    assert decode(encode(NOTHING, NodeCourse("complete"), []), "alba", FIT).machine is None
 
 
 @pytest.mark.parametrize("wrong", [{"others_ns": -1}, {"idle_ns": 2**60}, {"cpus": 2**32}, {"cpus": "two"}])
 def test_a_machine_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(DamagedError):
-        decode(encode(NOTHING, Course("complete"), [], used(**wrong)), "alba", FIT)
+        decode(encode(NOTHING, NodeCourse("complete"), [], used(**wrong)), "alba", FIT)
 
 
 def test_a_nodes_names_of_programs_are_plain_and_short() -> None:
     programs = tuple(Program("a\n\x1b[31m" + "x" * 99, 1, children=False, cpu_ns=1, io_bytes=None) for _ in range(999))
-    found = decode(encode(NOTHING, Course("complete"), [], Used(used().use, programs)), "alba", FIT).machine
+    found = decode(encode(NOTHING, NodeCourse("complete"), [], Used(used().use, programs)), "alba", FIT).machine
     assert found is not None
     assert len(found.programs) == 40
     assert found.programs[0].program == "a  [31m" + "x" * 33
@@ -157,9 +157,9 @@ WORDS = np.full((1, 3), 2**63, dtype="<u8")
     ],
 )  # fmt: skip
 def test_a_result_that_the_cycle_cannot_have_is_not_counted(more: dict[str, Any]) -> None:
-    assert decode(encode(result(), Course("complete"), []), "n1", FIT).result.total("committed") == 0
+    assert decode(encode(result(), NodeCourse("complete"), []), "n1", FIT).result.total("committed") == 0
     with pytest.raises(DamagedError):
-        decode(encode(result(**more), Course("complete"), []), "n1", FIT)
+        decode(encode(result(**more), NodeCourse("complete"), []), "n1", FIT)
 
 
 SAMPLE = {"at_ns": 1, "monitor": "m", "metric": "x", "unit": "u", "value": 1.0}
@@ -169,28 +169,28 @@ SAMPLE = {"at_ns": 1, "monitor": "m", "metric": "x", "unit": "u", "value": 1.0}
     "wrong", [{"value": float("nan")}, {"value": float("inf")}, {"value": "x"}, {"at_ns": 2**63 - 1}, {"metric": "x" * 101}, {"unit": None}]
 )
 def test_samples_that_the_archive_could_not_be_read_with_are_refused(wrong: dict[str, Any]) -> None:
-    assert decode(encode(result(), Course("complete"), [SAMPLE]), "n1", FIT).samples == [SAMPLE]
+    assert decode(encode(result(), NodeCourse("complete"), [SAMPLE]), "n1", FIT).samples == [SAMPLE]
     with pytest.raises(DamagedError):
-        decode(encode(result(), Course("complete"), [SAMPLE | wrong]), "n1", FIT)
+        decode(encode(result(), NodeCourse("complete"), [SAMPLE | wrong]), "n1", FIT)
 
 
 @pytest.mark.parametrize("wrong", [{"start_late_ns": -5}, {"start_late_ns": 2**60}, {"start_late_ns": 10**30}, {"paused_ns": -1}, {"paused_ns": 2**63}])
 def test_a_course_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(DamagedError):
-        decode(encode(result(), Course("complete", **wrong), []), "n1", FIT)
+        decode(encode(result(), NodeCourse("complete", **wrong), []), "n1", FIT)
 
 
 def test_what_a_node_says_of_its_clock_is_not_taken() -> None:
-    said = Course("complete", clock_offset_ns=10**30, clock_error_ns=-1, clock_drift_ns=10**30, armed_before_ns=-1)
-    assert decode(encode(result(), said, []), "n1", FIT).course == Course("complete")
+    said = NodeCourse("complete", clock_offset_ns=10**30, clock_error_ns=-1, clock_drift_ns=10**30, armed_before_ns=-1)
+    assert decode(encode(result(), said, []), "n1", FIT).course == NodeCourse("complete")
 
 
 def test_more_samples_than_a_cycle_has_are_refused() -> None:
-    short = Fit(1, 1, 1, seconds=0.0)
-    assert len(decode(encode(result(), Course("complete"), [SAMPLE] * short.samples), "n1", short).samples) == short.samples
+    short = NodeLimits(1, 1, 1, seconds=0.0)
+    assert len(decode(encode(result(), NodeCourse("complete"), [SAMPLE] * short.samples), "n1", short).samples) == short.samples
     with pytest.raises(DamagedError, match="samples in 0 s"):
-        decode(encode(result(), Course("complete"), [SAMPLE] * (short.samples + 1)), "n1", short)
-    many = encode(result(), Course("complete"), [SAMPLE] * (20 * short.samples))
+        decode(encode(result(), NodeCourse("complete"), [SAMPLE] * (short.samples + 1)), "n1", short)
+    many = encode(result(), NodeCourse("complete"), [SAMPLE] * (20 * short.samples))
     assert len(many) < 200_000
     with pytest.raises(DamagedError, match="more text than a cycle produces"):
         decode(many, "n1", short)
@@ -210,14 +210,14 @@ def test_a_result_with_another_head_is_refused(head: bytes) -> None:
 
 @pytest.mark.parametrize("array", [np.zeros((1, 1, 5), "<u8"), np.zeros(3), np.array([{}], dtype=object), np.zeros((1, 1, len(COUNTERS)), "<i8")])
 def test_arrays_of_another_form_or_type_are_refused(array: np.ndarray) -> None:
-    with np.load(io.BytesIO(encode(result(), Course("complete"), []))) as right:
+    with np.load(io.BytesIO(encode(result(), NodeCourse("complete"), []))) as right:
         parts = {name: right[name] for name in right}
     with pytest.raises(DamagedError):
         decode(packed(**{**parts, "counters": array}), "n1", FIT)
 
 
 def test_an_array_that_says_it_is_huge_is_refused() -> None:
-    right, buffer = zipfile.ZipFile(io.BytesIO(encode(result(), Course("complete"), []))), io.BytesIO()
+    right, buffer = zipfile.ZipFile(io.BytesIO(encode(result(), NodeCourse("complete"), []))), io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as lying:
         for name in right.namelist():
             data = right.read(name)
@@ -258,12 +258,12 @@ def test_nodes_merged_are_the_pool(parts: list[list[int]]) -> None:
     assert np.array_equal(merged.counts, whole.counts)
 
 
-def part(node: str, committed: int, *, why: str = "", known: bool = True, loaded: bool = True) -> Part:
+def part(node: str, committed: int, *, why: str = "", known: bool = True, loaded: bool = True) -> NodePart:
     counters = np.zeros((1, 1, len(COUNTERS)), dtype="<u8")
     counters[0, 0, COUNTERS.index("committed")] = committed
     counters[0, 0, COUNTERS.index("commits_after_window")] = 1
     result = CycleResult(counters, np.zeros(len(counters), "<u8"), (), uints([], SECOND_WORDS), (), {"delta": committed}, None)
-    return Part(node, why, NodeResult(node, result) if known else None, loaded)
+    return NodePart(node, why, NodeResult(node, result) if known else None, loaded)
 
 
 def test_the_check_knows_all_commits_that_anybody_knows() -> None:
@@ -285,7 +285,7 @@ def test_the_check_knows_of_which_kind_commits_of_unknown_end_are() -> None:
     counters[:, :, COUNTERS.index("unknown")] = [[4, 0, 1], [2, 0, 0]]
     result = CycleResult(counters, np.zeros(2, "<u8"), (), uints([], SECOND_WORDS), (), {}, None)
     counts = Counts(3)
-    counts.add((1, 1), [Part("a", "", NodeResult("a", result), loaded=True)])
+    counts.add((1, 1), [NodePart("a", "", NodeResult("a", result), loaded=True)])
     assert counts.counted() == ([0, 0, 0], [6, 0, 1], [])
     counts.add((1, 2), [part("b", 0, why="gone", known=False)])
     assert counts.counted() == ([0, 0, 0], [UNCOUNTED + 6, UNCOUNTED, UNCOUNTED + 1], []), "it may have been any"
@@ -298,11 +298,11 @@ def test_states_of_a_part() -> None:
     assert part("a", 0, why="gone", known=False, loaded=False).state == "absent"
 
 
-def idle(why: str, committed: int | None = None, *, loaded: bool = False) -> Part:
+def idle(why: str, committed: int | None = None, *, loaded: bool = False) -> NodePart:
     counters = np.zeros((1, 1, len(COUNTERS)), dtype="<u8")
     counters[0, 0, COUNTERS.index("commits_after_window")] = committed or 0
     result = CycleResult(counters, np.zeros(1, "<u8"), (), uints([], SECOND_WORDS), (), {}, None)
-    return Part("n", why, None if committed is None else NodeResult("n", result, Course(why)), loaded)
+    return NodePart("n", why, None if committed is None else NodeResult("n", result, NodeCourse(why)), loaded)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def idle(why: str, committed: int | None = None, *, loaded: bool = False) -> Par
         ([idle("it was lost when the cycle began")], False),
     ],
 )
-def test_only_a_cycle_without_any_load_is_tried_again(parts: list[Part], again: bool) -> None:
+def test_only_a_cycle_without_any_load_is_tried_again(parts: list[NodePart], again: bool) -> None:
     assert missed(parts) is again
 
 
@@ -328,7 +328,7 @@ def test_parts_that_come_when_their_cycle_is_over_are_given_once_and_a_damaged_o
     def data(committed: int) -> bytes:
         found = result()
         found.counters[0, 0, COUNTERS.index("committed")] = committed
-        return encode(found, Course("lease"), [])
+        return encode(found, NodeCourse("lease"), [])
 
     run._late = [(key, "n1", data(5)), (key, "n2", data(6)[:-3]), ("prepare #1", "n4", b"{}"), (key, "n3", data(7))]
     assert [(cycle, one.node, one.result.total("committed")) for cycle, one in run.late()] == [

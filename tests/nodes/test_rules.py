@@ -20,7 +20,7 @@ from dsbench.measure.nodes.dask_setup import LINES, SparingLog
 from dsbench.measure.nodes.members import Member, plain_name, settle
 from dsbench.measure.nodes.node import Interrupted, Node, _spec
 from dsbench.measure.nodes.nodes import Turn, Work
-from dsbench.measure.nodes.outcome import Fit, decode
+from dsbench.measure.nodes.outcome import NodeLimits, decode
 from dsbench.measure.nodes.rules import PINGS, Lease, estimate
 from dsbench.spec import RunSpec
 
@@ -204,7 +204,7 @@ def test_the_load_ends_when_the_machine_wakes_up_after_its_lease() -> None:
         await asyncio.wait_for(node.result(KEY), 60)
 
     asyncio.run(lead())
-    found = decode(node.results[KEY], "n1", Fit(2, 1, 1))
+    found = decode(node.results[KEY], "n1", NodeLimits(2, 1, 1))
     assert found.course.ended == ENDED
     assert found.result.total("committed") + found.result.total("in_flight") > 0
 
@@ -222,7 +222,7 @@ def test_a_node_that_was_armed_and_not_told_to_go_does_not_load() -> None:
         await asyncio.wait_for(node.result(KEY), 60)
 
     asyncio.run(lead())
-    found = decode(node.results[KEY], "n1", Fit(2, 1, 1))
+    found = decode(node.results[KEY], "n1", NodeLimits(2, 1, 1))
     assert (found.course.ended, found.result.total("committed")) == (MISSED, 0)
 
 

@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from dsbench import servers
 from dsbench.archive import Archive
-from dsbench.commons.about import About
+from dsbench.commons.about import PublisherNotes
 from dsbench.commons.audit import audit
 from dsbench.commons.entry import write
 from dsbench.commons.packing import prepare
@@ -286,7 +286,7 @@ def _try(path: Path, folder: Path) -> str:
     if wrong := audit(Archive.open(path)):
         return "; ".join(f"{one.rule}: {one.sentence}" for one in wrong)
     try:
-        verify(write(prepare(path, About()), folder))
+        verify(write(prepare(path, PublisherNotes()), folder))
     except Problem as error:
         return str(error)
     return ""

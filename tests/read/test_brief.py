@@ -9,7 +9,7 @@ import pytest
 
 from dsbench.archive import Archive
 from dsbench.read.answer import answer, say
-from dsbench.read.blocks import Answer, Column, Notice, Notices, Table, Terms, Tile
+from dsbench.read.blocks import Column, Notice, Notices, Overview, Table, Terms, Tile
 from dsbench.read.evaluation import evaluate
 from dsbench.read.shown import read
 from dsbench.read.text import Style, render_text
@@ -72,5 +72,5 @@ def test_long_words_and_figures_with_their_units_stay_whole() -> None:
 
 def test_figures_stand_below_each_other() -> None:
     tiles = (Tile("Rate", "9,600 tps", "scale 5"), Tile("Trust", "no", "", "bad"))
-    lines = render_text([Answer("It is fast.", "a · b", ("It is not.",), tiles)], Style(60)).splitlines()
+    lines = render_text([Overview("It is fast.", "a · b", ("It is not.",), tiles)], Style(60)).splitlines()
     assert lines == ["It is fast.", "a · b", "It is not.", "", "  Rate   9,600 tps  scale 5", "  Trust  no"]

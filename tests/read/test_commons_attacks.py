@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from tests.read.doctored.copies import Copy
 
 from dsbench.archive import TABLES, Archive
-from dsbench.commons.about import About, EntryError
+from dsbench.commons.about import EntryError, PublisherNotes
 from dsbench.commons.audit import audit
 from dsbench.commons.entry import Package, write
 from dsbench.commons.packing import prepare
@@ -33,7 +33,7 @@ Parts = dict[str, bytes]
 
 @pytest.fixture(scope="module")
 def honest() -> Package:
-    return prepare(DATA / "archives/sqlite-clients.zip", About())
+    return prepare(DATA / "archives/sqlite-clients.zip", PublisherNotes())
 
 
 def _parts(content: bytes) -> Parts:
@@ -221,20 +221,20 @@ INVISIBLE = (
 def test_letters_that_nobody_sees_are_refused(field: str) -> None:
     for letter in INVISIBLE:
         with pytest.raises(ValidationError, match="invisible characters"):
-            About.model_validate({field: f"m7g{letter}.large"})
-    assert getattr(About.model_validate({field: "Zoë Жук, 林檎"}), field) == "Zoë Жук, 林檎"
+            PublisherNotes.model_validate({field: f"m7g{letter}.large"})
+    assert getattr(PublisherNotes.model_validate({field: "Zoë Жук, 林檎"}), field) == "Zoë Жук, 林檎"
 
 
 @pytest.mark.parametrize("name", ["m7g.lаrge", "Αda", "ｍ7g", "𝗆7g", "m7g․large"])
 def test_two_names_that_look_alike_are_not_two_machines(name: str) -> None:
     for field in ("by", "machine"):
         with pytest.raises(ValidationError, match="look-alike letters"):
-            About.model_validate({field: name})
+            PublisherNotes.model_validate({field: name})
 
 
 def test_one_name_is_one_machine_however_its_spaces_are_typed() -> None:
-    assert About(machine=" m7g\xa0 large\t").machine == About(machine="m7g large").machine
-    assert About(by="Zoe\u0308").by == "Zoë"
+    assert PublisherNotes(machine=" m7g\xa0 large\t").machine == PublisherNotes(machine="m7g large").machine
+    assert PublisherNotes(by="Zoe\u0308").by == "Zoë"
 
 
 @pytest.mark.parametrize("left", ["a folder", "half an archive", "an archive alone", "another archive"])

@@ -15,8 +15,8 @@ import pytest
 from tests.read.doctored.copies import ARCHIVES, Copy
 
 from dsbench.archive import Archive
-from dsbench.commons.about import About, EntryError
-from dsbench.commons.entry import Entry, Package, write
+from dsbench.commons.about import EntryError, PublisherNotes
+from dsbench.commons.entry import CommonsEntry, Package, write
 from dsbench.commons.figures import describe, describe_packed
 from dsbench.commons.hiding import HIDDEN, Hider
 from dsbench.commons.packing import pack, prepare
@@ -29,7 +29,7 @@ from fixtures.thorough import mostly_thorough
 @pytest.fixture(scope="module")
 def commons(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("commons")
-    write(prepare(ARCHIVES / "sqlite-clients.zip", About(by="somebody")), folder)
+    write(prepare(ARCHIVES / "sqlite-clients.zip", PublisherNotes(by="somebody")), folder)
     return folder
 
 
@@ -111,7 +111,7 @@ def test_an_entry_is_two_files_and_no_link(commons: Path, tmp_path: Path) -> Non
 
 
 def test_an_archive_of_an_entry_holds_nothing_else(tmp_path: Path) -> None:
-    package = prepare(ARCHIVES / "sqlite-clients.zip", About())
+    package = prepare(ARCHIVES / "sqlite-clients.zip", PublisherNotes())
     made = io.BytesIO(package.archive)
     with zipfile.ZipFile(made, "a") as file:
         file.writestr(f"{file.namelist()[0].split('/')[0]}/report.html", "<script>")
@@ -134,7 +134,7 @@ def test_what_is_hidden_is_nowhere(tmp_path: Path) -> None:
     ]  # fmt: skip
     source = tmp_path / "20260101T000000Z_atlas_sqlite_tpcb.zip"
     source.write_bytes(changed.packed())
-    package = prepare(source, About(), {"host", "user", "paths", "addresses", "label", "programs"})
+    package = prepare(source, PublisherNotes(), {"host", "user", "paths", "addresses", "label", "programs"})
     with zipfile.ZipFile(io.BytesIO(package.archive)) as file:
         words = b"".join(
             file.read(name) if not name.endswith(".parquet")
@@ -149,7 +149,7 @@ def test_what_is_hidden_is_nowhere(tmp_path: Path) -> None:
 
 
 def test_a_run_that_its_report_calls_void_is_no_entry(tmp_path: Path, called: Program) -> None:
-    honest = prepare(ARCHIVES / "pg-tpcc.zip", About())
+    honest = prepare(ARCHIVES / "pg-tpcc.zip", PublisherNotes())
     changed = Copy(ARCHIVES / "pg-tpcc.zip")
     changed.run["warnings"].append({"code": "lost", "message": "the server lost what it had committed", "severe": True})
     path = tmp_path / "void.zip"
@@ -169,31 +169,31 @@ def test_a_run_that_its_report_calls_void_is_no_entry(tmp_path: Path, called: Pr
 
 
 def test_what_disturbed_a_run_is_told_before_it_is_published(tmp_path: Path, called: Program) -> None:
-    entry = prepare(ARCHIVES / "pg-tpcc.zip", About()).entry
+    entry = prepare(ARCHIVES / "pg-tpcc.zip", PublisherNotes()).entry
     assert entry.disturbed == "other programs used 1.7 to 1.8 of 2 CPUs"
     assert any("too short to compare with other runs" in warning for warning in entry.warnings)
     shown = called("commons", "publish", str(ARCHIVES / "pg-tpcc.zip"), "--to", str(tmp_path), "--preview").stdout
     assert f"disturbed     {entry.disturbed}; it will not be ranked" in shown
     assert all(f"warning       {warning}" in shown for warning in entry.warnings)
-    assert prepare(ARCHIVES / "pg.zip", About()).entry.disturbed == ""
+    assert prepare(ARCHIVES / "pg.zip", PublisherNotes()).entry.disturbed == ""
 
 
 def test_entries_are_told_apart_where_archives_are_read(tmp_path: Path) -> None:
-    entries = [write(prepare(ARCHIVES / f"{name}.zip", About()), tmp_path) for name in ("pg", "sqlite-tpcb")]
+    entries = [write(prepare(ARCHIVES / f"{name}.zip", PublisherNotes()), tmp_path) for name in ("pg", "sqlite-tpcb")]
     found = query.find(tmp_path)
     answer = query.ask(found, "SELECT DISTINCT archive FROM runs JOIN dsi USING (archive) ORDER BY archive")
     assert [row[0] for row in answer.rows] == sorted(entry.name for entry in entries)
 
 
 def test_the_same_run_is_published_once(tmp_path: Path) -> None:
-    first = prepare(ARCHIVES / "pg-tpcc.zip", About())
-    assert prepare(ARCHIVES / "pg-tpcc.zip", About(by="x")).entry.id == first.entry.id
+    first = prepare(ARCHIVES / "pg-tpcc.zip", PublisherNotes())
+    assert prepare(ARCHIVES / "pg-tpcc.zip", PublisherNotes(by="x")).entry.id == first.entry.id
     write(first, tmp_path)
     with pytest.raises(EntryError, match="already exists"):
         write(first, tmp_path)
     with pytest.raises(EntryError, match="cut-short"):
-        prepare(ARCHIVES / "cut.zip", About())
-    assert Entry.model_validate_json(first.entry.rendered()) == first.entry
+        prepare(ARCHIVES / "cut.zip", PublisherNotes())
+    assert CommonsEntry.model_validate_json(first.entry.rendered()) == first.entry
 
 
 @pytest.mark.parametrize(("path", "cycles"), [

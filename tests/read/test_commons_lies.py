@@ -14,7 +14,7 @@ from tests.read.doctored.copies import Copy
 
 from dsbench.archive import Archive
 from dsbench.commons import audit
-from dsbench.commons.about import About, EntryError, RefusedError
+from dsbench.commons.about import EntryError, PublisherNotes, RefusedError
 from dsbench.commons.entry import Package, write
 from dsbench.commons.figures import describe
 from dsbench.commons.packing import prepare
@@ -90,7 +90,7 @@ def test_a_single_lie_that_the_archive_contradicts_is_refused(lie: str, tmp_path
         path = tmp_path / f"{base}.zip"
         path.write_bytes(_told(base, *REFUSED[lie]).packed())
         try:
-            prepare(path, About())
+            prepare(path, PublisherNotes())
         except RefusedError:
             refused.add(base)
     assert len(refused) >= 2, lie
@@ -109,7 +109,7 @@ def test_what_no_table_shows_is_told_as_claimed(lie: str, tmp_path: Path) -> Non
     path.write_bytes(_told("pg-open", *CLAIMED[lie]).packed())
     honest = describe(Archive.open(PUBLISHED / "pg-open.zip"))
     said = describe(Archive.open(path))
-    verify(write(prepare(path, About()), tmp_path / "cm"))
+    verify(write(prepare(path, PublisherNotes()), tmp_path / "cm"))
     assert {name for name in said if said[name] != honest[name]} <= {"claimed", "measured"}
     assert (said == honest) == (lie == "profile")
 
@@ -118,7 +118,7 @@ def test_an_entry_of_more_rows_than_its_cycles_leave_ends_before_they_are_added_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A few kilobytes in a zip, and minutes for each rule that looks at every row."""
-    package = prepare(PUBLISHED / "pg-open.zip", About())
+    package = prepare(PUBLISHED / "pg-open.zip", PublisherNotes())
     base = Copy(PUBLISHED / "pg-open.zip")
 
     def fail(_: Any) -> Any:
@@ -133,7 +133,7 @@ def test_an_entry_of_more_rows_than_its_cycles_leave_ends_before_they_are_added_
         path = tmp_path / "bomb.zip"
         path.write_bytes(changed.packed())
         with pytest.raises(RefusedError, match=said):
-            prepare(path, About())
+            prepare(path, PublisherNotes())
         content = path.read_bytes()
         digest = hashlib.sha256(content).hexdigest()
         told = {"sha256": digest, "id": f"{package.entry.id[:-10]}{digest[:10]}"}

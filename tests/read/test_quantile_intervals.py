@@ -21,7 +21,7 @@ def curve(times_ns: Floats) -> Frequency:
     whole = np.maximum(times_ns, 1).astype(np.int64)
     cycle = np.repeat(np.arange(len(whole)), whole.shape[1])
     flat, ones = whole.ravel(), np.ones(whole.size, dtype=np.int64)
-    return hist.frequency(hist.histogram(flat, flat, ones), NORMAL, hist.Counted(cycle, flat, ones))
+    return hist.frequency(hist.histogram(flat, flat, ones), NORMAL, hist.BucketRows(cycle, flat, ones))
 
 
 def correlated(rng: np.random.Generator, cycles: int, count: int, correlation: float) -> Floats:

@@ -7,20 +7,20 @@ from math import inf
 import numpy as np
 import pytest
 
-from dsbench.stats.comparison import ORDERS, Ratio, Verdict, interval, of_block, order_of, ratio
+from dsbench.stats.comparison import ORDERS, RateRatio, Verdict, interval, of_block, order_of, ratio
 from dsbench.stats.values import Floats
 from fixtures.noise import autoregressive
 
 MOST = 20
 
 
-def series(random: np.random.Generator, rho: float, factor: float, spread: float = 0.03) -> Ratio:
+def series(random: np.random.Generator, rho: float, factor: float, spread: float = 0.03) -> RateRatio:
     """What is found when it looks after each block from the third on; noise leans on that of the run before."""
     noise = autoregressive(random, 4 * MOST, rho, spread).reshape(MOST, 4)
     return _told(1000 * np.exp(noise), factor, int(random.integers(1 << 32)))
 
 
-def _told(rates: Floats, factor: float, seed: int) -> Ratio:
+def _told(rates: Floats, factor: float, seed: int) -> RateRatio:
     """The verdict on ``rates`` of shape (blocks, 4), where those of B are ``factor`` times as high."""
     orders = [order_of(seed, number) for number in range(1, len(rates) + 1)]
     as_made = [row * [factor if side == "B" else 1 for side in order] for row, order in zip(rates, orders, strict=True)]

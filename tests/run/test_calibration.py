@@ -14,7 +14,7 @@ from dsbench.archive import Archive
 from dsbench.measure import calibration
 from dsbench.measure.calibration import MOCK, NULL, TCP, UNIX, calibrate, lines, null_postgresql, of_run
 from dsbench.measure.events import Silent
-from dsbench.measure.loaders import CoreError, Target
+from dsbench.measure.loaders import CoreError, TargetDatabase
 from dsbench.measure.run import execute
 from dsbench.servers.folder import MARK
 from fixtures.kept import warned
@@ -66,10 +66,10 @@ def test_the_null_server_is_there_within_its_block_only() -> None:
         (home,) = parse_qs(urlsplit(urls[UNIX]).query)["host"]
         assert (Path(home) / MARK).exists(), "a later run removes what a killed one leaves"
         for url in urls.values():
-            assert Target(url).fetch("SELECT a, b FROM t") == [{"n": None}]
+            assert TargetDatabase(url).fetch("SELECT a, b FROM t") == [{"n": None}]
     for url in urls.values():
         with pytest.raises(CoreError):
-            Target(url).fetch("SELECT 1")
+            TargetDatabase(url).fetch("SELECT 1")
 
 
 def test_a_run_keeps_its_ceiling(called: Program, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 import dsbench
 from dsbench.archive import Archive
 from dsbench.measure.events import Silent
-from dsbench.measure.loaders import Bench, Target
+from dsbench.measure.loaders import Bench, TargetDatabase
 from dsbench.measure.loaders.answers import Rules, differ, load_tables
 from dsbench.measure.run import execute
 from dsbench.read import subjects
@@ -121,7 +121,7 @@ UPDATE stock SET s_order_cnt = (s_i_id * 13) % 40;
 
 def test_answers_on_rows_of_many_amounts_and_dates_are_those_of_the_second_engine(tmp_path: Path) -> None:
     database = tmp_path / "own.db"
-    target = Target(f"sqlite:///{database}")
+    target = TargetDatabase(f"sqlite:///{database}")
     bench = Bench(target, "ch", 1, None, {**SIZE, "streams": "1"})
     target.create("a test")
     bench.phase("create", _unwatched)

@@ -29,9 +29,8 @@ from dsbench.archive.conditions import State
 from dsbench.measure import loaders as generator
 from dsbench.measure.drivers import missing, mysql, peers, postgres, session_opener, version
 from dsbench.measure.events import Moment, Silent
-from dsbench.measure.loaders import Bench, processes
-from dsbench.measure.loaders import Target as Opened
-from dsbench.measure.loaders.peers import Peer, Pgbench, Sysbench, class_ns
+from dsbench.measure.loaders import Bench, TargetDatabase, processes
+from dsbench.measure.loaders.peers import PeerProgram, Pgbench, Sysbench, class_ns
 from dsbench.measure.loaders.results import merge_results, read_result
 from dsbench.read.naming import subject
 from dsbench.servers import cache
@@ -43,7 +42,7 @@ from fixtures.program import Program
 from fixtures.thorough import mostly_thorough
 
 SECRET = "not to be shown"
-PeerT = TypeVar("PeerT", bound=Peer)
+PeerT = TypeVar("PeerT", bound=PeerProgram)
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +132,7 @@ def test_clients_of_processes_of_unequal_size_do_equal_shares(postgresql: server
 @pytest.fixture
 def two_processes(tmp_path: Path) -> Iterator[processes.Processes]:
     """A cycle of the driver sqlite3 in two processes, connected and not begun."""
-    with closing(generator.Target(f"sqlite:///{tmp_path}/a.db")) as target:
+    with closing(generator.TargetDatabase(f"sqlite:///{tmp_path}/a.db")) as target:
         target.create("test")
         bench = generator.Bench(target, "select", 1, "statements", {}, 2)
         for phase in ("create", "populate", "primary_key", "foreign_key"):
@@ -225,7 +224,7 @@ def test_a_statement_that_commits_itself_ends_unknown_when_its_connection_is_los
             if any(other.fetch(ENDED) for _ in range(tries)):
                 lost.set()
 
-    with closing(generator.Target(postgresql.url, existing=True)) as other:
+    with closing(generator.TargetDatabase(postgresql.url, existing=True)) as other:
         archive = dsbench.run(
             postgresql.url, driver=client, workload="select", call="statements", prepare=False, scales=(1,), cycles=1,
             duration=3, clients=2, os_threads=1, observer=Ending(), out=tmp_path,
@@ -366,7 +365,7 @@ def test_classes_of_sysbench_do_not_run_into_each_other() -> None:
 
 
 def test_a_program_that_cannot_be_started_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ended(program: type[Peer]) -> str:
+    def ended(program: type[PeerProgram]) -> str:
         peer = peer_of(program, 2)
         peer.start(_core.now_ns())
         failure: tuple[str, str, str] = peer.join()["failure"]
@@ -469,7 +468,7 @@ _ODD = {
 def test_what_only_looks_like_a_parameter_reaches_the_server_as_it_is(urls: dict[str, str], client: str) -> None:
     dialect = DRIVERS[client].dialect
     sql, rows = _ODD[dialect]
-    with closing(Opened(urls[dialect])) as target:
+    with closing(TargetDatabase(urls[dialect])) as target:
         target.create("odd")
         try:
             with closing(session_opener(DRIVERS[client], Target(url=urls[dialect]))("serializable")) as session:
@@ -480,7 +479,7 @@ def test_what_only_looks_like_a_parameter_reaches_the_server_as_it_is(urls: dict
 
 
 def test_processes_share_clients_and_what_they_recorded() -> None:
-    shares = Bench(Opened("mock:"), "select", 1, None).fill(RunSpec(clients=5), node=2, nodes=3).divide(2)
+    shares = Bench(TargetDatabase("mock:"), "select", 1, None).fill(RunSpec(clients=5), node=2, nodes=3).divide(2)
     groups = [json.loads(one.__getnewargs__()[0])["groups"][0] for one in shares]
     assert [(one["threads"], one["first_client"]) for one in groups] == [(2, 10), (3, 12)]
     assert [one.clients for one in shares] == [2, 3]

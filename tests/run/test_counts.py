@@ -12,8 +12,8 @@ import pytest
 from dsbench.archive import LOCAL
 from dsbench.children import Child
 from dsbench.measure.beside import NullPostgresql
-from dsbench.measure.loaders import Bench, Target, now_ns
-from dsbench.measure.loaders.results import NodeResult, Part
+from dsbench.measure.loaders import Bench, TargetDatabase, now_ns
+from dsbench.measure.loaders.results import NodePart, NodeResult
 from dsbench.measure.scale import Counts
 from dsbench.spec import build
 from fixtures.thorough import mostly_thorough
@@ -30,7 +30,7 @@ def test_calls_under_way_when_a_server_is_lost_may_have_committed(tmp_path: Path
         url = f"postgresql://null@127.0.0.1:{server.answer()}/null?sslmode=disable"
         options = {"clients": CLIENTS, "duration": 30, "call": "procedure", "scales": (1,), "reconnect": reconnect}
         spec = build({"target": {"url": url}, **options})
-        cycle = Bench(Target(url), "tpcb", 1, "procedure", {}).cycle(spec, 1, None)
+        cycle = Bench(TargetDatabase(url), "tpcb", 1, "procedure", {}).cycle(spec, 1, None)
         cycle.connect(10, lambda *_: None)
         start = now_ns() + 50_000_000
         cycle.start(start)
@@ -44,7 +44,7 @@ def test_calls_under_way_when_a_server_is_lost_may_have_committed(tmp_path: Path
     assert result.failure.kind == "disconnected"
     told = {error: count for _, _, error, _, count, _ in result.errors}
     counts = Counts(1)
-    counts.add((1, 1), [Part("far", "the connection was lost", NodeResult(LOCAL, result), loaded=True)])
+    counts.add((1, 1), [NodePart("far", "the connection was lost", NodeResult(LOCAL, result), loaded=True)])
     committed, unknowns, _ = counts.counted()
     assert committed[0] > 0
     (unknown,) = unknowns

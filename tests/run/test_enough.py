@@ -10,8 +10,8 @@ import pytest
 import dsbench
 from dsbench.measure import stopping
 from dsbench.measure.history import CycleHistory
-from dsbench.measure.loaders import Bench, Target
-from dsbench.measure.plan import Planned, planned
+from dsbench.measure.loaders import Bench, TargetDatabase
+from dsbench.measure.plan import PlannedCycle, planned
 from dsbench.measure.stopping import Enough, wanted_precision
 from dsbench.read.naming import conduct
 from dsbench.read.subjects.rate import RateResult
@@ -21,7 +21,7 @@ from dsbench.stats.index import share
 from dsbench.stats.precision import enough
 from fixtures.archives import MS, cycle_row, run_json, write
 
-LOAD = Bench(Target("mock:"), "tpcb", 1, None).load("")
+LOAD = Bench(TargetDatabase("mock:"), "tpcb", 1, None).load("")
 
 
 def test_cycles_go_on_until_the_rate_is_known_or_the_most_are_made(tmp_path: Path) -> None:
@@ -113,4 +113,4 @@ def test_wishes_that_do_not_fit_are_told(values: dict[str, object], option: str)
 def test_per_cent_is_read_with_and_without_its_sign() -> None:
     assert build({"precision": "2%"}).precision == build({"precision": 2}).precision == 2.0
     assert RunSpec().largest == RunSpec().cycles
-    assert Planned(1, LOAD, 2) in planned([LOAD], build({"precision": 2, "clients": 2, "max_cycles": 12}))
+    assert PlannedCycle(1, LOAD, 2) in planned([LOAD], build({"precision": 2, "clients": 2, "max_cycles": 12}))

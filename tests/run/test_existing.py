@@ -14,13 +14,12 @@ import pytest
 
 import dsbench
 from dsbench import servers
-from dsbench.measure.loaders import IN_DATABASE, CoreError, Target
+from dsbench.measure.loaders import IN_DATABASE, CoreError, TargetDatabase
 from dsbench.read.subjects import find_subject
 from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.text import render_text
 from dsbench.servers.firebird import binaries
-from dsbench.spec import SpecError, merged
-from dsbench.spec import Target as TargetSpec
+from dsbench.spec import SpecError, Target, merged
 from fixtures.thorough import mostly_thorough
 
 MADE = (
@@ -61,7 +60,7 @@ def foreign(product: str, folder: Path) -> Iterator[tuple[str, Callable[[str], l
         yield from _asked(f"sqlite:///{path}")
         return
     version = "3" if product == "firebird" else None
-    with servers.start(TargetSpec(url=f"private:{product}", version=version), 10) as server:
+    with servers.start(Target(url=f"private:{product}", version=version), 10) as server:
         url = server.url
         if product == "firebird":
             # The administrative session of Firebird's reads only.
@@ -77,12 +76,12 @@ def foreign(product: str, folder: Path) -> Iterator[tuple[str, Callable[[str], l
             )  # fmt: skip
             assert done.returncode == 0, done.stderr
         else:
-            target = Target(url, existing=True)
+            target = TargetDatabase(url, existing=True)
             if product == "mariadb":
                 target.fetch("CREATE DATABASE shop")
                 target.close()
                 url = re.sub(r"(//[^/]*/)[^?]*", r"\1shop", url)
-                target = Target(url, existing=True)
+                target = TargetDatabase(url, existing=True)
             for text in MADE:
                 target.fetch(text)
             target.close()
@@ -90,7 +89,7 @@ def foreign(product: str, folder: Path) -> Iterator[tuple[str, Callable[[str], l
 
 
 def _asked(url: str) -> Iterator[tuple[str, Callable[[str], list[dict[str, str | None]]]]]:
-    target = Target(url, existing=True)
+    target = TargetDatabase(url, existing=True)
     yield url, target.fetch
     target.close()
 
@@ -124,7 +123,7 @@ def test_a_run_on_tables_of_somebody_tries_nothing_and_tells_all_that_it_wrote(
 ) -> None:
     script = tmp_path / "orders.sql"
     script.write_text("INSERT INTO public.of_user (item) VALUES (1);\n")
-    with closing(Target(postgresql.url, existing=True)) as user:
+    with closing(TargetDatabase(postgresql.url, existing=True)) as user:
         user.fetch("CREATE TABLE public.of_user (item INTEGER)")
         try:
             archive = dsbench.run(
@@ -186,13 +185,13 @@ def test_nothing_can_be_made_or_dropped_there(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "shop.db") as made:
         made.execute(MADE[0])
     made.close()
-    target = Target(f"sqlite:///{tmp_path / 'shop.db'}", existing=True)
+    target = TargetDatabase(f"sqlite:///{tmp_path / 'shop.db'}", existing=True)
     for forbidden in (target.drop, lambda: target.create("mark"), lambda: target.remark("mark")):
         with pytest.raises(CoreError, match="belong to somebody else"):
             forbidden()
     target.close()
     with pytest.raises(CoreError, match="is no file"):
-        Target(f"sqlite:///{tmp_path / 'absent.db'}", existing=True).state()
+        TargetDatabase(f"sqlite:///{tmp_path / 'absent.db'}", existing=True).state()
 
 
 @pytest.mark.parametrize(

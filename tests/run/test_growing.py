@@ -9,7 +9,7 @@ import pytest
 
 import dsbench
 from dsbench.archive import Archive
-from dsbench.measure.loaders import Bench, Target
+from dsbench.measure.loaders import Bench, TargetDatabase
 from dsbench.read.subjects.rate import RateResult
 from fixtures.thorough import mostly_thorough
 from fixtures.told import summary_text
@@ -62,6 +62,6 @@ def test_what_does_not_come_to_the_same_is_made_anew(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_it_is_told_why_not(workload: str, settings: dict[str, str], there: int, why: str) -> None:
-    target = Target("postgresql://nobody@localhost/none")
+    target = TargetDatabase("postgresql://nobody@localhost/none")
     lacks = Bench(target, workload, 30_000, None, settings).lacks(there)
     assert (why in lacks, bool(lacks)) == (True, bool(why))

@@ -14,12 +14,11 @@ from dsbench.archive.conditions import State, state_of
 from dsbench.measure import opening
 from dsbench.measure.events import Silent
 from dsbench.measure.journal import RunError
-from dsbench.measure.loaders import Bench, CoreError, Target
+from dsbench.measure.loaders import Bench, CoreError, TargetDatabase
 from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
 from dsbench.read.subjects.rate import RateResult
-from dsbench.spec import RunSpec, build, merged
-from dsbench.spec import Target as TargetSpec
+from dsbench.spec import RunSpec, Target, build, merged
 from fixtures.program import Program
 from fixtures.started import Begin
 from fixtures.thorough import mostly_thorough
@@ -100,7 +99,7 @@ def test_its_database_cannot_be_kept_as_no_later_run_could_work_on_it(tmp_path: 
 
 
 def test_several_numbers_of_threads_are_refused_before_anything_is_made() -> None:
-    bench = Bench(Target("mock:"), "insert", 1, None, {}, 4)
+    bench = Bench(TargetDatabase("mock:"), "insert", 1, None, {}, 4)
     with pytest.raises(CoreError, match="--clients 2,4: the stages of insert are run once each"):
         bench.refuse(spec("mock:", clients=[2, 4]))
 
@@ -130,7 +129,7 @@ SLOW = {"innodb_io_capacity": "100", "innodb_io_capacity_max": "100", LIMITS[0]:
 """A server that takes its time to write out changed pages."""
 
 
-def limits(target: Target) -> list[float]:
+def limits(target: TargetDatabase) -> list[float]:
     rows = [target.fetch(f"SELECT @@GLOBAL.{name} AS value") for name in LIMITS]
     return [float(row["value"] or "") for (row,) in rows]
 
@@ -138,8 +137,8 @@ def limits(target: Target) -> list[float]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("how", ["Ctrl-C", "lost sessions", "kill"])
 def test_settings_of_the_users_server_come_back_however_the_run_ends(how: str, begin: Begin, called: Program) -> None:
-    with servers.start(TargetSpec(url="private:mariadb", settings=SLOW), 10) as server:
-        target = Target(server.url)
+    with servers.start(Target(url="private:mariadb", settings=SLOW), 10) as server:
+        target = TargetDatabase(server.url)
         sizes = [word for one in ("rows=50000", "writes=500", "rates=1000", "settle=full") for word in ("--set", one)]
         process = begin(
             server.url, "--workload", "insert", "--clients", "1", "--scales", "1", "--duration", "0.3", *sizes
@@ -167,8 +166,8 @@ def test_settings_of_the_users_server_come_back_however_the_run_ends(how: str, b
 
 
 def test_the_next_run_sets_back_what_one_has_left_between_two_settings(called: Program) -> None:
-    with servers.start(TargetSpec(url="private:mariadb", settings=SLOW), 10) as server:
-        target = Target(server.url)
+    with servers.start(Target(url="private:mariadb", settings=SLOW), 10) as server:
+        target = TargetDatabase(server.url)
         target.create('{"run": "dead"}')
         target.fetch("CREATE TABLE dsbench.dsbench_limits (name varchar(64) PRIMARY KEY, value varchar(64) NOT NULL)")
         target.fetch(

@@ -16,8 +16,8 @@ import pytest
 
 from dsbench import servers
 from dsbench.archive import Archive
-from dsbench.measure.loaders import Target
-from dsbench.spec import Target as TargetSpec
+from dsbench.measure.loaders import TargetDatabase
+from dsbench.spec import Target
 from fixtures.kept import data_of, finished, servers_of
 from fixtures.program import Program, described, only_archive
 from fixtures.started import Begin, wait_for_cycle, wait_until_under_way
@@ -98,11 +98,11 @@ END_ONE_CLIENT = (
 
 @pytest.mark.thorough
 def test_one_lost_connection_is_a_failure_of_one_transaction(begin: Begin, tmp_path: Path) -> None:
-    with servers.start(TargetSpec(url="private:postgresql"), 20) as server:
+    with servers.start(Target(url="private:postgresql"), 20) as server:
         process = begin(server.url, *LADDER[:2], "--cycles", "2", "--duration", "3", *LADDER[6:])
         wait_until_under_way(process, tmp_path, 1)
         give_up = time.monotonic() + 60
-        while not (killed := Target(server.url).fetch(END_ONE_CLIENT)):
+        while not (killed := TargetDatabase(server.url).fetch(END_ONE_CLIENT)):
             assert time.monotonic() < give_up, "no client was at work"
             time.sleep(0.1)
         assert len(killed) == 1
@@ -125,9 +125,9 @@ def test_a_session_that_is_ended_while_it_cleans_is_followed_by_another(
 ) -> None:
     """Not by any number of them: somebody may end whatever takes long."""
     with (
-        servers.start(TargetSpec(url="private:postgresql"), 20) as server,
-        closing(Target(server.url)) as target,
-        closing(Target(server.url)) as holder,
+        servers.start(Target(url="private:postgresql"), 20) as server,
+        closing(TargetDatabase(server.url)) as target,
+        closing(TargetDatabase(server.url)) as holder,
     ):
         process = begin(server.url, *LADDER[:4], "--duration", "0.5", *LADDER[6:])
         wait_until_under_way(process, tmp_path, 1)

@@ -23,11 +23,10 @@ from dsbench.measure.events import Moment, Observer, Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
 from dsbench.measure.keeping import check_target, drop_target
-from dsbench.measure.loaders import IN_DATABASE, Target
+from dsbench.measure.loaders import IN_DATABASE, TargetDatabase
 from dsbench.measure.run import Outcome, execute, resume
 from dsbench.servers.firebird import binaries
-from dsbench.spec import SpecError, build
-from dsbench.spec import Target as TargetSpec
+from dsbench.spec import SpecError, Target, build
 from fixtures.program import Program
 from fixtures.thorough import mostly_thorough
 
@@ -50,7 +49,7 @@ def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         yield f"sqlite:///{tmp_path_factory.mktemp('kept')}/file.db"
         return
     version = "3" if request.param == "firebird" else None
-    with servers.start(TargetSpec(url=f"private:{request.param}", version=version, settings=UNFLUSHED[request.param]), 20) as running:
+    with servers.start(Target(url=f"private:{request.param}", version=version, settings=UNFLUSHED[request.param]), 20) as running:
         yield running.url
 
 
@@ -58,7 +57,7 @@ def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 def emptied(url: str) -> Iterator[str]:
     """The same, in which a test leaves nothing behind however it ends."""
     yield url
-    drop_target(TargetSpec(url=url), lambda _words: True)
+    drop_target(Target(url=url), lambda _words: True)
 
 
 def run(url: str, out: Path, observer: Observer | None = None, **more: Any) -> Outcome:
@@ -73,7 +72,7 @@ def run_some(url: str, out: Path, **more: Any) -> Archive:
         archive = Archive.open(run(url, out, keep=True, duration=duration, **more).archive)
         if archive.run.kept is not None and archive.run.kept.transactions:
             return archive
-        drop_target(TargetSpec(url=url), lambda _words: True)
+        drop_target(Target(url=url), lambda _words: True)
     raise AssertionError("no transaction ended in 300 s")
 
 
@@ -105,30 +104,30 @@ def test_a_kept_database_is_run_on_and_dropped(emptied: str, workload: str, tmp_
     assert f"has already had 1 run, {first.kept.transactions} transactions" in second.warnings[0].message
     assert {row["phase"] for row in again.table("phases").to_pylist()} >= {"reuse", "check"}
     assert not any(row["phase"] in ("populate", "drop") for row in again.table("phases").to_pylist())
-    standing = check_target(TargetSpec(url=url), {})
+    standing = check_target(Target(url=url), {})
     assert state_of(standing.conditions) is State.HOLDS
     assert f"{workload} at scale 1, made by the run {first.name}, aged by 2 runs" in standing.words
-    assert drop_target(TargetSpec(url=url), lambda _words: False) == ""
-    assert "aged by 2 runs" in drop_target(TargetSpec(url=url), lambda _words: True)
-    with closing(Target(url)) as target:
+    assert drop_target(Target(url=url), lambda _words: False) == ""
+    assert "aged by 2 runs" in drop_target(Target(url=url), lambda _words: True)
+    with closing(TargetDatabase(url)) as target:
         assert target.state() == ("absent", "")
 
 
 def as_user(url: str, *statements: str) -> None:
     """Runs statements in the database in which dsbench has its place, as somebody else would."""
-    scheme = TargetSpec(url=url).scheme
+    scheme = Target(url=url).scheme
     if scheme == "sqlite":
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as session:
             session.executescript(";".join(statements))
         return
     if scheme == "firebird":
-        target = TargetSpec(url=url)
+        target = Target(url=url)
         login = [f"{target.host}/{target.port}:{target.database}", "-user", target.user, "-password", target.password]
         text = ";\nCOMMIT;\n".join([*statements, ""])
         done = subprocess.run([str(binaries.servers()[0].isql), "-q", "-b", *login], input=text, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return
-    with closing(Target(url, existing=True)) as target:
+    with closing(TargetDatabase(url, existing=True)) as target:
         for statement in statements:
             target.fetch(statement)
 
@@ -137,7 +136,7 @@ def as_user(url: str, *statements: str) -> None:
 def test_a_kept_database_is_not_dropped_with_what_the_user_put_there(emptied: str, called: Program, tmp_path: Path) -> None:
     run(emptied, tmp_path, keep=True, workload="tpcc", **WORKLOADS["tpcc"])
     places = {"postgresql": ("dsbench.", "public.v"), "mariadb": ("dsbench.", "dsbench.v")}
-    place, elsewhere = places.get(TargetSpec(url=emptied).scheme, ("", "v"))
+    place, elsewhere = places.get(Target(url=emptied).scheme, ("", "v"))
     as_user(emptied, f"CREATE TABLE {place}mine (a INTEGER)", f"INSERT INTO {place}mine VALUES (7)",
             f"CREATE VIEW {elsewhere} AS SELECT w_id FROM {place}warehouse")  # fmt: skip
     assert run(emptied, tmp_path, reuse=True, workload="tpcc", **WORKLOADS["tpcc"]).status == "complete", "nothing is in its way"
@@ -147,19 +146,19 @@ def test_a_kept_database_is_not_dropped_with_what_the_user_put_there(emptied: st
     assert "without objects that are not its own: " in told
     assert f"table {place}mine, view {elsewhere}\n" in told
     assert "move or drop those" in told
-    with closing(Target(emptied)) as target:
+    with closing(TargetDatabase(emptied)) as target:
         left = place_of_died(target)
     with pytest.raises(RunError, match=r"(?i)without objects that are not its own: .*mine"):
         run(emptied, tmp_path)
-    with closing(Target(emptied)) as target:
+    with closing(TargetDatabase(emptied)) as target:
         assert (target.state(), len(target.strangers())) == (("marked", left), 2)
     as_user(emptied, f"DROP VIEW {elsewhere}", f"DROP TABLE {place}mine")
     assert run(emptied, tmp_path).status == "complete", "what a run left that died is dropped"
-    with closing(Target(emptied)) as target:
+    with closing(TargetDatabase(emptied)) as target:
         assert target.state() == ("absent", "")
 
 
-def place_of_died(target: Target) -> str:
+def place_of_died(target: TargetDatabase) -> str:
     """Gives the place the mark of a run that died on it."""
     mark = json.dumps({"run": "died", "host": platform.node(), "pid": 2**22 + 1, "process_started": 1.0})
     target.remark(mark)
@@ -187,17 +186,17 @@ def test_a_kept_database_that_does_not_fit_is_refused_whole(tmp_path: Path) -> N
         run(url, tmp_path, reuse=True, workload="tpcc", scales=(1, 2))
     assert "its workload is tpcb, requested is tpcc; its scale is 1, requested is 1,2" in str(error.value)
     assert "--workload tpcb --scales 1" in error.value.remedy
-    with closing(Target(url)) as target:
+    with closing(TargetDatabase(url)) as target:
         state, mark = target.state()
         changed = json.loads(mark)
         changed["kept"]["committed"][0] += 1
         target.remark(json.dumps(changed))
     outcome = run(url, tmp_path, reuse=True)
     assert "history rows = committed transactions" in str(outcome.error)
-    with closing(Target(url)) as target:
+    with closing(TargetDatabase(url)) as target:
         left = place.read_mark(target.state()[1])
     assert (state, left and left.runs) == ("marked", 2), "it is still there"
-    assert drop_target(TargetSpec(url=url), lambda _words: True)
+    assert drop_target(Target(url=url), lambda _words: True)
 
 
 def test_a_run_on_a_kept_database_that_is_stopped_leaves_it(tmp_path: Path) -> None:
@@ -210,7 +209,7 @@ def test_a_run_on_a_kept_database_that_is_stopped_leaves_it(tmp_path: Path) -> N
 
         def moment(self, moment: Moment) -> None:
             if moment.phase == "cycle" and moment.done:
-                with closing(Target(url)) as target:
+                with closing(TargetDatabase(url)) as target:
                     owner = json.loads(target.state()[1])
                 # Another process has another number.
                 other = json.dumps({**owner, "pid": 1, "process_started": psutil.Process(1).create_time()})
@@ -224,7 +223,7 @@ def test_a_run_on_a_kept_database_that_is_stopped_leaves_it(tmp_path: Path) -> N
     observer = Stopping()
     outcome = execute(spec, tmp_path, observer, stop=stop)
     assert (outcome.status, observer.refused) == ("cut-short", True)
-    standing = check_target(TargetSpec(url=url), {})
+    standing = check_target(Target(url=url), {})
     assert "aged by 2 runs, at least" in standing.words
     states = {one.name: one.state for one in standing.conditions}
     assert State.BROKEN not in states.values(), states
@@ -249,7 +248,7 @@ def test_a_private_server_keeps_its_database_in_a_named_folder(product: str, tmp
     assert list(base.iterdir()) == [home]
     second = run(where, tmp_path / "out", reuse=True)
     assert (second.status, second.void_scales) == ("complete", ()), second.error
-    target = TargetSpec(url=where)
+    target = Target(url=where)
     assert "aged by 2 runs" in check_target(target, {}).words
     assert str(home) in drop_target(target, lambda _words: True)
     assert list(base.iterdir()) == []
@@ -267,7 +266,7 @@ def test_a_run_that_died_once_its_database_was_kept_goes_on_to_its_end(tmp_path:
     again = Archive.open(archive).run
     assert again.kept is not None
     assert again.kept.described() == age
-    assert drop_target(TargetSpec(url=url), lambda _words: True)
+    assert drop_target(Target(url=url), lambda _words: True)
 
 
 def test_drop_asks_and_touches_nothing_that_is_not_ours(called: Program, tmp_path: Path, monkeypatch: Any) -> None:
@@ -277,7 +276,7 @@ def test_drop_asks_and_touches_nothing_that_is_not_ours(called: Program, tmp_pat
     assert (refused.returncode, (tmp_path / "file.db").exists()) == (2, True)
     assert "tpcb at scale 1" in refused.stderr
     assert "add --yes" in refused.stderr
-    with closing(Target(f"sqlite:///{tmp_path}/file.db")) as target:
+    with closing(TargetDatabase(f"sqlite:///{tmp_path}/file.db")) as target:
         resting = target.state()[1]
         init = {"host": platform.node(), "pid": 1, "process_started": psutil.Process(1).create_time()}
         target.remark(json.dumps({**json.loads(resting), **init}))

@@ -10,7 +10,7 @@ import pytest
 
 import dsbench
 from dsbench.measure import run
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 from dsbench.several import shown
 from dsbench.several.compare import read
 from dsbench.several.drawn import specs
@@ -47,5 +47,5 @@ def test_the_label_is_in_the_name_the_tables_the_diagrams_and_the_comparison(tmp
 )
 def test_an_archive_is_named_by_the_product(url: str, engine: str, version: str, product: str) -> None:
     target = SimpleNamespace(dialect=SimpleNamespace(name=engine), fetch=lambda _: [{"version": version}])
-    name = run._name_archive(build({"target": {"url": url}}), cast(Target, target))
+    name = run._name_archive(build({"target": {"url": url}}), cast(TargetDatabase, target))
     assert name.split("_")[-2:] == [product, "tpcb"]

@@ -12,7 +12,7 @@ from dsbench import servers
 from dsbench.archive import Writer
 from dsbench.measure import opening, run
 from dsbench.measure.journal import RunError
-from dsbench.measure.loaders import CoreError, Target
+from dsbench.measure.loaders import CoreError, TargetDatabase
 from dsbench.spec import build
 from fixtures.program import Program, only_archive
 from fixtures.psql import Psql
@@ -61,7 +61,7 @@ def test_the_doctor_is_asked_about_this_machine_only(target: str, code: str, wor
 
 @pytest.mark.parametrize("under_way", [False, True])
 def test_an_error_with_a_remedy_is_shown_with_that_one(under_way: bool) -> None:
-    target = cast("Target", SimpleNamespace(state=list))
+    target = cast("TargetDatabase", SimpleNamespace(state=list))
     where = opening.during("scale 1", target) if under_way else opening.explain_errors("scale 1")
     with pytest.raises(RunError) as shown, where:
         raise CoreError("setup", "42501", 'no right to "a; b" (42501)', "grant it")
@@ -72,7 +72,7 @@ def test_a_server_that_is_gone_has_the_run_resumed() -> None:
     def gone() -> None:
         raise CoreError("setup", "", "no server", "start it")
 
-    target = cast("Target", SimpleNamespace(state=gone))
+    target = cast("TargetDatabase", SimpleNamespace(state=gone))
     for code, remedy in (("", opening.KEPT), ("53300", "fewer clients; then: dsbench run --resume ARCHIVE")):
         with pytest.raises(RunError) as shown, opening.during("scale 1", target):
             raise CoreError("setup", code, "refused", "fewer clients")
@@ -83,7 +83,7 @@ def test_a_full_disk_is_nothing_that_a_server_says() -> None:
     failed = CoreError("other", "13", "commit: database or disk is full (13)")
     error = opening.explain_cycle("scale 1, cycle 1", f"load: the last one: {failed}", [failed])
     assert error.remedy.startswith("free up space on the disk of the database")
-    with pytest.raises(RunError) as told, opening.during("scale 1, populate", cast("Target", SimpleNamespace(state=list))):
+    with pytest.raises(RunError) as told, opening.during("scale 1, populate", cast("TargetDatabase", SimpleNamespace(state=list))):
         raise failed
     assert told.value.remedy == error.remedy
 

@@ -16,10 +16,9 @@ import pytest
 
 from dsbench import servers
 from dsbench.measure import keeping
-from dsbench.measure.loaders import Bench, CoreError, Target, now_ns
+from dsbench.measure.loaders import Bench, CoreError, TargetDatabase, now_ns
 from dsbench.servers.postgresql import binaries
-from dsbench.spec import SpecError, merged
-from dsbench.spec import Target as TargetSpec
+from dsbench.spec import SpecError, Target, merged
 
 ROOT = Path(__file__).parents[2]
 CASES: list[dict[str, Any]] = tomllib.loads((ROOT / "tests/data/pgbench.toml").read_text())["case"]
@@ -30,10 +29,10 @@ ENDS = {0: "done", 1: "refused", 2: "aborted"}
 class House:
     """A server with pgbench's tables, and the pgbench that belongs to it."""
 
-    def __init__(self, url: str, folder: Path, found: binaries.Binaries) -> None:
+    def __init__(self, url: str, folder: Path, found: binaries.PostgresBinaries) -> None:
         self.url, self.folder = url, folder
         self.pgbench, self.major = found.folder / "pgbench", int(found.version.split(".")[0])
-        self.target = Target(url, existing=True)
+        self.target = TargetDatabase(url, existing=True)
 
     def of_pgbench(self, *words: str) -> tuple[int, str]:
         """Exit status and what it says."""
@@ -109,7 +108,7 @@ def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         if newest.version == found.version:
             pytest.skip("one PostgreSQL is installed")
         found = newest
-    with servers.start(TargetSpec(url="private:postgresql", version=found.version), 20) as server:
+    with servers.start(Target(url="private:postgresql", version=found.version), 20) as server:
         made = House(server.url, folder, found)
         with closing(made.target):
             if made.pgbench.exists():

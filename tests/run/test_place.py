@@ -14,11 +14,10 @@ from dsbench import servers
 from dsbench.measure import place
 from dsbench.measure.events import Moment, Silent
 from dsbench.measure.journal import RunError
-from dsbench.measure.loaders import HALF_OPEN, TAKEN, CoreError, Target
+from dsbench.measure.loaders import HALF_OPEN, TAKEN, CoreError, TargetDatabase
 from dsbench.measure.opening import during
 from dsbench.measure.run import execute
-from dsbench.spec import RunSpec, build
-from dsbench.spec import Target as TargetSpec
+from dsbench.spec import RunSpec, Target, build
 from fixtures.relay import Relay
 from fixtures.thorough import mostly_thorough
 from fixtures.told import kept
@@ -28,7 +27,7 @@ PRODUCTS = ["private:postgresql", "private:mariadb", "private:firebird", "privat
 
 @pytest.fixture(scope="module", params=mostly_thorough(PRODUCTS, "private:postgresql", "private:sqlite"))
 def server(request: pytest.FixtureRequest) -> Iterator[servers.Server]:
-    wanted = TargetSpec(url=request.param, version="3" if request.param == "private:firebird" else None)
+    wanted = Target(url=request.param, version="3" if request.param == "private:firebird" else None)
     with servers.start(wanted, 20) as running:
         yield running
 
@@ -51,12 +50,12 @@ def test_a_second_run_is_refused_and_the_first_goes_on(server: servers.Server, t
     assert (outcome.status, outcome.void_scales, len(refused)) == ("complete", (), 1)
     assert "specify another database" in refused[0]
     assert not (tmp_path / "second").exists(), "no archive was begun"
-    assert Target(server.url).state() == ("absent", "")
+    assert TargetDatabase(server.url).state() == ("absent", "")
 
 
 def test_a_run_from_another_host_is_seen(server: servers.Server, tmp_path: Path) -> None:
     """Its process is not here: what it holds at the server tells."""
-    other = Target(server.url)
+    other = TargetDatabase(server.url)
     place.lock(other)
     other.create(json.dumps({"run": "far", "host": "elsewhere", "pid": 1, "process_started": 1.0}))
     other.fetch("select 1 as one from rdb$database" if server.url.startswith("firebird") else "select 1 as one")
@@ -78,21 +77,21 @@ OWN_SESSION = {"postgres": "SELECT pg_backend_pid() AS id", "mysql": "SELECT con
 
 @pytest.fixture(params=mostly_thorough(["private:postgresql", "private:mariadb"], "private:postgresql"), scope="module")
 def locking(request: pytest.FixtureRequest) -> Iterator[servers.Server]:
-    with servers.start(TargetSpec(url=request.param), 20) as running:
+    with servers.start(Target(url=request.param), 20) as running:
         yield running
 
 
 @pytest.fixture
-def holder(locking: servers.Server) -> Iterator[tuple[Target, Target]]:
+def holder(locking: servers.Server) -> Iterator[tuple[TargetDatabase, TargetDatabase]]:
     """A target that a run holds, whose session was just ended, and another one of the same database."""
-    with closing(Target(locking.url)) as first, closing(Target(locking.url)) as second:
+    with closing(TargetDatabase(locking.url)) as first, closing(TargetDatabase(locking.url)) as second:
         place.lock(first)
         number = first.fetch(OWN_SESSION[first.dialect.name])[0]["id"]
         second.fetch(END_HOLDERS[first.dialect.name].format(number))
         yield first, second
 
 
-def seize(target: Target) -> None:
+def seize(target: TargetDatabase) -> None:
     """Takes the lock once the server has let the session go that was ended."""
     give_up = time.monotonic() + 30
     while True:
@@ -103,7 +102,7 @@ def seize(target: Target) -> None:
             time.sleep(0.01)
 
 
-def test_a_lost_session_is_opened_again_with_its_lock(holder: tuple[Target, Target]) -> None:
+def test_a_lost_session_is_opened_again_with_its_lock(holder: tuple[TargetDatabase, TargetDatabase]) -> None:
     first, second = holder
     first.hold()
     first.check_claim()
@@ -111,7 +110,7 @@ def test_a_lost_session_is_opened_again_with_its_lock(holder: tuple[Target, Targ
         place.lock(second)
 
 
-def test_a_lock_that_was_lost_to_another_run_is_told(holder: tuple[Target, Target]) -> None:
+def test_a_lock_that_was_lost_to_another_run_is_told(holder: tuple[TargetDatabase, TargetDatabase]) -> None:
     first, second = holder
     seize(second)
     for ask in (first.hold, first.check_claim, lambda: first.fetch("SELECT 1"), lambda: place.make(first, "mark")):
@@ -126,19 +125,19 @@ LISTENING = {"private:postgresql": "listen_addresses", "private:mariadb": "bind_
 
 @pytest.fixture
 def postgresql_listening() -> Iterator[servers.Server]:
-    listening = TargetSpec(url="private:postgresql", settings={"listen_addresses": "127.0.0.1"})
+    listening = Target(url="private:postgresql", settings={"listen_addresses": "127.0.0.1"})
     with servers.start(listening, 20) as running:
         yield running
 
 
 @pytest.fixture(params=mostly_thorough(LISTENING, "private:postgresql"), scope="module")
 def networked(request: pytest.FixtureRequest) -> Iterator[servers.Server]:
-    with servers.start(TargetSpec(url=request.param, settings={LISTENING[request.param]: "127.0.0.1"}), 20) as running:
+    with servers.start(Target(url=request.param, settings={LISTENING[request.param]: "127.0.0.1"}), 20) as running:
         yield running
 
 
 def test_what_the_server_has_of_a_lost_session_is_ended(networked: servers.Server) -> None:
-    with Relay(networked.url) as relay, closing(Target(relay.url)) as first, closing(Target(networked.url)) as second:
+    with Relay(networked.url) as relay, closing(TargetDatabase(relay.url)) as first, closing(TargetDatabase(networked.url)) as second:
         place.lock(first)
         number = first.fetch(OWN_SESSION[first.dialect.name])[0]["id"]
         with pytest.raises(RunError, match=rf"is using this target: session {number} from 127\.0\.0\.1:\d+$"):
@@ -170,12 +169,12 @@ def test_a_run_goes_on_whose_sessions_are_lost_on_its_side_only(networked: serve
 
 def test_a_lost_session_that_may_not_be_ended_is_named(postgresql_listening: servers.Server) -> None:
     """To the run that had it and to the next one."""
-    with closing(Target(postgresql_listening.url)) as super_user:
+    with closing(TargetDatabase(postgresql_listening.url)) as super_user:
         super_user.fetch("CREATE ROLE plain LOGIN PASSWORD 'plain'")
         super_user.fetch("REVOKE EXECUTE ON FUNCTION pg_terminate_backend FROM PUBLIC")
     address = postgresql_listening.url.partition("@")[2]
     plain = f"postgresql://plain:plain@{address}"
-    with Relay(plain) as relay, closing(Target(relay.url)) as first, closing(Target(plain)) as second:
+    with Relay(plain) as relay, closing(TargetDatabase(relay.url)) as first, closing(TargetDatabase(plain)) as second:
         place.lock(first)
         number = first.fetch(OWN_SESSION["postgres"])[0]["id"]
         relay.cut()
@@ -193,7 +192,7 @@ def test_a_lost_session_that_may_not_be_ended_is_named(postgresql_listening: ser
 
 def test_a_run_whose_target_was_taken_ends(postgresql: servers.Server, tmp_path: Path) -> None:
     """In the middle of a cycle, by monitors that notice that their session is gone."""
-    with closing(Target(postgresql.url)) as other:
+    with closing(TargetDatabase(postgresql.url)) as other:
 
         class Thief(Silent):
             taken = False

@@ -10,16 +10,16 @@ import pytest
 
 from dsbench import _core
 from dsbench.archive.conditions import State
-from dsbench.measure.loaders import Bench, CoreError, Target
+from dsbench.measure.loaders import Bench, CoreError, TargetDatabase
 from dsbench.measure.plan import can_go_on, planned
 from dsbench.spec import RunSpec
 
-LADDER = Bench(Target("mock:"), "tpcb", 1, None).stages
-CHAIN = Bench(Target("mock:"), "rehearsal", 1, None).stages
+LADDER = Bench(TargetDatabase("mock:"), "tpcb", 1, None).stages
+CHAIN = Bench(TargetDatabase("mock:"), "rehearsal", 1, None).stages
 
 
 def test_a_workload_of_the_papers_has_the_ladder() -> None:
-    bench = Bench(Target("mock:"), "tpcb", 1, None, {})
+    bench = Bench(TargetDatabase("mock:"), "tpcb", 1, None, {})
     assert bench.stages == LADDER
     assert [(stage.name, stage.work) for stage in LADDER] == [
         ("build", "build"), ("load", "load"), ("check", "check"), ("drop", "drop")
@@ -46,14 +46,14 @@ def test_a_chain_of_stages_begins_anew_and_numbers_its_cycles_on() -> None:
 
 
 def test_a_ramp_up_before_a_count_is_refused_before_anything_is_made() -> None:
-    bench = Bench(Target("mock:"), "rehearsal", 1, None, {})
+    bench = Bench(TargetDatabase("mock:"), "rehearsal", 1, None, {})
     bench.refuse(RunSpec())
     with pytest.raises(CoreError, match="--ramp-up: the stage load ends by count"):
         bench.refuse(RunSpec(ramp_up=1))
 
 
 def test_a_filled_in_plan_has_the_words_of_the_archive_and_goes_back_as_it_came() -> None:
-    bench, spec = Bench(Target("mock:"), "rehearsal", 1, None, {}), RunSpec(clients=2, duration=1.5)
+    bench, spec = Bench(TargetDatabase("mock:"), "rehearsal", 1, None, {}), RunSpec(clients=2, duration=1.5)
     (loaded,) = bench.fill(spec, "load", node=1, nodes=2).groups
     assert (loaded.until, loaded.until_of, loaded.pacing, loaded.duration_ns) == ("rows", "each", "closed", None)
     mixed = bench.fill(spec, "query")
@@ -69,7 +69,7 @@ def test_a_filled_in_plan_has_the_words_of_the_archive_and_goes_back_as_it_came(
 def test_a_load_that_is_none_is_refused_in_words() -> None:
     with pytest.raises(_core.CoreError, match="load of another process: missing field `groups`"):
         _core.CycleLoad(b"{}")
-    bench = Bench(Target("mock:"), "select", 1, None)
+    bench = Bench(TargetDatabase("mock:"), "select", 1, None)
     with pytest.raises(CoreError, match="unknown variant `chaos`, expected one of `read-committed`"):
         bench.fill(RunSpec().model_copy(update={"isolation": "chaos"}))
     with pytest.raises(_core.CoreError, match=r"options of a load: AttributeError: .* has no attribute 'clients'"):
@@ -84,7 +84,7 @@ def test_what_the_core_asks_of_a_specification_is_in_the_table_of_options_or_mad
             asked.append(name)
             return getattr(spec, name)
 
-    bench = Bench(Target("mock:"), "select", 1, None)
+    bench = Bench(TargetDatabase("mock:"), "select", 1, None)
     (group,) = bench._core.fill("load", Asked(), 0, 1, None, False).groups
     assert (group.clients, group.pacing, group.rate_per_s) == (spec.clients, "poisson", pytest.approx(110 / 9))
     made = {"legs": ("load",), "tries": ("retry", "max_tries")}

@@ -13,7 +13,7 @@ import pytest
 
 from dsbench.archive.conditions import State
 from dsbench.measure.events import Silent
-from dsbench.measure.loaders import Bench, CoreError, Counted, PhaseResult, Target
+from dsbench.measure.loaders import Bench, CoreError, Counted, PhaseResult, TargetDatabase
 from dsbench.measure.loaders.cycle import Watch
 from dsbench.measure.run import execute
 from dsbench.spec import RunSpec, merged
@@ -320,5 +320,5 @@ def test_what_is_planted_is_found_by_the_check(
 
 
 def _checks(spec: RunSpec) -> int:
-    stages = Bench(Target("mock:"), spec.workload, 1, None, spec.workload_settings).stages
+    stages = Bench(TargetDatabase("mock:"), spec.workload, 1, None, spec.workload_settings).stages
     return sum(stage.work == "check" for stage in stages)

@@ -12,9 +12,9 @@ import dsbench
 from dsbench import servers
 from dsbench.archive.conditions import State
 from dsbench.measure.drivers import DriverError, session_opener
-from dsbench.measure.loaders import IN_DATABASE, CoreError, Target
+from dsbench.measure.loaders import IN_DATABASE, CoreError, TargetDatabase
 from dsbench.measure.place import lock
-from dsbench.spec import Target as TargetSpec
+from dsbench.spec import Target
 from dsbench.spec.drivers import DRIVERS
 from fixtures.pooler import pgbouncer
 from fixtures.thorough import mostly_thorough
@@ -47,7 +47,7 @@ def transactions(postgresql: servers.Server) -> Iterator[str]:
 
 def left(server: servers.Server) -> list[dict[str, str | None]]:
     """What of dsbench's is in the database."""
-    with closing(Target(server.url, existing=True)) as direct:
+    with closing(TargetDatabase(server.url, existing=True)) as direct:
         return direct.fetch(LEFT)
 
 
@@ -84,7 +84,7 @@ def test_statements_and_blocks_of_a_script_have_the_level_that_was_asked_for(
     script = tmp_path / "seen.sql"
     level = "INSERT INTO seen VALUES (current_setting('transaction_isolation'));"
     script.write_text(f"{level}\nBEGIN;\nSELECT 1;\n{level}\nEND;\nBEGIN ISOLATION LEVEL READ COMMITTED;\n{level}\nEND;\n")
-    with closing(Target(postgresql.url, existing=True)) as direct:
+    with closing(TargetDatabase(postgresql.url, existing=True)) as direct:
         direct.fetch("CREATE TABLE seen (level text)")
         try:
             archive = dsbench.run(
@@ -134,7 +134,7 @@ def test_settings_of_a_session_do_not_reach_the_sessions_of_others(
     with pytest.raises(dsbench.RunError, match="keeps no settings of a session"):
         dsbench.run(transactions, workload="insert", workload_settings={"rows": "1000"}, scales=(1,), out=tmp_path)
     assert left(postgresql) == []
-    with closing(Target(transactions, existing=True)) as other:
+    with closing(TargetDatabase(transactions, existing=True)) as other:
         assert other.fetch("SELECT current_setting('enable_seqscan') AS is") == [{"is": "on"}]
 
 
@@ -146,31 +146,31 @@ def test_options_of_the_target_are_refused(transactions: str, tmp_path: Path) ->
 def test_a_driver_is_refused_whose_sessions_are_not_what_it_asked_for(postgresql: servers.Server) -> None:
     with pgbouncer(postgresql, "session", **IGNORING) as url:
         for client in ("psycopg", "psycopg2", "pg8000"):
-            opener = session_opener(DRIVERS[client], TargetSpec(url=url))
+            opener = session_opener(DRIVERS[client], Target(url=url))
             with pytest.raises(DriverError, match=r"sessions have read committed, .* instead of"):
                 opener("serializable")
 
 
 def test_two_runs_do_not_share_a_target_behind_a_pooler(postgresql: servers.Server, transactions: str) -> None:
-    with closing(Target(transactions, existing=True)) as one:
+    with closing(TargetDatabase(transactions, existing=True)) as one:
         lock(one)
-        with closing(Target(transactions, existing=True)) as other, pytest.raises(dsbench.RunError, match="another run"):
+        with closing(TargetDatabase(transactions, existing=True)) as other, pytest.raises(dsbench.RunError, match="another run"):
             lock(other)
         one.hold()
-        with closing(Target(postgresql.url, existing=True)) as direct:
+        with closing(TargetDatabase(postgresql.url, existing=True)) as direct:
             ended = "SELECT pg_terminate_backend(pid) AS ended FROM pg_locks WHERE locktype = 'advisory' AND granted"
             assert direct.fetch(ended) == [{"ended": "t"}]
         one.hold()
-        with closing(Target(transactions, existing=True)) as other, pytest.raises(dsbench.RunError, match="another run"):
+        with closing(TargetDatabase(transactions, existing=True)) as other, pytest.raises(dsbench.RunError, match="another run"):
             lock(other)
-    with closing(Target(transactions, existing=True)) as next_one:
+    with closing(TargetDatabase(transactions, existing=True)) as next_one:
         lock(next_one)
 
 
 def test_a_pool_of_one_session_is_told(postgresql: servers.Server) -> None:
     with (
         pgbouncer(postgresql, "session", default_pool_size="1") as url,
-        closing(Target(f"{url}?connect_timeout=1", existing=True)) as target,
+        closing(TargetDatabase(f"{url}?connect_timeout=1", existing=True)) as target,
         pytest.raises(CoreError, match="raise its default_pool_size"),
     ):
         target.fetch("SELECT 1 AS one")

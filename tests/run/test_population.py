@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dsbench import servers
-from dsbench.measure.loaders import Bench, Target
-from dsbench.spec import Target as TargetSpec
+from dsbench.measure.loaders import Bench, TargetDatabase
+from dsbench.spec import Target
 from fixtures.thorough import mostly_thorough
 
 _TABLES = {
@@ -25,8 +25,8 @@ _PAGES = (
 
 @pytest.mark.parametrize("workload", mostly_thorough(_TABLES, "tpcb"))
 def test_all_parts_are_settled_before_the_keys_read_them(workload: str) -> None:
-    with servers.start(TargetSpec(url="private:postgresql", settings={"autovacuum": "off"}), 10) as server:
-        target = Target(server.url)
+    with servers.start(Target(url="private:postgresql", settings={"autovacuum": "off"}), 10) as server:
+        target = TargetDatabase(server.url)
         target.create("test")
         bench = Bench(target, workload, 1, None)
         bench.phase("create", _unseen)

@@ -12,7 +12,7 @@ from dsbench.archive import Archive
 from dsbench.archive.conditions import State, state_of
 from dsbench.measure.events import Moment, Silent
 from dsbench.measure.history import CycleHistory
-from dsbench.measure.loaders import Bench, CoreError, Target
+from dsbench.measure.loaders import Bench, CoreError, TargetDatabase
 from dsbench.measure.run import execute, resume
 from dsbench.read import finish
 from dsbench.read.evaluation import Series, evaluate
@@ -163,4 +163,4 @@ def test_each_group_is_divided_over_the_nodes(tmp_path: Path) -> None:
 
 def test_a_database_is_not_rehearsed_on() -> None:
     with pytest.raises(CoreError, match="sqlite is a database"):
-        Bench(Target("sqlite:///tmp/x.db"), "rehearsal", 1, None, {})
+        Bench(TargetDatabase("sqlite:///tmp/x.db"), "rehearsal", 1, None, {})

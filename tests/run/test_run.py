@@ -22,10 +22,9 @@ from dsbench.measure.cycle import seed_of
 from dsbench.measure.events import Silent
 from dsbench.measure.journal import RunError
 from dsbench.measure.keeping import check_target
-from dsbench.measure.loaders import Bench, Cycle, Target, now_ns
+from dsbench.measure.loaders import Bench, Cycle, TargetDatabase, now_ns
 from dsbench.measure.run import execute
-from dsbench.spec import RunSpec, build
-from dsbench.spec import Target as TargetSpec
+from dsbench.spec import RunSpec, Target, build
 from fixtures.program import described
 from fixtures.thorough import mostly_thorough
 from fixtures.told import kept
@@ -68,7 +67,7 @@ def test_a_ladder_on_postgresql(postgresql: servers.Server, tmp_path: Path, work
     # What only reads leaves nothing behind that is to be cleaned before the next cycle.
     cleaned = sum(phase == "clean" for phase in archive.table("phases").column("phase").to_pylist())
     assert cleaned == (2 if workload == "select" else 4)
-    assert Target(postgresql.url).state()[0] == "absent", "nothing is left behind"
+    assert TargetDatabase(postgresql.url).state()[0] == "absent", "nothing is left behind"
 
 
 @pytest.mark.parametrize("url", mostly_thorough(["private:sqlite", "private:postgresql"], "private:postgresql"))
@@ -106,7 +105,7 @@ def test_residence_times_of_the_trace_are_those_of_the_histogram(tmp_path: Path)
 
 
 def test_the_same_seed_gives_the_same_inputs(postgresql: servers.Server) -> None:
-    target = Target(postgresql.url)
+    target = TargetDatabase(postgresql.url)
     one, two = (Bench(target, "tpcb", 3, call) for call in ("procedure", "statements"))
     drawn = one.draws(seed_of(7, 3, 1), 5, 200)
     assert drawn == two.draws(seed_of(7, 3, 1), 5, 200)
@@ -184,7 +183,7 @@ def test_a_password_is_written_nowhere(postgresql: servers.Server, tmp_path: Pat
 
 def test_a_void_scale_is_told(postgresql: servers.Server, tmp_path: Path) -> None:
     """A fault planted in the middle of a run is caught by the check."""
-    planted = Target(postgresql.url)
+    planted = TargetDatabase(postgresql.url)
 
     class Saboteur(Silent):
         def message(self, text: str) -> None:
@@ -217,7 +216,7 @@ def test_a_place_with_the_mark_of_a_living_process_is_refused(tmp_path: Path) ->
     file = tmp_path / "run.db"
     parent = psutil.Process(os.getppid())
     owner = {"run": "other", "host": platform.node(), "pid": parent.pid, "process_started": parent.create_time()}
-    target = Target(f"sqlite:///{file}")
+    target = TargetDatabase(f"sqlite:///{file}")
     target.create(json.dumps(owner))
     target.close()
     with pytest.raises(RunError, match="run other"):
@@ -278,7 +277,7 @@ def test_an_unexpected_error_leaves_no_database(postgresql: servers.Server, tmp_
 
     with pytest.raises(ZeroDivisionError):
         execute(spec_for(postgresql.url), tmp_path, Broken())
-    assert Target(postgresql.url).state()[0] == "absent"
+    assert TargetDatabase(postgresql.url).state()[0] == "absent"
 
 
 def test_a_consistent_database_passes_the_check_by_itself(postgresql: servers.Server, tmp_path: Path) -> None:
@@ -287,7 +286,7 @@ def test_a_consistent_database_passes_the_check_by_itself(postgresql: servers.Se
     class Check(Silent):
         def message(self, text: str) -> None:
             if kept(text, 1, 2):
-                found.extend(c.state for c in check_target(TargetSpec(url=postgresql.url), {"scales": (1,)}).conditions)
+                found.extend(c.state for c in check_target(Target(url=postgresql.url), {"scales": (1,)}).conditions)
 
     execute(spec_for(postgresql.url, scales=(1,)), tmp_path, Check())
     assert found.count(State.HOLDS) >= 8

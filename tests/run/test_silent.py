@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from dsbench import servers
-from dsbench.spec import Target as TargetSpec
+from dsbench.spec import Target
 from fixtures.kept import data_of, finished, servers_of
 from fixtures.program import described
 from fixtures.started import program, wait_for_cycle, wait_until_under_way
@@ -133,7 +133,7 @@ target.fetch("SELECT 3")
 @pytest.fixture
 def silent() -> Iterator[tuple[servers.Server, list[psutil.Process]]]:
     """A private PostgreSQL, and a list to be filled with those of its processes that stand still."""
-    with servers.start(TargetSpec(url="private:postgresql"), 8) as server:
+    with servers.start(Target(url="private:postgresql"), 8) as server:
         stopped: list[psutil.Process] = []
         yield server, stopped
         for one in stopped:

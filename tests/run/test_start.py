@@ -16,9 +16,9 @@ from dsbench.archive.columns import COUNTERS
 from dsbench.measure import cycle
 from dsbench.measure.events import Silent
 from dsbench.measure.journal import Journal
-from dsbench.measure.loaders import SECOND_WORDS, Bench, CycleLoad, CycleResult, Target
+from dsbench.measure.loaders import SECOND_WORDS, Bench, CycleLoad, CycleResult, TargetDatabase
 from dsbench.measure.loaders.loader import Wanted
-from dsbench.measure.loaders.results import NodeResult, Part
+from dsbench.measure.loaders.results import NodePart, NodeResult
 from dsbench.measure.monitors import Known
 from dsbench.measure.monitors.host import Lasting
 from dsbench.measure.monitors.sessions import SessionSampler
@@ -38,7 +38,7 @@ def result(first_starts_ns: list[int | None]) -> CycleResult:
     return CycleResult(counters, groups, (), np.zeros((0, SECOND_WORDS), "<u8"), (), {}, None)
 
 
-BENCH = Bench(Target("mock:"), "select", 1, None)
+BENCH = Bench(TargetDatabase("mock:"), "select", 1, None)
 
 
 def load(asked: RunSpec) -> CycleLoad:
@@ -79,10 +79,10 @@ def test_a_client_in_time_is_enough(starts: list[int], duration: float) -> None:
 def test_a_late_start_is_a_warning_of_the_run(tmp_path: Path) -> None:
     journal = Journal.begin(Writer.create(tmp_path, "a"), Silent(), spec())
     for nodes in (0, 1):
-        setting = cast(cycle.Setting, SimpleNamespace(journal=journal, spec=spec(nodes=nodes)))
+        setting = cast(cycle.ScaleContext, SimpleNamespace(journal=journal, spec=spec(nodes=nodes)))
         for number, start_ns in ((1, 250 * MS), (2, 3 * MS)):
             wanted = cast(Wanted, SimpleNamespace(scale=7, number=number, stage=SimpleNamespace(cold_each=0)))
-            cycle._warn_of_late_start(setting, wanted, load(spec()), [Part("local", "", NodeResult("local", result([start_ns])), True)])
+            cycle._warn_of_late_start(setting, wanted, load(spec()), [NodePart("local", "", NodeResult("local", result([start_ns])), True)])
     (warning,) = journal.record.warnings
     assert (warning.code, warning.scale) == ("late-start", 7)
     assert warning.message.startswith("cycle 1 of scale 7 began 250.0 ms late")
@@ -110,7 +110,7 @@ class Slow:
     def start(self, at_ns: int) -> None:
         self.left_ns = at_ns - self.now_ns
 
-    def collect(self) -> list[Part]:
+    def collect(self) -> list[NodePart]:
         return []
 
     def connect(self, *_: Any) -> None:
@@ -129,5 +129,5 @@ def test_the_whole_lead_is_left_when_the_start_is_told(monkeypatch: pytest.Monke
     given |= {"target": None, "lasting": Lasting()}
     setting = SimpleNamespace(**given, watch=lambda *_: None)
     wanted = Wanted(setting.spec, BENCH, BENCH.load(""), 1, 1, 1, None)
-    cycle._measure_once(cast(cycle.Setting, setting), wanted)
+    cycle._measure_once(cast(cycle.ScaleContext, setting), wanted)
     assert slow.left_ns == 20 * MS + round(ramp_up * 1e9)

@@ -13,7 +13,7 @@ import pytest
 from dsbench import servers
 from dsbench.archive import ArchiveError, RunRecord
 from dsbench.archive.conditions import Condition, State, say_conditions, state_of
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 from fixtures.program import Program, described, only_archive
 
 HOLDS, BROKEN, NOT_MADE = (Condition(name=state, state=state, detail=f"{state}!") for state in State)
@@ -57,7 +57,7 @@ def lost(request: pytest.FixtureRequest, tmp_path: Path, called: Program) -> Ite
     server: servers.Server | None = request.getfixturevalue("postgresql") if request.param == "postgresql" else None
     url = server.url if server is not None else f"sqlite:///{tmp_path}/file.db"
     assert called("run", url, *LITTLE, "--out", "first", "--keep").returncode == 0
-    with closing(Target(url)) as target:
+    with closing(TargetDatabase(url)) as target:
         mark = json.loads(target.state()[1])
         mark["kept"]["committed"][0] -= 1
         mark["kept"]["unknown"][0] += 1

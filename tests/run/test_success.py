@@ -11,7 +11,7 @@ import pytest
 
 from dsbench import servers
 from dsbench.archive import Archive
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 from fixtures.program import Program, described, only_archive
 
 WORDS = "no updates today"
@@ -32,13 +32,13 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path, called: Program) -> Ite
     url = server.url if server is not None else f"sqlite:///{tmp_path}/file.db"
     done = called("run", url, *LITTLE[:-1], "first", "--keep")
     assert done.returncode == 0, done.stderr
-    with closing(Target(url, existing=True)) as target:
+    with closing(TargetDatabase(url, existing=True)) as target:
         for text in REFUSED[request.param]:
             target.fetch(text)
     yield url
     assert called("drop", url, "--yes").returncode == 0
     if server is not None:
-        with closing(Target(url, existing=True)) as target:
+        with closing(TargetDatabase(url, existing=True)) as target:
             target.fetch("DROP FUNCTION IF EXISTS refused() CASCADE")
 
 

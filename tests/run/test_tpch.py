@@ -16,7 +16,7 @@ import pytest
 from dsbench.archive import Archive
 from dsbench.archive.conditions import State
 from dsbench.measure.events import Silent
-from dsbench.measure.loaders import Bench, Target
+from dsbench.measure.loaders import Bench, TargetDatabase
 from dsbench.measure.loaders.answers import (
     COLUMNS,
     check_answers,
@@ -187,7 +187,7 @@ def tested(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, dict[st
     folder = tmp_path_factory.mktemp("tpch")
     texts = []
     for url in (f"sqlite:///{folder / 'own.db'}", "postgresql://nobody@127.0.0.1:1/none"):
-        target = Target(url)
+        target = TargetDatabase(url)
         bench = Bench(target, "tpch", 1, None, SIZE)
         drawn = [text for text in bench.draws(3, 0, 24) if not text.startswith("RF")]
         texts.append({f"Q{query}": text for query, text in zip(ORDER, drawn, strict=True)})

@@ -11,14 +11,13 @@ import pytest
 from dsbench import servers
 from dsbench.archive import Archive
 from dsbench.measure.events import Moment, Silent
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 from dsbench.measure.run import execute
 from dsbench.measure.stack.described import Database
 from dsbench.measure.twice import find_changes
 from dsbench.read.evaluation import evaluate
 from dsbench.read.subjects.clients import ClientsResult
-from dsbench.spec import Target as TargetSpec
-from dsbench.spec import merged
+from dsbench.spec import Target, merged
 from fixtures.thorough import mostly_thorough
 
 HERE = Database(
@@ -49,7 +48,7 @@ class Meddler(Silent):
 
     def moment(self, moment: Moment) -> None:
         if self._statements and moment.phase == "cycle":
-            with closing(Target(self._url, existing=True)) as target:
+            with closing(TargetDatabase(self._url, existing=True)) as target:
                 for text in self._statements:
                     target.fetch(text)
             self._statements = ()
@@ -70,7 +69,7 @@ CHANGES = {
 @pytest.mark.parametrize("meddles", mostly_thorough([True, False], True), ids=["changed", "left alone"])
 def test_a_promise_that_is_given_up_during_the_cycles_is_told(product: str, meddles: bool, tmp_path: Path) -> None:
     asked, words = CHANGES[product]
-    with servers.start(TargetSpec(url=f"private:{product}"), 10) as server:
+    with servers.start(Target(url=f"private:{product}"), 10) as server:
         values = {"scales": (1,), "cycles": 2, "duration": 0.3, "clients": 1, "placement": "free"}
         meddler = Meddler(server.url, *(asked if meddles else ()))
         made = execute(merged(values, target=server.url).spec, tmp_path / "out", meddler)
@@ -86,7 +85,7 @@ def test_a_promise_that_is_given_up_during_the_cycles_is_told(product: str, medd
 
 
 def test_transactions_of_somebody_else_are_told(tmp_path: Path) -> None:
-    with servers.start(TargetSpec(url="private:postgresql", settings={"fsync": "off"}), 10) as server:
+    with servers.start(Target(url="private:postgresql", settings={"fsync": "off"}), 10) as server:
         values = {"scales": (1,), "cycles": 2, "duration": 2.0, "clients": 2, "placement": "free", "samples": 0}
         meddler = Meddler(server.url, *["SELECT 1"] * 3000)
         made = execute(merged(values, target=server.url).spec, tmp_path / "out", meddler)

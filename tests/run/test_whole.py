@@ -15,8 +15,8 @@ from dsbench.measure import cycle, rows
 from dsbench.measure.events import Silent
 from dsbench.measure.history import CycleHistory
 from dsbench.measure.journal import Journal
-from dsbench.measure.loaders import Bench, CycleResult, Target, now_ns
-from dsbench.measure.loaders.results import NodeResult, Part
+from dsbench.measure.loaders import Bench, CycleResult, TargetDatabase, now_ns
+from dsbench.measure.loaders.results import NodePart, NodeResult
 from dsbench.spec import RunSpec
 
 SPEC = RunSpec.model_validate(
@@ -28,15 +28,15 @@ KEY = {"scale": 1, "stage": "load", "cycle": 1, "clients": 2}
 
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:
-    target = Target(SPEC.target.url)
+    target = TargetDatabase(SPEC.target.url)
     target.create("x")
     yield Bench(target, "tpcb", 1, "statements", {})
     target.close()
 
 
 @pytest.fixture(scope="module")
-def parts(bench: Bench) -> list[Part]:
-    return [Part(node, "", NodeResult(node, _load(bench, first)), True) for node, first in (("n1", 0), ("n2", 2))]
+def parts(bench: Bench) -> list[NodePart]:
+    return [NodePart(node, "", NodeResult(node, _load(bench, first)), True) for node, first in (("n1", 0), ("n2", 2))]
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def _load(bench: Bench, first: int) -> CycleResult:
     return running.join()
 
 
-def _write(setting: Any, parts: list[Part]) -> None:
+def _write(setting: Any, parts: list[NodePart]) -> None:
     load = setting.bench.fill(SPEC, nodes=2)
     cycle._write(setting, KEY, cycle._Measured(parts, [], [], [], None, load), None)
 
@@ -83,7 +83,7 @@ def _nodes(archive: Archive, table: str) -> list[str]:
     ("table", "end"), [("nodes", ""), ("errors", "n1"), ("seconds", "n2"), ("buckets", "n2"), ("cycles", "")]
 )
 def test_a_cycle_that_was_cut_between_its_nodes_does_not_count(
-    setting: Any, parts: list[Part], monkeypatch: pytest.MonkeyPatch, table: str, end: str
+    setting: Any, parts: list[NodePart], monkeypatch: pytest.MonkeyPatch, table: str, end: str
 ) -> None:
     _die_at(monkeypatch, table, end)
     with pytest.raises(Died):
@@ -95,7 +95,7 @@ def test_a_cycle_that_was_cut_between_its_nodes_does_not_count(
 
 
 def test_what_a_killed_attempt_left_is_not_in_the_next(
-    setting: Any, parts: list[Part], monkeypatch: pytest.MonkeyPatch
+    setting: Any, parts: list[NodePart], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as killed:
         killed.setattr(Writer, "forget", lambda *_: None)
@@ -104,7 +104,7 @@ def test_what_a_killed_attempt_left_is_not_in_the_next(
             _write(setting, parts)
     path = setting.journal.writer.path
     assert _nodes(Archive.open(path), "seconds") == ["n1", "n2"]
-    _write(setting, [parts[0], Part("n2", "gone", None, False)])
+    _write(setting, [parts[0], NodePart("n2", "gone", None, False)])
     archive = Archive.open(path)
     assert [_nodes(archive, name) for name in ("cycles", "seconds", "buckets", "errors", "nodes")] == [
         ["n1"], ["n1"], ["n1"], ["n1"], ["n1", "n2"],
@@ -113,7 +113,7 @@ def test_what_a_killed_attempt_left_is_not_in_the_next(
 
 
 def test_all_nodes_are_in_one_part(
-    setting: Any, parts: Sequence[Part]
+    setting: Any, parts: Sequence[NodePart]
 ) -> None:
     _write(setting, list(parts))
     writer: Writer = setting.journal.writer
@@ -125,7 +125,7 @@ def test_all_nodes_are_in_one_part(
 
 
 
-def test_forgetting_spares_other_cycles(setting: Any, parts: list[Part]) -> None:
+def test_forgetting_spares_other_cycles(setting: Any, parts: list[NodePart]) -> None:
     writer: Writer = setting.journal.writer
     _write(setting, parts)
     for name in ("scale-00001_cycle-000010_n1", "scale-00010_cycle-00001_n1"):

@@ -116,7 +116,7 @@ def test_a_command_that_fails_or_is_missing_says_so() -> None:
     told: list[acquire.Command] = []
     for command, words in [(("false",), "exit code 1"), (("nowhere-at-all",), "cannot be run")]:
         with pytest.raises(ServerError, match=words) as caught:
-            acquire.carry_out(acquire.Plan("mysql", (command,), unpack=True), told.append)
+            acquire.carry_out(acquire.InstallPlan("mysql", (command,), unpack=True), told.append)
         assert caught.value.remedy
     assert told == [("false",), ("nowhere-at-all",)]
 
@@ -195,7 +195,7 @@ def test_an_archive_without_a_server_is_refused_and_leaves_nothing(tmp_path: Pat
 
 def test_what_was_unpacked_is_taken_by_its_version_only(monkeypatch: pytest.MonkeyPatch) -> None:
     installed, unpacked = Path("/usr/lib/pg/15"), cache.folder() / "postgresql-18.1.0" / "bin"
-    both = [postgresql.Binaries(unpacked, "18.1"), postgresql.Binaries(installed, "15.2")]
+    both = [postgresql.PostgresBinaries(unpacked, "18.1"), postgresql.PostgresBinaries(installed, "15.2")]
     monkeypatch.setattr(postgresql, "found", lambda: both)
     assert postgresql.find(None).version == "15.2"
     assert postgresql.find("18").version == "18.1"
@@ -209,7 +209,7 @@ def test_an_unpacked_mysql_knows_its_folder(tmp_path: Path, place: Path) -> None
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\necho 'mysqld  Ver 8.0.99 for Linux (MySQL Community Server)'\n")
     program.chmod(0o755)
-    assert mysql.Binaries(mysql.MYSQL, program.resolve(), "8.0.99", home) in mysql.found(mysql.MYSQL)
+    assert mysql.MySQLBinaries(mysql.MYSQL, program.resolve(), "8.0.99", home) in mysql.found(mysql.MYSQL)
 
 
 def test_the_superusers_servers_lie_where_others_may_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +274,7 @@ def test_what_was_built_is_put_beside_the_others_whole(place: Path, tmp_path: Pa
     home = sources.prefix("15", 4)
     step = f"mkdir -p {sources.FOLDER}/out{home}/bin && touch {sources.FOLDER}/out{home}/bin/postgres"
     build = sources.Build((("sh", "-c", step),), "deb-src x\n", home, ())
-    acquire.carry_out(acquire.Plan("postgresql", build.commands, build=build), lambda _command: None)
+    acquire.carry_out(acquire.InstallPlan("postgresql", build.commands, build=build), lambda _command: None)
     assert [path.name for path in place.iterdir()] == ["postgresql-15-4k"]
     assert (home / "bin/postgres").is_file()
     assert sources.block_of(home) == 4

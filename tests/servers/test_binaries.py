@@ -10,7 +10,7 @@ from dsbench import spec
 from dsbench.servers import installations
 from dsbench.servers.errors import ServerError
 from dsbench.servers.postgresql import binaries
-from dsbench.servers.postgresql.binaries import Binaries
+from dsbench.servers.postgresql.binaries import PostgresBinaries
 
 
 def _install(folder: Path, version: str) -> Path:
@@ -55,7 +55,7 @@ def test_a_version_that_can_be_had_is_named_with_its_command(only: Path) -> None
 
 
 def test_a_release_comes_after_its_candidates() -> None:
-    order = [Binaries(Path(), v).order for v in ("18beta2", "18.0", "18.1", "19devel")]
+    order = [PostgresBinaries(Path(), v).order for v in ("18beta2", "18.0", "18.1", "19devel")]
     assert order == sorted(order)
 
 
@@ -81,7 +81,7 @@ def test_a_link_leads_to_the_companions_and_counts_once(only: Path, monkeypatch:
     links.mkdir()
     (links / "postgres").symlink_to(home / "postgres")
     monkeypatch.setenv("PATH", str(links))
-    assert binaries.found() == [Binaries(home, "15.18")]
+    assert binaries.found() == [PostgresBinaries(home, "15.18")]
 
 
 def test_the_versions_of_this_machine_are_offered() -> None:

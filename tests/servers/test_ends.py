@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from dsbench import servers, spec
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 from dsbench.servers.folder import stale
 from fixtures.private import working_in
 from fixtures.thorough import mostly_thorough
@@ -51,9 +51,9 @@ _ABANDONED = """
 import sys, time
 from pathlib import Path
 from dsbench import servers, spec
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 server = servers.start(spec.Target.model_validate({"url": sys.argv[1], "directory": Path(sys.argv[2])}), 4)
-session = Target(server.url)
+session = TargetDatabase(server.url)
 if "firebird" in server.url:
     session.create("test")
 session.fetch("select 1 as a" + " from rdb$database" * ("firebird" in server.url))
@@ -74,8 +74,8 @@ def product(request: pytest.FixtureRequest) -> Product:
 
 
 @contextmanager
-def _session(server: servers.Server) -> Iterator[Target]:
-    session = Target(server.url)
+def _session(server: servers.Server) -> Iterator[TargetDatabase]:
+    session = TargetDatabase(server.url)
     try:
         if "firebird" in server.url:
             session.create("test")

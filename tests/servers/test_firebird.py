@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from dsbench import servers, spec
-from dsbench.measure.loaders import CoreError, Target
+from dsbench.measure.loaders import CoreError, TargetDatabase
 from dsbench.servers.firebird import binaries
 from dsbench.servers.firebird.instance import own_lines
 from dsbench.servers.process import free_port
@@ -38,7 +38,7 @@ class Place:
     """A session in the database of a server, which is made for it."""
 
     def __init__(self, url: str, *, make: bool = True) -> None:
-        self.target = Target(url)
+        self.target = TargetDatabase(url)
         if make:
             self.target.create("test")
 
@@ -129,7 +129,7 @@ def test_a_wrong_setting_is_named_and_leaves_nothing(
 def test_a_page_size_that_cannot_be_is_refused(target: Make) -> None:
     with servers.start(target(page_size="5000"), 4) as server:
         with pytest.raises(CoreError, match="page_size=5000") as caught:
-            Target(server.url)
+            TargetDatabase(server.url)
         assert caught.value.kind == "configuration"
 
 
@@ -170,8 +170,8 @@ def test_nothing_found_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> N
 def test_two_servers_at_once_do_not_meet(target: Make) -> None:
     with servers.start(target(), 4) as one, servers.start(target(ServerMode="Classic"), 4) as other:
         assert one.url != other.url
-        Target(one.url).create("only here")
-        assert Target(other.url).state() == ("absent", "")
+        TargetDatabase(one.url).create("only here")
+        assert TargetDatabase(other.url).state() == ("absent", "")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser steps down")
@@ -203,7 +203,7 @@ def test_nobody_comes_in_without_the_password(target: Make) -> None:
         place = server.url.partition("@")[2]
         for login in ("sysdba:masterkey", "sysdba:guess", "sysdba", "nobody"):
             with pytest.raises(CoreError) as caught:
-                Target(f"firebird://{login}@{place}").create("mine")
+                TargetDatabase(f"firebird://{login}@{place}").create("mine")
             assert caught.value.kind == "setup"
         files = [p for p in server.directory.parent.rglob("*") if p.is_file() and password.encode() in p.read_bytes()]
         assert files == []

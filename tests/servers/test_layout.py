@@ -13,7 +13,7 @@ from dsbench import servers, spec
 from dsbench.archive import Archive
 from dsbench.archive.conditions import State
 from dsbench.measure.events import Silent
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 from dsbench.measure.run import execute
 from dsbench.servers.folder import Folder
 from dsbench.spec import SpecError, build
@@ -109,7 +109,7 @@ def test_a_second_log_that_ends_is_named(base: Path, disks: dict[str, Path]) -> 
 def test_the_log_of_innodb_moves(product: str, base: Path, disks: dict[str, Path]) -> None:
     target = spec.Target(url=f"private:{product}?log_directory={disks['log']}", directory=base)
     with servers.start(target, 4) as server:
-        there = Target(server.url)
+        there = TargetDatabase(server.url)
         try:
             (row,) = there.fetch("select @@innodb_log_group_home_dir as place")
             place = Path(str(row["place"]))

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from dsbench import servers, spec
-from dsbench.measure.loaders import CoreError, Target
+from dsbench.measure.loaders import CoreError, TargetDatabase
 from dsbench.servers.mysql import binaries
 from fixtures.private import check_no_superuser, check_refused, command, working_in
 
@@ -30,7 +30,7 @@ def target(base: Path) -> Make:
 
 def _ask(url: str, sql: str) -> str | None:
     """The only cell of an answer."""
-    target = Target(url)
+    target = TargetDatabase(url)
     try:
         (row,) = target.fetch(sql)
         (cell,) = row.values()
@@ -76,7 +76,7 @@ def test_the_storage_engine_is_that_of_the_tables(target: Make) -> None:
     with servers.start(target(storage_engine="RocksDB", rocksdb_block_cache_size="32M"), 4) as server:
         assert "storage_engine=RocksDB" in server.url
         assert _ask(server.url, "select @@rocksdb_block_cache_size") == str(32 << 20)
-        place = Target(server.url)
+        place = TargetDatabase(server.url)
         place.create("mark")
         engines = "select distinct engine as e from information_schema.tables where table_schema = 'dsbench'"
         assert place.fetch(engines) == [{"e": "ROCKSDB"}]
@@ -151,8 +151,8 @@ def test_what_is_installed_is_listed() -> None:
 def test_two_servers_at_once_do_not_meet(target: Make) -> None:
     with servers.start(target(), 4) as one, servers.start(target(), 4) as other:
         assert one.url != other.url
-        Target(one.url).create("only here")
-        assert Target(other.url).state() == ("absent", "")
+        TargetDatabase(one.url).create("only here")
+        assert TargetDatabase(other.url).state() == ("absent", "")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser steps down")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dsbench import servers, spec
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 from dsbench.servers import server as life
 from dsbench.servers.process import free_port
 from fixtures.thorough import mostly_thorough
@@ -41,7 +41,7 @@ def test_a_port_taken_before_the_server_binds_it_is_left_for_another(
     with servers.start(spec.Target(url=f"private:{product}", settings=settings), 4) as server:
         assert f":{taken}/" not in server.url
         assert server.pids()
-        assert Target(server.url).state() == ("absent", "")
+        assert TargetDatabase(server.url).state() == ("absent", "")
 
 
 @pytest.mark.parametrize(("product", "settings", "name"), _NETWORKED)

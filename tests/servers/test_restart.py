@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dsbench import servers, spec
-from dsbench.measure.loaders import CoreError, Target
+from dsbench.measure.loaders import CoreError, TargetDatabase
 from dsbench.servers.pages import count_cached, let_go
 from fixtures.thorough import mostly_thorough
 
@@ -20,7 +20,7 @@ _MYSQL = pytest.param("private:mysql", marks=pytest.mark.needs_mysql)
     "url", mostly_thorough(["private:postgresql", "private:mariadb", "private:firebird", _MYSQL], "private:postgresql")
 )
 def test_a_server_that_is_started_again_keeps_its_data_and_its_address(url: str) -> None:
-    with servers.start(spec.Target(url=url), 4) as server, closing(Target(server.url)) as target:
+    with servers.start(spec.Target(url=url), 4) as server, closing(TargetDatabase(server.url)) as target:
         target.create("a test")
         before, address = set(server.pids()), server.url
         gone = server.restart()

@@ -12,7 +12,7 @@ import pytest
 
 from dsbench import servers, spec
 from dsbench.measure import stack
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 from dsbench.measure.stack.described import Described, Switch
 from dsbench.measure.stack.rdbms import firebird
 
@@ -29,15 +29,15 @@ def server() -> Iterator[servers.Server]:
 
 
 @pytest.fixture(scope="module")
-def queries(server: servers.Server) -> Iterator[Target]:
-    session = Target(server.url)
+def queries(server: servers.Server) -> Iterator[TargetDatabase]:
+    session = TargetDatabase(server.url)
     session.create("test")
     yield session
     session.close()
 
 
 @pytest.fixture(scope="module")
-def described(server: servers.Server, queries: Target) -> Described:
+def described(server: servers.Server, queries: TargetDatabase) -> Described:
     return stack.describe("firebird", server.directory, queries)
 
 
@@ -88,7 +88,7 @@ def test_a_switch_that_gives_up_safety_is_told(described: Described) -> None:
     assert firebird.durability("") == []
 
 
-def test_the_data_directory_is_told_when_the_server_is_here(server: servers.Server, queries: Target) -> None:
+def test_the_data_directory_is_told_when_the_server_is_here(server: servers.Server, queries: TargetDatabase) -> None:
     assert stack.data_directory("firebird", queries, spec.Target(url=server.url)) == server.directory
     assert firebird.process(queries) in server.pids()
 
@@ -96,14 +96,14 @@ def test_the_data_directory_is_told_when_the_server_is_here(server: servers.Serv
 class Remote:
     """The same server, as if it were another one: its process numbers mean nothing here."""
 
-    def __init__(self, queries: Target) -> None:
+    def __init__(self, queries: TargetDatabase) -> None:
         self.queries = queries
 
     def fetch(self, sql: str) -> list[dict[str, str | None]]:
         return [{**row, "PID": "1"} if "PID" in row else row for row in self.queries.fetch(sql)]
 
 
-def test_a_server_elsewhere_is_not_described_by_this_machine(queries: Target) -> None:
+def test_a_server_elsewhere_is_not_described_by_this_machine(queries: TargetDatabase) -> None:
     remote = Remote(queries)
     directory = stack.data_directory("firebird", remote, spec.Target(url="firebird://far//run.fdb"))
     assert directory is None
@@ -131,7 +131,7 @@ def test_a_shared_cache_is_a_mark() -> None:
     asked = {"page_buffers": "2000", "wire_crypt": "disabled", "WireCompression": "on", "wire_compression": "on"}
     wanted = spec.Target(url="private:firebird", version="3", settings=asked)
     with servers.start(wanted, 8) as server:
-        session = Target(server.url)
+        session = TargetDatabase(server.url)
         session.create("test")
         described = stack.describe("firebird", server.directory, session)
         session.close()
@@ -147,10 +147,10 @@ _EMBEDDED = """
 import json
 from dsbench import servers, spec
 from dsbench.measure import stack
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 wanted = spec.Target(url="private:firebird", settings={"embedded": "on", "DeadlockTimeout": "7"})
 with servers.start(wanted, 8) as server:
-    session = Target(server.url)
+    session = TargetDatabase(server.url)
     before = stack.data_directory("firebird", session, spec.Target(url=server.url)) == server.directory
     session.create("test")
     after = stack.data_directory("firebird", session, spec.Target(url=server.url)) == server.directory

@@ -8,7 +8,7 @@ import pytest
 
 from dsbench import servers, spec
 from dsbench.measure import stack
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 from dsbench.measure.stack.described import Described, Switch
 from dsbench.measure.stack.rdbms import mysql
 
@@ -26,14 +26,14 @@ def server() -> Iterator[servers.Server]:
 
 
 @pytest.fixture(scope="module")
-def queries(server: servers.Server) -> Iterator[Target]:
-    session = Target(server.url)
+def queries(server: servers.Server) -> Iterator[TargetDatabase]:
+    session = TargetDatabase(server.url)
     yield session
     session.close()
 
 
 @pytest.fixture(scope="module")
-def described(server: servers.Server, queries: Target) -> Described:
+def described(server: servers.Server, queries: TargetDatabase) -> Described:
     return stack.describe("mysql", server.directory, queries)
 
 
@@ -85,7 +85,7 @@ def test_a_switch_that_gives_up_safety_is_told(described: Described) -> None:
     assert all(s["meaning"] for s in described.durability)
 
 
-def test_every_value_of_a_switch_has_its_meaning(queries: Target) -> None:
+def test_every_value_of_a_switch_has_its_meaning(queries: TargetDatabase) -> None:
     def safe(engine: str = "innodb", **known: str) -> bool:
         (found, *_) = mysql.switches(queries, known, engine)
         return found["safe"]
@@ -102,7 +102,7 @@ def test_every_value_of_a_switch_has_its_meaning(queries: Target) -> None:
     assert mysql.switches(queries, {"log_bin": "OFF", "sync_binlog": "0"}, "innodb") == []
 
 
-def test_the_data_directory_is_told_when_the_server_is_here(server: servers.Server, queries: Target) -> None:
+def test_the_data_directory_is_told_when_the_server_is_here(server: servers.Server, queries: TargetDatabase) -> None:
     assert stack.data_directory("mysql", queries, spec.Target(url=server.url)) == server.directory
     assert mysql.process(queries) in server.pids()
 
@@ -110,7 +110,7 @@ def test_the_data_directory_is_told_when_the_server_is_here(server: servers.Serv
 class Remote:
     """The same server, as if it were another one."""
 
-    def __init__(self, queries: Target, **changed: str) -> None:
+    def __init__(self, queries: TargetDatabase, **changed: str) -> None:
         self.queries, self.changed = queries, changed
 
     def fetch(self, sql: str) -> list[dict[str, str | None]]:
@@ -119,7 +119,7 @@ class Remote:
 
 
 @pytest.mark.parametrize("changed", [{"hostname": "far"}, {"Uptime": "123456789"}])
-def test_a_server_elsewhere_is_not_described_by_this_machine(queries: Target, changed: dict[str, str]) -> None:
+def test_a_server_elsewhere_is_not_described_by_this_machine(queries: TargetDatabase, changed: dict[str, str]) -> None:
     remote = Remote(queries, **changed)
     directory = stack.data_directory("mysql", remote, spec.Target(url="mysql://far/"))
     assert directory is None
@@ -144,7 +144,7 @@ def test_what_a_server_does_not_tell_is_left_out() -> None:
 def test_myrocks_is_described_by_its_own_settings() -> None:
     target = spec.Target(url="private:mariadb", settings={"storage_engine": "RocksDB", "bind_address": "127.0.0.1"})
     with servers.start(target, 8) as server:
-        session = Target(server.url)
+        session = TargetDatabase(server.url)
         described = stack.describe("mysql", server.directory, session)
         session.close()
     items = _items(described)
@@ -159,7 +159,7 @@ def test_myrocks_is_described_by_its_own_settings() -> None:
 def test_mysql_is_described_the_same_way(mysql_home: str) -> None:
     settings = {"basedir": mysql_home, "bind_address": "127.0.0.1", "innodb_flush_log_at_trx_commit": "0"}
     with servers.start(spec.Target(url="private:mysql", settings=settings), 8) as server:
-        session = Target(server.url)
+        session = TargetDatabase(server.url)
         described = stack.describe("mysql", server.directory, session)
         assert mysql.process(session) in server.pids()
         session.close()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dsbench import study
-from dsbench.read.blocks import Answer
+from dsbench.read.blocks import Overview
 from dsbench.read.draw.render import drawn_as
 from dsbench.read.draw.theme import log_ticks
 from dsbench.read.glance import Taken
@@ -370,7 +370,7 @@ def test_void_and_disturbed_trials_are_told_before_the_verdict(made: Study, whol
     trials = tuple(replace(one, status="void", reason="its check failed") if one.status == "failed" else one for one in made.trials)
     found = replace(found, study=replace(made, trials=trials), made=tuple(replace(one, verdict=taken) for one in found.made))
     lines = ["1 of 18 trials is void: its check failed.", "17 of 18 trials are disturbed: other programs used 1.7 of 2 CPUs."]
-    assert [line for block in shown.tell(found) if isinstance(block, Answer) for line in block.verdict] == lines
+    assert [line for block in shown.tell(found) if isinstance(block, Overview) for line in block.verdict] == lines
     assert shown.text(found).splitlines()[2:4] == lines, "below its name"
     told = shown.document(found)
     assert (told["runs"]["disturbed"], told["runs"]["void"]) == (17, 1)

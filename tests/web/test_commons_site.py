@@ -18,8 +18,8 @@ import pytest
 import yaml
 
 from dsbench.archive import Archive
-from dsbench.commons.about import About, EntryError
-from dsbench.commons.entry import Entry, read_entry, write
+from dsbench.commons.about import EntryError, PublisherNotes
+from dsbench.commons.entry import CommonsEntry, read_entry, write
 from dsbench.commons.figures import describe
 from dsbench.commons.packing import prepare
 from dsbench.commons.site import build, check
@@ -33,7 +33,7 @@ BAD = "<img src=x onerror='window.hacked=1'></script><script>window.hacked=1</sc
 PUBLISHED = ("sqlite-clients", "pg-tpcc", "pg", "sqlite-tpcb", "insert", "tp1")
 
 
-def _undisturbed(commons: Path) -> Entry:
+def _undisturbed(commons: Path) -> CommonsEntry:
     """An entry to make up others of."""
     found = read_entry(next(iter((commons / "entries").glob("*sqlite-tpcb*"))))
     return found.model_copy(update={"verdict": {"soundness": "valid", "why": []}})
@@ -43,7 +43,7 @@ def _undisturbed(commons: Path) -> Entry:
 def commons(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("commons") / "results"
     for name in PUBLISHED:
-        about = About(by=BAD, machine="m", price=Price(per_hour=0.5, currency="EUR"), notes=BAD)
+        about = PublisherNotes(by=BAD, machine="m", price=Price(per_hour=0.5, currency="EUR"), notes=BAD)
         write(prepare(STORED / f"{name}.zip", about), folder)
     return folder
 
@@ -129,7 +129,7 @@ def test_wrong_words_are_one_error(words: tuple[str, ...], said: str, called: Pr
 def test_what_is_gone_leaves_the_site_and_what_is_no_part_of_it_stays(tmp_path: Path) -> None:
     out, folder = tmp_path / "site", tmp_path / "some"
     for name in PUBLISHED[:2]:
-        write(prepare(STORED / f"{name}.zip", About()), folder)
+        write(prepare(STORED / f"{name}.zip", PublisherNotes()), folder)
     assert len(build(folder, out).verified.sound) == 2
     (path,) = (path for path in (folder / "entries").iterdir() if "sqlite" in path.name)
     said = json.loads((path / "entry.json").read_text())
@@ -151,7 +151,7 @@ def test_what_is_gone_leaves_the_site_and_what_is_no_part_of_it_stays(tmp_path: 
 def test_a_commons_has_no_say_in_what_is_believed_of_it(tmp_path: Path) -> None:
     """Whatever lies in it, a forged entry is refused, and the site goes nowhere where it could have said something."""
     folder = tmp_path / "cm"
-    path = write(prepare(STORED / "sqlite-tpcb.zip", About()), folder)
+    path = write(prepare(STORED / "sqlite-tpcb.zip", PublisherNotes()), folder)
     said = json.loads((path / "entry.json").read_text())
     said["figures"]["rate"]["value"] = 987_654_321.0
     (path / "entry.json").write_text(json.dumps(said))
@@ -166,7 +166,7 @@ def test_a_commons_has_no_say_in_what_is_believed_of_it(tmp_path: Path) -> None:
 
 def test_a_build_writes_through_no_link(tmp_path: Path) -> None:
     folder, out, others = tmp_path / "cm", tmp_path / "site", tmp_path / "others"
-    write(prepare(STORED / "sqlite-tpcb.zip", About()), folder)
+    write(prepare(STORED / "sqlite-tpcb.zip", PublisherNotes()), folder)
     (others / "deep").mkdir(parents=True)
     (others / "victim.txt").write_text("mine")
     out.mkdir()
@@ -198,12 +198,12 @@ def _rewritten(content: bytes, part: str, change: Callable[[bytes], bytes]) -> b
 
 def test_of_entries_of_one_run_all_are_refused_and_none_is_blamed(tmp_path: Path) -> None:
     """A thief's copy says another day; which of both was there first no archive can say."""
-    honest = prepare(STORED / "pg.zip", About(by="Ada"))
+    honest = prepare(STORED / "pg.zip", PublisherNotes(by="Ada"))
     stolen = _rewritten(honest.archive, "run.json", lambda text: re.sub(rb"2026-\d\d-\d\dT", b"2020-01-01T", text))
     path = tmp_path / "stolen.zip"
     path.write_bytes(stolen)
-    copy = prepare(path, About(by="Thief"))
-    other = prepare(STORED / "sqlite-tpcb.zip", About())
+    copy = prepare(path, PublisherNotes(by="Thief"))
+    other = prepare(STORED / "sqlite-tpcb.zip", PublisherNotes())
     for package in (honest, copy, other):
         write(package, tmp_path)
     found = check(tmp_path)
@@ -438,7 +438,7 @@ def test_a_disturbed_entry_has_no_place_and_says_by_what(commons: Path, browser:
 def _group(archive: Any) -> str:
     from dsbench.commons.figures import describe_group
 
-    return describe_group(Entry(id=f"20260101-x-y-{'0' * 10}", sha256="0" * 64, **describe(archive)))
+    return describe_group(CommonsEntry(id=f"20260101-x-y-{'0' * 10}", sha256="0" * 64, **describe(archive)))
 
 
 OTHER_WORK = {

@@ -19,7 +19,7 @@ from dsbench.measure.interrupts import Stop
 from dsbench.web import state as states
 from dsbench.web.making import Telling
 from dsbench.web.pages.study import add_blocks
-from dsbench.web.state import Runs, State
+from dsbench.web.state import Runs, WebState
 
 SPEC = RunSpec.model_validate({"target": {"url": "mock:"}, "duration": 0.1, "cycles": 1})
 
@@ -27,14 +27,14 @@ SPEC = RunSpec.model_validate({"target": {"url": "mock:"}, "duration": 0.1, "cyc
 @pytest.mark.parametrize(
     "wrong",
     [{"pid": "x"}, {"pid": -1}, {"pid": 2**40}, {"log": [1]}, {"began": 1e300}, {"target": 5}, {"moment": {}},
-     *({"moment": {**asdict(State("", 1, 0.0, "", "", "").moment), **wrong}} for wrong in (
+     *({"moment": {**asdict(WebState("", 1, 0.0, "", "", "").moment), **wrong}} for wrong in (
          {"times": [[1]]}, {"seconds": {}}, {"elapsed_s": "soon"}, {"scale": None}, {"cpus": "ab"}, {"done": -1}))],
 )  # fmt: skip
 def test_a_file_of_a_run_with_wrong_values_is_left_out(tmp_path: Path, wrong: dict[str, Any]) -> None:
     runs = Runs(tmp_path)
     folder = tmp_path / states.FOLDER
-    states.write(folder, State("good", 1, 0.0, "mock:", "tpcb", ""))
-    values = {**asdict(State("bad", 1, 0.0, "mock:", "tpcb", "")), **wrong}
+    states.write(folder, WebState("good", 1, 0.0, "mock:", "tpcb", ""))
+    values = {**asdict(WebState("bad", 1, 0.0, "mock:", "tpcb", "")), **wrong}
     (folder / "bad.json").write_text(json.dumps(values))
     (folder / "no.json").write_text("[" * 100_000)
     assert [state.key for state in runs.states()] == ["good"]
@@ -42,7 +42,7 @@ def test_a_file_of_a_run_with_wrong_values_is_left_out(tmp_path: Path, wrong: di
 
 def test_rates_that_are_no_numbers_hide_no_run(tmp_path: Path) -> None:
     runs = Runs(tmp_path)
-    states.write(tmp_path / states.FOLDER, State("a", 1, 0.0, "mock:", "tpcb", "", moment=Moment(
+    states.write(tmp_path / states.FOLDER, WebState("a", 1, 0.0, "mock:", "tpcb", "", moment=Moment(
         1, 1, 1, "cycle", done=9, elapsed_s=float("nan"), seconds=[float("inf")], times=[(float("nan"), 0.5)])))  # fmt: skip
     (moment,) = (state.moment for state in runs.states())
     assert (moment.rate_tps, list(moment.seconds), list(moment.times)) == (0.0, [0.0], [(0.0, 0.5)])
@@ -80,7 +80,7 @@ def test_what_a_study_has_left_counts_the_trials_to_come(tmp_path: Path, monkeyp
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     spec = RunSpec.model_validate({"target": {"url": "mock:"}, "scales": [1], "cycles": 1, "duration": 10, "ramp_up": 0})
-    state = State("a", 1, 0.0, "mock:", "tpcb", "")
+    state = WebState("a", 1, 0.0, "mock:", "tpcb", "")
     telling = Telling(tmp_path, state, Stop())
     told = []
     for later in (2, 1, 0):

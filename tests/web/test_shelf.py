@@ -14,7 +14,7 @@ import dsbench
 from dsbench.archive import Archive, ArchiveError, claimed
 from dsbench.read import finish
 from dsbench.read.answer import answer
-from dsbench.read.blocks import Answer
+from dsbench.read.blocks import Overview
 from dsbench.read.evaluation import evaluate
 from dsbench.read.html import render_blocks
 from dsbench.read.page import show_answer
@@ -163,6 +163,6 @@ def test_the_sentence_of_a_report_is_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("said", [*Soundness, "best of all"])
 def test_the_verdict_of_a_report_is_one_of_those_there_are(said: str, tmp_path: Path) -> None:
     run = small.archive(tmp_path).path
-    (run / "report.html").write_text(render_blocks([Answer("It is fast.", soundness=said)]))
+    (run / "report.html").write_text(render_blocks([Overview("It is fast.", soundness=said)]))
     book = Shelf(tmp_path).book(run.name)
     assert (book.answer, book.soundness) == ("It is fast.", said if said in list(Soundness) else None)

@@ -12,12 +12,12 @@ FORMAT: Final = 1
 """Of what is written, and of what is read. docs/archive.md says what a later one owes it."""
 
 
-def _type(column: columns.Column) -> pa.DataType:
+def _type(column: columns.ArchiveColumn) -> pa.DataType:
     plain = pa.type_for_alias(column.type)
     return pa.dictionary(pa.int32(), plain) if column.few else plain
 
 
-def _described(column: columns.Column) -> pa.Field[Any]:
+def _described(column: columns.ArchiveColumn) -> pa.Field[Any]:
     """The field with what a reader of the file wants to know."""
     known = {"description": column.sentence, "unit": column.unit, "adds": column.adds}
     return pa.field(column.name, _type(column), metadata={name: text for name, text in known.items() if text})

@@ -1,6 +1,6 @@
 """What a database promises, tried out before its figures are believed: ``dsbench check --promises``."""
 
-from dsbench.check.durable import Durability, Round, durability
+from dsbench.check.durable import DurabilityCheck, Round, durability
 from dsbench.check.flushes import Flushes, flushes, flushes_of
 from dsbench.check.forgetting import STORAGES
 from dsbench.check.result import Checked, lines
@@ -9,7 +9,7 @@ from dsbench.check.trying import try_out
 __all__ = [
     "STORAGES",
     "Checked",
-    "Durability",
+    "DurabilityCheck",
     "Flushes",
     "Round",
     "durability",

@@ -15,8 +15,8 @@ import psutil
 from dsbench import servers
 from dsbench.dataclass import dataclass
 from dsbench.measure import loaders as generator
-from dsbench.measure.loaders import Case, Conformance, Target
-from dsbench.spec import Target as TargetSpec
+from dsbench.measure.loaders import Case, Conformance, TargetDatabase
+from dsbench.spec import Target
 
 MARK = "<!-- written by dsbench servers conform --write: do not edit below -->\n"
 """What stands before it is written by hand and stays."""
@@ -49,14 +49,14 @@ class SuiteResult:
         return [case for case in self.cases if not case.passed]
 
 
-def conform(target: TargetSpec, watch: Watch) -> SuiteResult:
+def conform(target: Target, watch: Watch) -> SuiteResult:
     """Runs the suite; on a private server with the cases in which that is killed as well.
 
     Raises ``CoreError`` where something of dsbench's already exists, and what starting a server raises.
     """
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(servers.start(target, _SESSIONS)) if target.private else None
-        face = Target(server.url if server else target.url)
+        face = TargetDatabase(server.url if server else target.url)
         stack.callback(face.close)
         suite = Conformance(face)
         stack.callback(suite.close)
@@ -71,7 +71,7 @@ def conform(target: TargetSpec, watch: Watch) -> SuiteResult:
         return SuiteResult(target.redacted, version, suite.family, tuple(found))
 
 
-def _distinction(target: TargetSpec) -> list[str]:
+def _distinction(target: Target) -> list[str]:
     """Settings that make another product of a server, as far as it does not say them itself."""
     values = {name.lower(): value for name, value in target.settings.items()}
     words = [values["servermode"]] if "servermode" in values else []

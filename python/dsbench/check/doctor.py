@@ -13,7 +13,7 @@ from pathlib import Path
 from dsbench import control_groups, devices, release, servers, spec
 from dsbench.dataclass import dataclass
 from dsbench.measure import loaders as generator
-from dsbench.measure.monitors import Known, Look, beside, between, look
+from dsbench.measure.monitors import Known, MachineSnapshot, beside, between, look
 from dsbench.measure.monitors.host import is_tsc_given_up, read_cpus
 from dsbench.measure.stack import described, machine
 from dsbench.problem import how_to_install
@@ -76,7 +76,7 @@ def findings() -> list[Finding]:
     return found + (_others(known, before, began_s) if before is not None else [])
 
 
-def _others(known: Known, before: Look, began_s: float) -> list[Finding]:
+def _others(known: Known, before: MachineSnapshot, began_s: float) -> list[Finding]:
     """What else the machine has done since ``before``, for a second at least: CPU time is counted in hundredths."""
     time.sleep(max(0.0, began_s + _WATCHED_S - time.monotonic()))
     after = look(known)

@@ -20,13 +20,12 @@ from dsbench.children import Child
 from dsbench.dataclass import dataclass
 from dsbench.measure import stack
 from dsbench.measure.beside import LedgerWriters
-from dsbench.measure.loaders import NOTES_BYTES, CoreError, Found, Ledger, Target
+from dsbench.measure.loaders import NOTES_BYTES, CheckLedger, CoreError, LedgerContent, TargetDatabase
 from dsbench.measure.stack import Switch
 from dsbench.problem import Problem
 from dsbench.servers import ServerError
 from dsbench.servers.folder import Folder
-from dsbench.spec import SpecError
-from dsbench.spec import Target as TargetSpec
+from dsbench.spec import SpecError, Target
 
 _FIRST_S: Final = 60.0
 """How long all writers may take to their first commit."""
@@ -60,7 +59,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Durability:
+class DurabilityCheck:
     """All kills of a check."""
 
     storage: str
@@ -116,8 +115,8 @@ class _Notes:
 
 
 def durability(
-    target: TargetSpec, *, rounds: int, writers: int, kind: str, restart: str, watch: Watch, said: Callable[[str], None]
-) -> Durability:
+    target: Target, *, rounds: int, writers: int, kind: str, restart: str, watch: Watch, said: Callable[[str], None]
+) -> DurabilityCheck:
     """Kills ``target`` in every round while ``writers`` sessions commit, and counts what is there afterwards.
 
     ``kind`` is one of ``STORAGES``, ``restart`` a command for a server of the user's. Raises ``SpecError`` for what
@@ -144,17 +143,17 @@ def durability(
                     break
         finally:
             _drop(victim.url)
-    return Durability(kind, writers, version, switches, tuple(found))
+    return DurabilityCheck(kind, writers, version, switches, tuple(found))
 
 
 @contextlib.contextmanager
 def _victim(
-    target: TargetSpec, writers: int, kind: str, restart: str, said: Callable[[str], None], look: Callable[[], None]
+    target: Target, writers: int, kind: str, restart: str, said: Callable[[str], None], look: Callable[[], None]
 ) -> Iterator[tuple[Victim, Plain]]:
     if target.private is None:
         if kind != "plain":
             raise SpecError("--storage", f"{kind} is for private servers", "use one: private:postgresql")
-        with contextlib.closing(Target(target.url)) as asked:
+        with contextlib.closing(TargetDatabase(target.url)) as asked:
             dialect = asked.dialect
         if not dialect.keeps_data:
             raise SpecError("TARGET", "the engine keeps no data", "name a database")
@@ -251,7 +250,7 @@ def _counted(url: str, notes: _Notes, first: int, before: Round) -> Round:
     return replace(before, lost=notes.lost(missing), extra=extra, torn=max(torn, 0))
 
 
-def _short(found: Found, acknowledged: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+def _short(found: LedgerContent, acknowledged: Mapping[int, int]) -> Iterator[tuple[int, int]]:
     """Writers whose rows are not 1, 2, 3 … up to the last acknowledged one at least, with that."""
     for writer, acked in acknowledged.items():
         rows, last = found.rows.get(writer, (0, 0))
@@ -260,10 +259,10 @@ def _short(found: Found, acknowledged: Mapping[int, int]) -> Iterator[tuple[int,
 
 
 @contextlib.contextmanager
-def _ledger(url: str) -> Iterator[Ledger]:
-    target = Target(url)
+def _ledger(url: str) -> Iterator[CheckLedger]:
+    target = TargetDatabase(url)
     try:
-        yield Ledger(target)
+        yield CheckLedger(target)
     finally:
         target.close()
 
@@ -273,8 +272,8 @@ def _create(url: str) -> None:
         ledger.create()
 
 
-def _described(target: TargetSpec, url: str) -> tuple[str, tuple[Switch, ...]]:
-    with contextlib.closing(Target(url)) as asked:
+def _described(target: Target, url: str) -> tuple[str, tuple[Switch, ...]]:
+    with contextlib.closing(TargetDatabase(url)) as asked:
         name = asked.dialect.name
         directory = stack.data_directory(name, asked, target.model_copy(update={"url": url}))
         found = stack.describe(name, directory, asked, url)
@@ -284,5 +283,5 @@ def _described(target: TargetSpec, url: str) -> tuple[str, tuple[Switch, ...]]:
 
 def _drop(url: str) -> None:
     """Whatever ended the check: what carries our mark goes, where the database still answers."""
-    with contextlib.suppress(CoreError), contextlib.closing(Target(url)) as target:
+    with contextlib.suppress(CoreError), contextlib.closing(TargetDatabase(url)) as target:
         target.drop()

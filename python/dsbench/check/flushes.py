@@ -21,8 +21,8 @@ import numpy as np
 from dsbench import devices, servers
 from dsbench.dataclass import dataclass
 from dsbench.measure import stack
-from dsbench.measure.loaders import CoreError, Target
-from dsbench.spec import Target as TargetSpec
+from dsbench.measure.loaders import CoreError, TargetDatabase
+from dsbench.spec import Target
 
 _BYTES: Final = 4096
 _WRITES: Final = 200
@@ -61,13 +61,13 @@ class Flushes:
         return ""
 
 
-def flushes_of(target: TargetSpec) -> Flushes | None:
+def flushes_of(target: Target) -> Flushes | None:
     """Those of the storage that holds the data of ``target``; ``None`` where that is elsewhere or closed to us."""
     folder = None
     if target.private is not None:
         folder = servers.base_directory(target)
     else:
-        with contextlib.suppress(CoreError), contextlib.closing(Target(target.url)) as asked:
+        with contextlib.suppress(CoreError), contextlib.closing(TargetDatabase(target.url)) as asked:
             folder = stack.data_directory(asked.dialect.name, asked, target)
     if folder is None:
         return None

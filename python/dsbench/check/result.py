@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from dsbench import release
 from dsbench.check.conformance import SuiteResult
-from dsbench.check.durable import Durability
+from dsbench.check.durable import DurabilityCheck
 from dsbench.check.flushes import Flushes
 from dsbench.dataclass import dataclass
 from dsbench.measure import loaders as generator
@@ -54,7 +54,7 @@ class Checked:
     settings: Mapping[str, str] = field(default_factory=dict)
     """Of a private server, as they were asked for."""
     suite: SuiteResult | None = None
-    durability: Durability | None = None
+    durability: DurabilityCheck | None = None
     flushes: Flushes | None = None
     at: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
     host: str = field(default_factory=platform.node)
@@ -157,7 +157,7 @@ def _cell(case: Case | None) -> str:
     return case.outcome if case.passed else f"{case.outcome.upper()} (documented: {case.expected})"
 
 
-def _durable(found: Durability) -> Iterator[str]:
+def _durable(found: DurabilityCheck) -> Iterator[str]:
     yield f"  {'kept' if found.holds else 'BROKEN':6}  {_lost(found)}"
     for number, one in enumerate(found.rounds, start=1):
         dropped = f", {one.dropped_bytes / 1e6:.3g} MB lost with the cache" if one.dropped_bytes is not None else ""
@@ -169,7 +169,7 @@ def _durable(found: Durability) -> Iterator[str]:
         yield f"          {_KILL_ALONE}"
 
 
-def _lost(found: Durability) -> str:
+def _lost(found: DurabilityCheck) -> str:
     """``4,711 commits acknowledged over 4 sessions and 50 kills on plain storage: none lost, none torn``."""
     what = (
         f"{found.acknowledged:,} commits acknowledged over {found.writers} sessions and {len(found.rounds)} "

@@ -14,10 +14,10 @@ from typing import Final, Protocol
 from dsbench import servers
 from dsbench.check import conformance
 from dsbench.children import Child
-from dsbench.measure.loaders import CoreError, Ledger, Target
+from dsbench.measure.loaders import CheckLedger, CoreError, TargetDatabase
 from dsbench.servers import Server, ServerError
 from dsbench.servers.server import OwnProcess
-from dsbench.spec import Target as TargetSpec
+from dsbench.spec import Target
 
 _BACK_S: Final = 180.0
 """How long a server of the user's may take to come back."""
@@ -43,7 +43,7 @@ class Victim(Protocol):
 class PrivateServer:
     """A private server whose data outlive it until ``close``."""
 
-    def __init__(self, target: TargetSpec, sessions: int) -> None:
+    def __init__(self, target: Target, sessions: int) -> None:
         """``target`` names a folder that is the caller's, to be removed by it."""
         self._target, self._sessions = target, sessions
         self._server: Server | None = servers.start(target, sessions)
@@ -114,9 +114,9 @@ class Foreign:
         """Waits until it takes sessions."""
         deadline, told = time.monotonic() + _BACK_S, False
         while True:
-            target = Target(self.url)
+            target = TargetDatabase(self.url)
             try:
-                Ledger(target).found()
+                CheckLedger(target).found()
                 return
             except CoreError as error:
                 self._look()
@@ -133,6 +133,6 @@ class Foreign:
         """It goes on."""
 
 
-def folder_of(target: TargetSpec) -> Path:
+def folder_of(target: Target) -> Path:
     """Where the folder of a check is made: the one that ``target`` names, else the temporary directory."""
     return servers.base_directory(target)

@@ -93,12 +93,12 @@ class _Server(ThreadingHTTPServer):
         """Says nothing of who has hung up."""
 
 
-def text(series: list[Series]) -> str:
+def text(series: list[MetricSeries]) -> str:
     """In the format of Prometheus."""
     return "".join(map(_lines, series))
 
 
-def _lines(one: Series) -> str:
+def _lines(one: MetricSeries) -> str:
     inner = ",".join(f'{key}="{_escaped(words)}"' for key, words in one.labels.items() if words)
     shown = f"{{{inner}}}" if inner else ""
     return f"# HELP {one.name} {one.told}\n# TYPE {one.name} {one.kind}\n{one.name}{shown} {one.value:.10g}\n"
@@ -109,7 +109,7 @@ def _escaped(words: str) -> str:
 
 
 @dataclass(frozen=True)
-class Series:
+class MetricSeries:
     """One figure with its name."""
 
     name: str
@@ -159,7 +159,7 @@ class Metrics:
         self._moment = moment
         self._observer.moment(moment)
 
-    def series(self) -> list[Series]:
+    def series(self) -> list[MetricSeries]:
         """All of it; times and CPUs only while they are known."""
         moment, (committed, failed) = self._moment, self._before
         if _counts(moment):
@@ -176,4 +176,6 @@ class Metrics:
         if moment.cpus[1]:
             values["own_cpus"], values["machine_cpus"] = moment.cpus
         of = {"info": labels, "phase": {"phase": moment.phase}}
-        return [Series(f"dsbench_{name}", *_KNOWN[name], value, of.get(name, {})) for name, value in values.items()]
+        return [
+            MetricSeries(f"dsbench_{name}", *_KNOWN[name], value, of.get(name, {})) for name, value in values.items()
+        ]

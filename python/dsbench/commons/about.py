@@ -50,7 +50,7 @@ def _is_lookalike(text: str) -> bool:
     return unicodedata.normalize("NFKC", text) != text or any(len(found & _ALPHABETS) > 1 for found in letters)
 
 
-class About(BaseModel):
+class PublisherNotes(BaseModel):
     """What an archive cannot know: who measured, on which machine, at which price."""
 
     model_config = ConfigDict(extra="forbid")
@@ -83,10 +83,10 @@ class About(BaseModel):
         return read_price(value) if isinstance(value, str) else value
 
 
-def read_about(path: Path) -> About:
+def read_about(path: Path) -> PublisherNotes:
     """Who measured, from a TOML; ``EntryError`` names what is wrong there."""
     try:
-        return About.model_validate(tomllib.loads(path.read_text("utf-8")))
+        return PublisherNotes.model_validate(tomllib.loads(path.read_text("utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise EntryError(f"--about: {path} cannot be read: {error}", _ABOUT, usage=True) from None
     except ValidationError as error:
@@ -95,10 +95,10 @@ def read_about(path: Path) -> About:
 
 def describe_owner(
     path: Path | None, by: str, machine: str, price: str, currency: str, notes: str
-) -> About:
+) -> PublisherNotes:
     """What the options say of an entry, before what the TOML at ``path`` says; ``currency`` where ``price`` names
     none."""
-    known = read_about(path) if path else About()
+    known = read_about(path) if path else PublisherNotes()
     given = {"by": by, "machine": machine, "notes": notes}
     values = known.model_dump() | {name: value for name, value in given.items() if value}
     try:
@@ -109,7 +109,7 @@ def describe_owner(
     except ValueError as error:
         raise EntryError(f"--price: {error}", HOW, usage=True) from None
     try:
-        return About.model_validate(values)
+        return PublisherNotes.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         words = f"--{first['loc'][-1]}: {plain(first['msg'])}"

@@ -22,7 +22,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dsbench.archive import RunRecord
-from dsbench.commons.about import About, EntryError, PublishedError, first_of
+from dsbench.commons.about import EntryError, PublishedError, PublisherNotes, first_of
 from dsbench.dataclass import dataclass
 from dsbench.read.naming import server
 from dsbench.read.verdict import Soundness
@@ -35,7 +35,7 @@ LARGEST_ARCHIVE: Final = 2**26
 """Bytes of an ``archive.zip``, which holds no trace."""
 
 
-class Entry(BaseModel):
+class CommonsEntry(BaseModel):
     """The content of ``entry.json``."""
 
     model_config = ConfigDict(extra="forbid")
@@ -44,7 +44,7 @@ class Entry(BaseModel):
     id: str = Field(pattern="^[0-9]{8}-[a-z0-9-]{1,60}-[0-9a-f]{10}$")
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     """Of archive.zip."""
-    about: About = About()
+    about: PublisherNotes = PublisherNotes()
     hidden: tuple[str, ...] = ()
     measured: str
     dsbench: str
@@ -77,13 +77,13 @@ class Entry(BaseModel):
 class Package:
     """What will be published."""
 
-    entry: Entry
+    entry: CommonsEntry
     archive: bytes
     hidden: Mapping[str, Mapping[str, str]]
     """Kind to what is hidden and what stands in its place."""
 
 
-def read_entry(folder: Path) -> Entry:
+def read_entry(folder: Path) -> CommonsEntry:
     """The entry in ``folder``; ``EntryError`` says what is wrong with its ``entry.json``."""
     path, name = folder / "entry.json", repr(folder.name)
     if folder.is_symlink() or not folder.is_dir():
@@ -91,7 +91,7 @@ def read_entry(folder: Path) -> Entry:
     try:
         if path.is_symlink() or path.stat().st_size > _LARGEST:
             raise EntryError(f"entries/{name}: its entry.json is a link, or larger than 1 MiB")
-        entry = Entry.model_validate_json(path.read_bytes())
+        entry = CommonsEntry.model_validate_json(path.read_bytes())
     except OSError as error:
         raise EntryError(f"entries/{name} has no entry.json: {error.strerror}") from None
     except ValidationError as error:

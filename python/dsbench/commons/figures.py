@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dsbench.archive import Archive, RunRecord
-from dsbench.commons.entry import Entry
+from dsbench.commons.entry import CommonsEntry
 from dsbench.format import counted
 from dsbench.read.answer import highest, say
 from dsbench.read.evaluation import Evaluation, evaluate
@@ -177,7 +177,7 @@ def _shorten(text: str) -> str:
     return line if len(line) <= _LINE else f"{line[: _LINE - 20]}… ({hashlib.sha256(text.encode()).hexdigest()[:8]})"
 
 
-def describe_group(entry: Entry) -> str:
+def describe_group(entry: CommonsEntry) -> str:
     """What has to be equal for two entries to be ranked together, in words: what is claimed stands last."""
     said, claimed = entry.conditions, entry.claimed
     settings = ", ".join(f"{name} {_shorten(value)}" for name, value in said["settings"].items())

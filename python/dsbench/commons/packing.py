@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dsbench.archive import TABLES, Archive
-from dsbench.commons.about import About, EntryError, RefusedError
+from dsbench.commons.about import EntryError, PublisherNotes, RefusedError
 from dsbench.commons.audit import audit
-from dsbench.commons.entry import LARGEST_ARCHIVE, Entry, Package, name_of
+from dsbench.commons.entry import LARGEST_ARCHIVE, CommonsEntry, Package, name_of
 from dsbench.commons.figures import describe_packed
 from dsbench.commons.hiding import HIDDEN, HIDEABLE, Hider
 from dsbench.read import tables
@@ -26,7 +26,7 @@ _DATE: Final = (1980, 1, 1, 0, 0, 0)
 """Of each file in the zip, so that the same archive gives the same digest."""
 
 
-def prepare(path: Path, about: About, hide: Collection[str] = HIDDEN) -> Package:
+def prepare(path: Path, about: PublisherNotes, hide: Collection[str] = HIDDEN) -> Package:
     """The entry of the archive at ``path``; ``RefusedError`` for one that a commons would refuse."""
     if unknown := set(hide) - set(HIDEABLE):
         words = f"--hide: {min(unknown)!r} cannot be hidden"
@@ -48,7 +48,9 @@ def prepare(path: Path, about: About, hide: Collection[str] = HIDDEN) -> Package
     entry_id = f"{name}-{digest[:10]}"
     if about.price is None:
         about = about.model_copy(update={"price": run.price})
-    entry = Entry(id=entry_id, sha256=digest, about=about, hidden=tuple(sorted(hide)), **describe_packed(content))
+    entry = CommonsEntry(
+        id=entry_id, sha256=digest, about=about, hidden=tuple(sorted(hide)), **describe_packed(content)
+    )
     if void := entry.void:
         raise RefusedError(f"{path}: {void}", "it was not written: omit it, or measure again", usage=True)
     return Package(entry, content, hider.found)

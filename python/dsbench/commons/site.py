@@ -17,7 +17,7 @@ import pyarrow as pa
 from dsbench import release
 from dsbench.archive import Archive
 from dsbench.commons.about import EntryError
-from dsbench.commons.entry import FILES, Entry, list_entries
+from dsbench.commons.entry import FILES, CommonsEntry, list_entries
 from dsbench.commons.figures import describe_group
 from dsbench.commons.verifying import verify
 from dsbench.dataclass import dataclass
@@ -41,7 +41,7 @@ Progress = Callable[[int, int], None]
 class Verified:
     """What became of the entries of a commons."""
 
-    sound: tuple[Entry, ...] = ()
+    sound: tuple[CommonsEntry, ...] = ()
     refused: tuple[str, ...] = ()
     """A sentence for each."""
 
@@ -54,14 +54,14 @@ class Site:
     verified: Verified
 
 
-def _try(folder: Path) -> Entry | str:
+def _try(folder: Path) -> CommonsEntry | str:
     try:
         return verify(folder)
     except EntryError as error:
         return str(error)
 
 
-def _verify_all(folders: Sequence[Path]) -> Iterator[Entry | str]:
+def _verify_all(folders: Sequence[Path]) -> Iterator[CommonsEntry | str]:
     if len(folders) < _LATE:
         yield from map(_try, folders)
         return
@@ -73,12 +73,12 @@ def _verify_all(folders: Sequence[Path]) -> Iterator[Entry | str]:
 def check(folder: Path, progress: Progress | None = None) -> Verified:
     """Verifies each entry of the commons at ``folder``. Of entries of one run nothing tells which was there first: all
     of them are refused."""
-    paths, results = list_entries(folder), list[Entry | str]()
+    paths, results = list_entries(folder), list[CommonsEntry | str]()
     for result in _verify_all(paths):
         results.append(result)
         if progress:
             progress(len(results), len(paths))
-    entries = [one for one in results if isinstance(one, Entry)]
+    entries = [one for one in results if isinstance(one, CommonsEntry)]
     runs: dict[str, list[str]] = {}
     for one in entries:  # Of whatever day.
         runs.setdefault(json.dumps(one.figures, sort_keys=True) if one.figures else one.id, []).append(one.id)
@@ -138,7 +138,7 @@ def _copy(source: Path, target: Path, *, reports: bool) -> None:
         (target / "report.html").write_text(page(evaluate(archive), archive.run), "utf-8")
 
 
-def describe_row(entry: Entry) -> dict[str, Any]:
+def describe_row(entry: CommonsEntry) -> dict[str, Any]:
     """What the page needs of an entry."""
     return {
         "id": entry.id, "group": describe_group(entry), "sentence": entry.sentence, "measured": entry.measured,
@@ -147,7 +147,7 @@ def describe_row(entry: Entry) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def render(title: str, entries: Iterable[Entry], *, reports: bool = False, linked: bool = True) -> str:
+def render(title: str, entries: Iterable[CommonsEntry], *, reports: bool = False, linked: bool = True) -> str:
     """The page of a commons; ``linked``: the archives lie beside it."""
     rows = [describe_row(entry) for entry in entries]
     style = read_template("page.css") + read_template("commons.css", _OWN)

@@ -12,7 +12,7 @@ from dsbench.archive import TABLES, Archive, ArchiveError
 from dsbench.commons.about import EntryError, is_unseen
 from dsbench.commons.audit import UNREADABLE, contradictions
 from dsbench.commons.audit.whole import crowded
-from dsbench.commons.entry import FILES, LARGEST_ARCHIVE, Entry, name_of, read_entry
+from dsbench.commons.entry import FILES, LARGEST_ARCHIVE, CommonsEntry, name_of, read_entry
 from dsbench.commons.figures import describe_evaluated
 from dsbench.read import tables
 from dsbench.read.evaluation import evaluate_rows
@@ -25,7 +25,7 @@ _SAME: Final = 1e-9
 """Relative difference of figures that were computed twice."""
 
 
-def verify(folder: Path) -> Entry:
+def verify(folder: Path) -> CommonsEntry:
     """The entry in ``folder``, once every figure was computed again from its archive.
 
     ``EntryError`` with one sentence for the first thing that is wrong.
@@ -55,7 +55,7 @@ def verify(folder: Path) -> Entry:
     return entry
 
 
-def _contradictions(entry: Entry, archive: Archive) -> Iterator[str]:
+def _contradictions(entry: CommonsEntry, archive: Archive) -> Iterator[str]:
     """What in the archive cannot be true, and what the entry says that does not follow from it."""
     if more := sorted(set(archive.names()) - PACKED):
         yield f"archive.zip contains {more[0][:60]!r}, which no entry has"

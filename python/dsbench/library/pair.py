@@ -15,8 +15,8 @@ from dsbench.archive import Archive, ArchiveError
 from dsbench.dataclass import dataclass
 from dsbench.format import with_unit
 from dsbench.measure.journal import RunError
-from dsbench.read.blocks import Answer, Column, Diagram, Sentence, Table, Terms
 from dsbench.read.blocks import Block as Show
+from dsbench.read.blocks import Column, Diagram, Overview, Sentence, Table, Terms
 from dsbench.read.choice import Choice, make_choice
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.subjects.queries import QueriesResult
@@ -25,7 +25,7 @@ from dsbench.read.text import render_text
 from dsbench.read.verdict import RunVerdict, Tally
 from dsbench.several.causes import read_times, say_change
 from dsbench.several.work import find_differences, find_load, say_apart
-from dsbench.stats.comparison import ORDERS, Ratio, Verdict, of_block, ratio
+from dsbench.stats.comparison import ORDERS, RateRatio, Verdict, of_block, ratio
 
 STEM: Final = "ab"
 """Of the files that are written beside the archives."""
@@ -74,13 +74,13 @@ class Versus:
     def log_ratio(self, block: Block) -> float:
         return of_block(self.choice.how.as_ratios(np.array(block.rates)), block.order)
 
-    def after(self, blocks: int) -> Ratio:
+    def after(self, blocks: int) -> RateRatio:
         """What was known after so many blocks."""
         found = ratio(np.array([self.log_ratio(block) for block in self.blocks[:blocks]]), self.difference)
         return found if self.choice.how.more else replace(found, verdict=_TURNED.get(found.verdict, found.verdict))
 
     @property
-    def ratio(self) -> Ratio:
+    def ratio(self) -> RateRatio:
         return self.after(len(self.blocks))
 
     @property
@@ -121,11 +121,11 @@ class Versus:
                 sides[letter].append(verdict)
         return Tally(sides)
 
-    def answer(self) -> Answer:
+    def answer(self) -> Overview:
         """The verdict, with what speaks against its runs before it."""
         said = self.sentence()
         about = "; ".join(self.tally.say_unknown())
-        return Answer(f"{said[:1].upper()}{said[1:]}.", about, self._dangers(), verdict=self.tally.say())
+        return Overview(f"{said[:1].upper()}{said[1:]}.", about, self._dangers(), verdict=self.tally.say())
 
     def tell(self, drawn: dict[str, Any] | None = None) -> Iterator[Show]:
         """The verdict, the names, the diagram ``drawn`` and each block, for people."""

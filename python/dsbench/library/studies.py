@@ -11,10 +11,10 @@ from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.run import Outcome
 from dsbench.spec import RunSpec
-from dsbench.study import Study, Watch
+from dsbench.study import Study, StudyObserver
 
 
-def conduct(study: Study, watch: Watch, stop: Stop, *, again: bool = False, erase: str = "") -> Study:
+def conduct(study: Study, watch: StudyObserver, stop: Stop, *, again: bool = False, erase: str = "") -> Study:
     """Makes the trials of ``study`` that are left, each in a process of its own; see ``dsbench.study.conduct``."""
 
     def make(spec: RunSpec, out: Path, observer: Observer, stop: Stop) -> Outcome:

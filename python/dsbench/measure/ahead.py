@@ -16,7 +16,7 @@ from dsbench.dataclass import dataclass
 from dsbench.measure.events import format_time
 from dsbench.measure.journal import RunError
 from dsbench.measure.kernel import kinds
-from dsbench.measure.loaders import Bench, Target
+from dsbench.measure.loaders import Bench, TargetDatabase
 from dsbench.measure.loaders.answers import LACKING, lacks_engine
 from dsbench.measure.monitors.energy import is_installed
 from dsbench.measure.monitors.firebird import LARGEST
@@ -260,7 +260,7 @@ def _too_many_files(spec: RunSpec) -> list[str]:
 
 def _scales(spec: RunSpec) -> tuple[ScaleAhead, ...]:
     with explain_errors(spec.target.redacted):
-        target = Target(_url(spec), existing=spec.existing)
+        target = TargetDatabase(_url(spec), existing=spec.existing)
         pairs = zip(spec.scales, (0, *spec.scales), strict=False)
         return tuple(_scale(spec, target, scale, before if spec.grows else 0) for scale, before in pairs)
 
@@ -304,7 +304,7 @@ def _with_search(spec: RunSpec, load_s: float, cycle_s: float) -> float:
     return load_s + TRIALS * cycle_s if spec.graduated else load_s
 
 
-def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead:
+def _scale(spec: RunSpec, target: TargetDatabase, scale: int, before: int) -> ScaleAhead:
     """``before``: the scale out of whose database this one's grows, where it does; 0 for none."""
     bench = Bench(
         target, spec.workload, scale, spec.call, spec.workload_settings, spec.all_clients, existing=spec.existing
@@ -359,7 +359,7 @@ def _scale(spec: RunSpec, target: Target, scale: int, before: int) -> ScaleAhead
     )
 
 
-def _is_analysed(spec: RunSpec, target: Target) -> bool:
+def _is_analysed(spec: RunSpec, target: TargetDatabase) -> bool:
     """Whether gstat reads the database: of a server of Firebird that has the program for it."""
     return target.dialect.name == "firebird" and not target.dialect.embedded and not spec.existing
 

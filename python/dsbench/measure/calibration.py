@@ -23,7 +23,7 @@ from dsbench.measure.loaders import (
     GRACE_S,
     Bench,
     CoreError,
-    Target,
+    TargetDatabase,
     Watch,
     connecting_s,
     measuring,
@@ -31,8 +31,7 @@ from dsbench.measure.loaders import (
 )
 from dsbench.measure.rows import longest_ns
 from dsbench.servers.folder import Folder
-from dsbench.spec import RunSpec
-from dsbench.spec import Target as TargetSpec
+from dsbench.spec import RunSpec, Target
 
 MOCK: Final = "mock engine"
 NULL: Final = "null PostgreSQL"
@@ -45,7 +44,7 @@ _STARVED: Final = "only CPU time limits this measurement: stop other programs, o
 
 
 @dataclass(frozen=True)
-class Ceiling:
+class MeasuredCeiling:
     """What the client reached against an engine that costs nothing."""
 
     against: str
@@ -70,7 +69,7 @@ class Calibration:
     cpus: int
     measuring: dict[str, float]
     """Clock, recording and wake-ups: see ``generator.measuring``."""
-    ceilings: tuple[Ceiling, ...]
+    ceilings: tuple[MeasuredCeiling, ...]
     ceiling_tps: float
     """The rate of the last of them, which is the nearest to a run with these settings."""
     left_out: tuple[str, ...] = ()
@@ -121,18 +120,20 @@ def _for(spec: RunSpec, duration_s: float) -> RunSpec:
     return spec.model_copy(update={"duration": duration_s, "trace": False, "connections": 1, **closed})
 
 
-def _mock(spec: RunSpec, clients: int, watch: Watch) -> Ceiling:
-    target = Target("mock:")
+def _mock(spec: RunSpec, clients: int, watch: Watch) -> MeasuredCeiling:
+    target = TargetDatabase("mock:")
     target.create("calibration")
     # The mock has no procedures: its transactions are statements.
     return _ceiling(target, spec.model_copy(update={"call": None}), MOCK, "", clients, watch)
 
 
-def _null(spec: RunSpec, transport: str, url: str, clients: int, watch: Watch) -> Ceiling:
-    return _ceiling(Target(url), spec, NULL, transport, clients, watch)
+def _null(spec: RunSpec, transport: str, url: str, clients: int, watch: Watch) -> MeasuredCeiling:
+    return _ceiling(TargetDatabase(url), spec, NULL, transport, clients, watch)
 
 
-def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, clients: int, watch: Watch) -> Ceiling:
+def _ceiling(
+    target: TargetDatabase, spec: RunSpec, against: str, transport: str, clients: int, watch: Watch
+) -> MeasuredCeiling:
     spec = spec.at(clients)
     bench = Bench(target, spec.workload, spec.scales[0], spec.call, spec.workload_settings, spec.all_clients)
     cycle = bench.cycle(spec, seed=1, trace=None, by_time=True)
@@ -156,12 +157,12 @@ def _ceiling(target: Target, spec: RunSpec, against: str, transport: str, client
     user_ns, system_ns = (ns / committed for ns in result.cpu_ns)
     # A load that ends by count has no demanded duration.
     seconds = longest_ns(cycle.load, result) / 1e9
-    return Ceiling(against, transport, clients, committed / max(seconds, 1e-9), user_ns, system_ns)
+    return MeasuredCeiling(against, transport, clients, committed / max(seconds, 1e-9), user_ns, system_ns)
 
 
 def _transport(url: str) -> str:
     """How the server at ``url`` is reached. Without a host it is the usual unix socket, as libpq has it."""
-    host = TargetSpec(url=url).host
+    host = Target(url=url).host
     return TCP if host and not host.startswith("/") else UNIX
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from dsbench.measure.cycle import Setting, run_cycle
-from dsbench.measure.loaders.results import Part, merge_whole
-from dsbench.measure.plan import Planned
+from dsbench.measure.cycle import ScaleContext, run_cycle
+from dsbench.measure.loaders.results import NodePart, merge_whole
+from dsbench.measure.plan import PlannedCycle
 from dsbench.spec.objective import GRADES, ROUNDS, TRIALS
 from dsbench.stats.capacity import SHORT, next_step
 from dsbench.stats.search import Load, plan_search, search
@@ -21,15 +21,15 @@ _IDLE: Final = 1e-6
 
 
 def place_rates(
-    setting: Setting, scale: int, cycles: Sequence[Planned], count: Callable[[Sequence[Part]], None]
-) -> Iterator[Planned]:
+    setting: ScaleContext, scale: int, cycles: Sequence[PlannedCycle], count: Callable[[Sequence[NodePart]], None]
+) -> Iterator[PlannedCycle]:
     """``cycles`` with rates of their own, as an objective or a graduated load wants them."""
     return (search_capacity if setting.spec.searches else grade_load)(setting, scale, cycles, count)
 
 
 def search_capacity(
-    setting: Setting, scale: int, cycles: Sequence[Planned], count: Callable[[Sequence[Part]], None]
-) -> Iterator[Planned]:
+    setting: ScaleContext, scale: int, cycles: Sequence[PlannedCycle], count: Callable[[Sequence[NodePart]], None]
+) -> Iterator[PlannedCycle]:
     """``cycles`` with the rates and durations of a search, and then those at the rate that was found.
 
     ``count`` hears what a closed loop left in the database, by which the first rate is chosen and which no archive has.
@@ -66,7 +66,7 @@ def search_capacity(
     yield from _repeat(setting, scale, planned, rate)
 
 
-def _repeat(setting: Setting, scale: int, planned: Iterator[Planned], rate: float) -> Iterator[Planned]:
+def _repeat(setting: ScaleContext, scale: int, planned: Iterator[PlannedCycle], rate: float) -> Iterator[PlannedCycle]:
     """Cycles at the ``rate`` that a search found; once more, lower, where most of them miss the objective."""
     spec = setting.spec
     for _ in range(ROUNDS):
@@ -81,7 +81,7 @@ def _repeat(setting: Setting, scale: int, planned: Iterator[Planned], rate: floa
         rate = _round(load.lower)
 
 
-def _say_spoilt(setting: Setting, scale: int, load: Load | None) -> None:
+def _say_spoilt(setting: ScaleContext, scale: int, load: Load | None) -> None:
     last = load.tried[-1] if load else None
     if last and last.still_s:
         words = f"dsbench was suspended for {last.still_s:.2g} s of it: the search ignores this cycle"
@@ -92,13 +92,13 @@ def _round(rate: float) -> float:
     return float(f"{rate:.4g}")
 
 
-def _judge(setting: Setting, scale: int) -> Load | None:
+def _judge(setting: ScaleContext, scale: int) -> Load | None:
     return search(setting.history.of(scale), setting.spec.objectives, setting.spec.duration)
 
 
 def grade_load(
-    setting: Setting, scale: int, cycles: Sequence[Planned], count: Callable[[Sequence[Part]], None]
-) -> Iterator[Planned]:
+    setting: ScaleContext, scale: int, cycles: Sequence[PlannedCycle], count: Callable[[Sequence[NodePart]], None]
+) -> Iterator[PlannedCycle]:
     """``cycles`` at the levels of a graduated load, after three closed loops that tell the capacity.
 
     It is the mean of the last two of them, as in SPECpower_ssj2008.
@@ -113,7 +113,7 @@ def grade_load(
     yield from _grade(setting, scale, iter(cycles), full)
 
 
-def _grade(setting: Setting, scale: int, planned: Iterator[Planned], full: float) -> Iterator[Planned]:
+def _grade(setting: ScaleContext, scale: int, planned: Iterator[PlannedCycle], full: float) -> Iterator[PlannedCycle]:
     """Those levels that the archive does not have yet, the highest first."""
     done = Counter(one.level for one in setting.history.of(scale))
     for level in GRADES:
@@ -123,7 +123,7 @@ def _grade(setting: Setting, scale: int, planned: Iterator[Planned], full: float
 
 
 def _run_closed(
-    setting: Setting, scale: int, cycle: Planned, count: Callable[[Sequence[Part]], None], duration: float
+    setting: ScaleContext, scale: int, cycle: PlannedCycle, count: Callable[[Sequence[NodePart]], None], duration: float
 ) -> float:
     """Transactions per second of the clients when each begins the next as soon as the last has ended."""
     parts = run_cycle(setting, scale, replace(cycle, number=0, duration=duration), recorded=False)

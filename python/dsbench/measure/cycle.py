@@ -29,17 +29,17 @@ from dsbench.measure.loaders import (
     CycleResult,
     PhaseResult,
     Second,
-    Target,
+    TargetDatabase,
     connecting_s,
     now_ns,
 )
 from dsbench.measure.loaders.loader import Loader, Wanted
-from dsbench.measure.loaders.results import Course, Part, merge_whole, missed
+from dsbench.measure.loaders.results import NodeCourse, NodePart, merge_whole, missed
 from dsbench.measure.monitors import RUN, Known, Monitor, Sampler, between, look, with_sessions
 from dsbench.measure.monitors.counted import StatementCounts
 from dsbench.measure.monitors.host import Host, Lasting, describe_changes, read_host
 from dsbench.measure.opening import WRONG, during, explain_cycle, is_lost, is_session_lost, name_loss
-from dsbench.measure.plan import Planned, several_loads
+from dsbench.measure.plan import PlannedCycle, several_loads
 from dsbench.measure.rows import DETAILS, Names, figures, group_rows, longest_ns, write_cycle, write_use
 from dsbench.measure.surroundings import Probes, Snapshots, sample_sessions, with_nodes
 from dsbench.measure.twice import Twice
@@ -73,11 +73,11 @@ class Restarted:
 
 
 @dataclass(frozen=True)
-class Setting:
+class ScaleContext:
     """What all cycles of a scale share."""
 
     spec: RunSpec
-    target: Target
+    target: TargetDatabase
     journal: Journal
     bench: Bench
     load: Loader
@@ -96,7 +96,7 @@ class Setting:
     lasting: Lasting = field(default_factory=Lasting)
     """The machine over all cycles of the run."""
 
-    def narrow(self, cycle: Planned) -> Setting:
+    def narrow(self, cycle: PlannedCycle) -> ScaleContext:
         """The same for one cycle: with its number of clients, where the run takes several, and its stage."""
         stage = cycle.stage.name if several_loads(self.bench.stages) else ""
         if cycle.duration is not None:
@@ -167,7 +167,7 @@ class Watching:
 class _Measured:
     """What a cycle left."""
 
-    parts: list[Part]
+    parts: list[NodePart]
     samples: list[dict[str, object]]
     sessions: list[dict[str, object]]
     """Rows of the table ``samples`` without their key."""
@@ -191,7 +191,7 @@ def seed_of(seed: int, scale: int, cycle: int) -> int:
     return int.from_bytes(digest, "little")
 
 
-def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = True) -> list[Part]:
+def run_cycle(setting: ScaleContext, scale: int, cycle: PlannedCycle, *, recorded: bool = True) -> list[NodePart]:
     """Runs a cycle and writes its results, if they are ``recorded``. ``RunError`` when no node could finish it."""
     setting, number = setting.narrow(cycle), cycle.number
     journal = setting.journal
@@ -229,7 +229,7 @@ def run_cycle(setting: Setting, scale: int, cycle: Planned, *, recorded: bool = 
     return parts
 
 
-def _clean(setting: Setting, scale: int, cycle: Planned, recorded: bool) -> None:
+def _clean(setting: ScaleContext, scale: int, cycle: PlannedCycle, recorded: bool) -> None:
     with setting.during("clean", cycle.number):
         cleaned = _cleaned(setting, scale, cycle.number)
     if not recorded:
@@ -239,7 +239,7 @@ def _clean(setting: Setting, scale: int, cycle: Planned, recorded: bool) -> None
     setting.journal.writer.rows("phases", part, [{**phase, "duration_ns": cleaned.duration_ns}])
 
 
-def _cleaned(setting: Setting, scale: int, number: int) -> PhaseResult:
+def _cleaned(setting: ScaleContext, scale: int, number: int) -> PhaseResult:
     """Cleans, on another session when one was ended and the server goes on: cleaning twice leaves the same state."""
     for _ in range(_SESSIONS_TO_CLEAN - 1):
         try:
@@ -252,7 +252,7 @@ def _cleaned(setting: Setting, scale: int, number: int) -> PhaseResult:
     return setting.bench.phase("clean", setting.watch("clean", number))
 
 
-def _measure(setting: Setting, wanted: Wanted) -> _Measured:
+def _measure(setting: ScaleContext, wanted: Wanted) -> _Measured:
     """The cycle, once more when no node was ready for its start: they were told of it too late."""
     measured = _measure_once(setting, wanted)
     for _ in range(_STARTS - 1):
@@ -264,7 +264,7 @@ def _measure(setting: Setting, wanted: Wanted) -> _Measured:
     return measured
 
 
-def _measure_once(setting: Setting, wanted: Wanted) -> _Measured:
+def _measure_once(setting: ScaleContext, wanted: Wanted) -> _Measured:
     spec, number = wanted.spec, wanted.number
     cycle = setting.load.cycle(wanted, setting.watch("connect", number))
     sampler, sessions = Sampler(setting.monitors), sample_sessions(spec, setting.target)
@@ -309,11 +309,11 @@ def _measure_once(setting: Setting, wanted: Wanted) -> _Measured:
     return measured
 
 
-def _take_statements(setting: Setting) -> list[dict[str, object]]:
+def _take_statements(setting: ScaleContext) -> list[dict[str, object]]:
     return [row for one in setting.monitors if isinstance(one, StatementCounts) for row in one.take()]
 
 
-def _read_host(setting: Setting) -> Host:
+def _read_host(setting: ScaleContext) -> Host:
     """Of dsbench, and of a server whose CPU time the run itself does not limit."""
     pids = {"dsbench" if who == RUN else "the server": pid for pid, who in setting.known.roots.items()}
     if "cpus" in setting.spec.limits:
@@ -321,7 +321,7 @@ def _read_host(setting: Setting) -> Host:
     return read_host(pids)
 
 
-def _warn_of_changes(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
+def _warn_of_changes(setting: ScaleContext, wanted: Wanted, measured: _Measured) -> None:
     """Tells of what the machine lost in the cycle, or between it and the last one."""
     which = f"cycle {wanted.number} of scale {wanted.scale}"
     for when, (code, words, remedy) in measured.changes:
@@ -332,7 +332,7 @@ _LONG_NS: Final = 1e8
 """Shorter transactions in flight at the end of a cycle are not told of in its line."""
 
 
-def _log_rate(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
+def _log_rate(setting: ScaleContext, wanted: Wanted, measured: _Measured) -> None:
     """The line of a cycle in the log."""
     whole = measured.whole
     if lost := whole.dropped_trace_rows:
@@ -367,7 +367,7 @@ def late_start_ns(load: CycleLoad, result: CycleResult) -> int:
     return late_ns if late_ns > max(_LATE_SHARE * duration_ns, _LATE_NS) else 0
 
 
-def _warn_of_late_start(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[Part]) -> None:
+def _warn_of_late_start(setting: ScaleContext, wanted: Wanted, load: CycleLoad, parts: list[NodePart]) -> None:
     """Tells of a late start here; what nodes say of theirs is judged with the archive."""
     # A query that is asked cold counts for its own time.
     for part in parts if not setting.spec.nodes and not wanted.stage.cold_each else ():
@@ -379,7 +379,7 @@ def _warn_of_late_start(setting: Setting, wanted: Wanted, load: CycleLoad, parts
             setting.journal.warn("late-start", words, remedy, wanted.scale)
 
 
-def _warn_of_standstill(setting: Setting, wanted: Wanted, load: CycleLoad, parts: list[Part]) -> None:
+def _warn_of_standstill(setting: ScaleContext, wanted: Wanted, load: CycleLoad, parts: list[NodePart]) -> None:
     """Tells of a process that was stopped, or a machine that slept, for a noticeable part of the cycle."""
     for part in parts:
         paused_ns = part.found.course.paused_ns if part.found and not part.why else 0
@@ -392,7 +392,7 @@ def _warn_of_standstill(setting: Setting, wanted: Wanted, load: CycleLoad, parts
             setting.journal.warn("stood-still", words + told, remedy, wanted.scale)
 
 
-def _warn_of_aborted_clients(setting: Setting, wanted: Wanted, measured: _Measured) -> None:
+def _warn_of_aborted_clients(setting: ScaleContext, wanted: Wanted, measured: _Measured) -> None:
     """Tells of clients that an error of their script ended: no other attempt fails by such an error."""
     wrong = [(count, example) for *_, kind, _code, count, example in measured.whole.errors if kind == WRONG]
     if clients := sum(count for count, _ in wrong):
@@ -402,21 +402,21 @@ def _warn_of_aborted_clients(setting: Setting, wanted: Wanted, measured: _Measur
         setting.journal.warn(ABORTED, words, "correct the script; --exit-on-abort ends the run at once", wanted.scale)
 
 
-def _refuse_unfinished(setting: Setting, scale: int, cycle: int, parts: list[Part]) -> None:
+def _refuse_unfinished(setting: ScaleContext, scale: int, cycle: int, parts: list[NodePart]) -> None:
     if all(part.why for part in parts):
         why = "; ".join(_explain_part(setting, part) for part in parts)
         failures = [part.found.result.failure for part in parts if part.found]
         raise explain_cycle(f"scale {scale}, cycle {cycle}", why, failures)
 
 
-def _explain_part(setting: Setting, part: Part) -> str:
+def _explain_part(setting: ScaleContext, part: NodePart) -> str:
     """Why ``part`` is not whole; a server that was gone before its clients were connected is lost, too."""
     failure = part.found.result.failure if part.found else None
     words = name_loss(part.why) if failure is not None and is_lost(failure, setting.target) else part.why
     return words if part.node == LOCAL else f"node {part.node}: {words}"
 
 
-def _write(setting: Setting, key: dict[str, Any], measured: _Measured, level: int | None) -> CycleFigures:
+def _write(setting: ScaleContext, key: dict[str, Any], measured: _Measured, level: int | None) -> CycleFigures:
     """Everything of one cycle, or nothing: what an earlier attempt at it or a failing one left is taken away."""
     parts, samples = measured.parts, measured.samples
     writer, name = setting.journal.writer, f"scale-{key['scale']:05d}_cycle-{key['cycle']:05d}"
@@ -452,9 +452,9 @@ def _write(setting: Setting, key: dict[str, Any], measured: _Measured, level: in
     return figures(key, measured.load, names, measured.whole, level, paused_ns)
 
 
-def _node_row(part: Part) -> dict[str, object]:
+def _node_row(part: NodePart) -> dict[str, object]:
     """The row of one node in the table ``nodes``."""
-    course = asdict(part.found.course if part.found else Course(""))
+    course = asdict(part.found.course if part.found else NodeCourse(""))
     course.pop("ended")
     return {"node": part.node, "state": part.state, "why": part.why, **course}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from dsbench.devices import Device
-from dsbench.measure.perf import Scene, Watch, read_lines
+from dsbench.measure.perf import PerfMonitor, Scene, read_lines
 
 _MOST: Final = "256M"
 """What perf writes at most: it ends there, and the cycle goes on."""
@@ -48,7 +48,7 @@ def record(scene: Scene) -> list[list[str]]:
     return [["perf", "record", "-q", "-a", "--max-size", _MOST, *events, "-o", str(scene.folder / "requests")]]
 
 
-def read(watch: Watch, folder: Path) -> list[Mapping[str, object]]:
+def read(watch: PerfMonitor, folder: Path) -> list[Mapping[str, object]]:
     """Buckets of the times by disk and operation."""
     file = folder / "requests"
     if not file.exists():

@@ -15,14 +15,13 @@ from dsbench.dataclass import dataclass
 from dsbench.measure import place
 from dsbench.measure.interrupts import listening
 from dsbench.measure.journal import Journal, RunError, this_process
-from dsbench.measure.loaders import Bench, CoreError, Counted, Target
+from dsbench.measure.loaders import Bench, CoreError, Counted, TargetDatabase
 from dsbench.measure.opening import explain_errors, open_target
 from dsbench.measure.place import Kept
-from dsbench.spec import RunSpec, SpecError, build, named_as, needs_pgbench
-from dsbench.spec import Target as TargetSpec
+from dsbench.spec import RunSpec, SpecError, Target, build, named_as, needs_pgbench
 
 
-def choose_base(spec: RunSpec, target: Target, server: servers.Server | None, name: str = "") -> Base:
+def choose_base(spec: RunSpec, target: TargetDatabase, server: servers.Server | None, name: str = "") -> Base:
     """The base of the run of ``spec``; ``RunError`` where it cannot work on ``target``. Changes nothing there.
 
     ``name``: of a run that goes on, which may have kept its database before it was killed.
@@ -40,7 +39,7 @@ def choose_base(spec: RunSpec, target: Target, server: servers.Server | None, na
     return Base(spec, target, server, None)
 
 
-def claim_target(spec: RunSpec, target: Target) -> RunSpec:
+def claim_target(spec: RunSpec, target: TargetDatabase) -> RunSpec:
     """Claims the target for the run of ``spec``, and gives that at the scale which is known now.
 
     Tables that are there are nobody's to claim. For builtin scripts their scale is the number of branches, as pgbench
@@ -53,7 +52,7 @@ def claim_target(spec: RunSpec, target: Target) -> RunSpec:
     return spec
 
 
-def _branches(target: Target) -> int:
+def _branches(target: TargetDatabase) -> int:
     remedy = "create them: pgbench -i -s 10 DATABASE; or specify your scripts with --script"
     try:
         (row,) = target.fetch("SELECT count(*) AS branches FROM pgbench_branches")
@@ -67,7 +66,7 @@ def _branches(target: Target) -> int:
     return found
 
 
-def rehearse(spec: RunSpec, target: Target, bench: Bench) -> str:
+def rehearse(spec: RunSpec, target: TargetDatabase, bench: Bench) -> str:
     """Tries SQL of the user, where there is some, on empty tables in a place that is gone afterwards. With tables
     that are there only what the clients will prepare is tried. Gives what ``place.make`` gives."""
     if not bench.rehearses:
@@ -89,8 +88,9 @@ class Base:
     """The database of a run, from its beginning to its end."""
 
     def __init__(
-        self, spec: RunSpec, target: Target, server: servers.Server | None, found: Kept | None, left: Kept | None = None
-    ) -> None:
+        self, spec: RunSpec, target: TargetDatabase, server: servers.Server | None, found: Kept | None,
+        left: Kept | None = None,
+    ) -> None:  # fmt: skip
         self._spec = spec
         self.target = target
         self.server = server
@@ -224,7 +224,7 @@ class Standing:
     conditions: tuple[Condition, ...]
 
 
-def check_target(target: TargetSpec, asked: Mapping[str, Any]) -> Standing:
+def check_target(target: Target, asked: Mapping[str, Any]) -> Standing:
     """The workload's conditions against the database at ``target``.
 
     ``asked`` are ``workload``, ``workload_settings`` and ``scales`` by name, which a kept database tells itself. What
@@ -261,14 +261,14 @@ def _refuse_unnamed(there: Kept, given: Mapping[str, str]) -> None:
             raise RunError(f"the database was made by {file}", remedy, usage=True)
 
 
-def drop_target(target: TargetSpec, agreed: Callable[[str], bool]) -> str:
+def drop_target(target: Target, agreed: Callable[[str], bool]) -> str:
     """Removes what carries dsbench's mark at ``target`` once ``agreed`` has seen what it is; gives what it was.
 
     Empty where nothing is there or it was not agreed. ``RunError`` while a run uses it, or where it is not dsbench's.
     """
     if target.private is not None:
         return servers.drop(target, agreed)
-    with listening(), explain_errors(target.redacted), closing(Target(target.url)) as found:
+    with listening(), explain_errors(target.redacted), closing(TargetDatabase(target.url)) as found:
         place.lock(found)
         text = place.take_unused(found)
         if text is None:
@@ -281,7 +281,7 @@ def drop_target(target: TargetSpec, agreed: Callable[[str], bool]) -> str:
         return f"{words}; the server has {back}" if back else words
 
 
-def _bench(spec: RunSpec, target: Target) -> Bench:
+def _bench(spec: RunSpec, target: TargetDatabase) -> Bench:
     return Bench(target, spec.workload, spec.scales[-1], spec.call, spec.workload_settings, spec.all_clients)
 
 

@@ -19,11 +19,11 @@ from typing import Final
 from dsbench import devices
 from dsbench.dataclass import dataclass
 from dsbench.measure import device_times, stacks
-from dsbench.measure.cycle import Setting, run_cycle
-from dsbench.measure.loaders.results import IN_DATABASE, Part
+from dsbench.measure.cycle import ScaleContext, run_cycle
+from dsbench.measure.loaders.results import IN_DATABASE, NodePart
 from dsbench.measure.monitors import RUN, SERVER
-from dsbench.measure.perf import CLIENT, Commands, Program, Scene, Watch, find_reason, read_lines
-from dsbench.measure.plan import Planned
+from dsbench.measure.perf import CLIENT, Commands, PerfMonitor, PerfProgram, Scene, find_reason, read_lines
+from dsbench.measure.plan import PlannedCycle
 
 _HERTZ: Final = 997
 """Samples of each CPU per second: no multiple of the ticks of the kernel."""
@@ -132,7 +132,7 @@ def part_of_kernel(frames: Sequence[_Frame]) -> str | None:
     return next((name for name, words in _GROUPS if any(words.match(symbol) for symbol in below)), REST)
 
 
-def _calls_of(watch: Watch, folder: Path) -> list[Row]:
+def _calls_of(watch: PerfMonitor, folder: Path) -> list[Row]:
     return [
         {"what": "calls", "of": side, "name": name, "value": count}
         for side in watch.sides if (folder / side).exists()
@@ -140,7 +140,7 @@ def _calls_of(watch: Watch, folder: Path) -> list[Row]:
     ]  # fmt: skip
 
 
-def _profile_of(watch: Watch, folder: Path) -> list[Row]:
+def _profile_of(watch: PerfMonitor, folder: Path) -> list[Row]:
     of = {pid: side for side, pids in watch.sides.items() for pid in pids}
     found: Counter[tuple[str, str, str]] = Counter()
     lines = read_lines(["perf", "script", "-i", str(folder / "samples"), "-F", "comm,pid,ip,sym"])
@@ -162,22 +162,24 @@ Row = Mapping[str, object]
 
 
 @dataclass(frozen=True)
-class Kind:
+class PerfKind:
     """What perf can be asked for."""
 
     commands: Commands
-    read: Callable[[Watch, Path], list[Row]]
+    read: Callable[[PerfMonitor, Path], list[Row]]
     """Out of what it wrote into the folder."""
     table: str
     lacks: str
     """What there is not, where it is refused."""
 
 
-KINDS: Final[Mapping[str, Kind]] = {
-    "calls": Kind(_trace, _calls_of, "kernel", "system calls were not counted by name"),
-    "profile": Kind(_record, _profile_of, "kernel", "the kernel was not profiled"),
-    "stacks": Kind(stacks.record, stacks.read, "stacks", "the server has no flame graph"),
-    "storage": Kind(device_times.record, device_times.read, "device_times", "requests of the device were not timed"),
+KINDS: Final[Mapping[str, PerfKind]] = {
+    "calls": PerfKind(_trace, _calls_of, "kernel", "system calls were not counted by name"),
+    "profile": PerfKind(_record, _profile_of, "kernel", "the kernel was not profiled"),
+    "stacks": PerfKind(stacks.record, stacks.read, "stacks", "the server has no flame graph"),
+    "storage": PerfKind(
+        device_times.record, device_times.read, "device_times", "requests of the device were not timed"
+    ),
 }
 _WITH: Final = {"profile": ("profile", "stacks"), "all": tuple(KINDS)}
 """What an option stands for besides itself."""
@@ -198,7 +200,7 @@ def refusal(kind: str, of: Sequence[devices.Device] = ()) -> str:
     with TemporaryDirectory() as folder:
         try:
             for command in KINDS[kind].commands(Scene({SERVER: {os.getpid()}}, of, Path(folder))):
-                started = Program(command)
+                started = PerfProgram(command)
                 ready = started.is_ready()
                 said = started.end()
                 if not ready or started.code:
@@ -223,13 +225,15 @@ def possible_kinds(asked: str, of: Sequence[devices.Device], warn: Callable[[str
     return tuple(found)
 
 
-def watch_kernel(setting: Setting, scale: int, last: Planned, count: Callable[[Sequence[Part]], None]) -> None:
+def watch_kernel(
+    setting: ScaleContext, scale: int, last: PlannedCycle, count: Callable[[Sequence[NodePart]], None]
+) -> None:
     """A cycle more for each kind, as ``last`` was, with perf beside it."""
     for name in setting.perf:
         kind, rows, problem = KINDS[name], list[Row](), ""
         with TemporaryDirectory() as place:
             folder = Path(place)
-            watch = Watch(kind.commands, setting.known, folder, setting.load.pids)
+            watch = PerfMonitor(kind.commands, setting.known, folder, setting.load.pids)
             # What makes the cycle's clients stop early must not leave perf behind.
             try:
                 again = replace(last, number=last.number + 1)

@@ -12,7 +12,7 @@ from dsbench import servers
 from dsbench.archive import ArchiveError, OutError
 from dsbench.measure.joining import ClusterError
 from dsbench.measure.journal import RunError
-from dsbench.measure.loaders import HALF_OPEN, TAKEN, Bench, CoreError, Target
+from dsbench.measure.loaders import HALF_OPEN, TAKEN, Bench, CoreError, TargetDatabase
 from dsbench.servers.errors import IS_FULL
 from dsbench.servers.storage import volumes
 from dsbench.spec import Limits, RunSpec
@@ -65,18 +65,21 @@ _LOSSES = ("disconnected", "unknown")
 @contextmanager
 def open_target(
     spec: RunSpec, tell: Callable[[str], None] = volumes.on_screen
-) -> Iterator[tuple[Target, servers.Server | None]]:
+) -> Iterator[tuple[TargetDatabase, servers.Server | None]]:
     """The target of ``spec``; a private server is started for it and is gone afterwards: ``tell`` hears what is not."""
     if spec.target.private is None:
         servers.clean_for(spec.target)
-        with explain_errors(spec.target.redacted), closing(Target(spec.target.url, existing=spec.existing)) as target:
+        with (
+            explain_errors(spec.target.redacted),
+            closing(TargetDatabase(spec.target.url, existing=spec.existing)) as target,
+        ):
             yield target, None
         return
     with (
         explain_errors(spec.target.url),
         _place(spec, tell) as place,
         _started(spec, place, tell) as server,
-        closing(Target(server.url)) as target,
+        closing(TargetDatabase(server.url)) as target,
     ):
         yield target, server
 
@@ -115,7 +118,7 @@ def sessions(spec: RunSpec) -> int:
 
     The stages are those of the workload on the mock, since no database is there yet to be asked.
     """
-    with closing(Target("mock:")) as target:
+    with closing(TargetDatabase("mock:")) as target:
         stages = Bench(target, spec.workload, spec.scales[0], None, spec.workload_settings, spec.all_clients).stages
     loads = [[clients or spec.all_clients for clients in stage.clients] for stage in stages]
     most = max(*(sum(load) * spec.connections for load in loads), *(stage.parts for stage in stages))
@@ -148,7 +151,7 @@ def explain_errors(doing: str) -> Iterator[None]:
 
 
 @contextmanager
-def during(where: str, target: Target) -> Iterator[None]:
+def during(where: str, target: TargetDatabase) -> Iterator[None]:
     """While a run is under way on ``target``: errors say ``where``, and how the run goes on.
 
     A server that goes away is told alike, whatever it was doing and whichever session noticed it first.
@@ -183,7 +186,7 @@ def explain_cycle(where: str, words: str, failures: Iterable[CoreError | None]) 
     return RunError(f"{where}: {words}", remedy, usage=wrong)
 
 
-def is_lost(error: CoreError, target: Target) -> bool:
+def is_lost(error: CoreError, target: TargetDatabase) -> bool:
     """Whether ``error`` means that the server of ``target``, which has answered before, does so no more."""
     if error.kind in _LOSSES:
         return True
@@ -194,7 +197,7 @@ def is_lost(error: CoreError, target: Target) -> bool:
     return False
 
 
-def is_session_lost(error: CoreError, target: Target) -> bool:
+def is_session_lost(error: CoreError, target: TargetDatabase) -> bool:
     """Whether ``error`` means that a session was lost while the server of ``target`` goes on."""
     if error.kind not in _LOSSES:
         return False

@@ -43,7 +43,7 @@ def _mount() -> Sequence[str]:
     return _MOUNT if tried.returncode == 0 else ()
 
 
-class Program:
+class PerfProgram:
     """One perf. What it says of errors goes to a file, so that nobody has to read for it to end."""
 
     def __init__(self, command: Sequence[str], patience_s: float = _PATIENCE_S) -> None:
@@ -134,7 +134,7 @@ class Scene:
 Commands = Callable[[Scene], list[list[str]]]
 
 
-class Watch:
+class PerfMonitor:
     """A monitor of one cycle: perf begins with its first sample, and ends with its second; later ones are nothing."""
 
     name = "perf"
@@ -148,7 +148,7 @@ class Watch:
         """Why perf did not begin."""
         self.devices = known.devices
         self._commands, self._known, self._folder, self._clients = commands, known, folder, clients
-        self._running: list[Program] = []
+        self._running: list[PerfProgram] = []
         self._begun = False
         self._lock = threading.Lock()
 
@@ -171,7 +171,7 @@ class Watch:
         self._begun = True
         with self._lock:
             for command in self._commands(Scene(self.sides, self._known.devices, self._folder)):
-                started = Program(command)
+                started = PerfProgram(command)
                 self._running.append(started)
                 if not started.is_ready():
                     self.problem = started.end() or "perf ended"

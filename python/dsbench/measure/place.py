@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from dsbench import workloads
 from dsbench.dataclass import dataclass
 from dsbench.measure.journal import RunError, this_process
-from dsbench.measure.loaders import UNCOUNTED, CoreError, Counted, Holder, Target
+from dsbench.measure.loaders import UNCOUNTED, CoreError, Counted, Holder, TargetDatabase
 from dsbench.measure.locks import CLAIMS, SESSIONS
 from dsbench.spec import RunSpec
 
@@ -137,7 +137,7 @@ def read_mark(text: str) -> Kept | None:
     return found.after(None, len(found.committed)) if "pid" in json.loads(text) else found
 
 
-def describe_wanted(spec: RunSpec, target: Target, scale: int, run: str = "") -> Kept:
+def describe_wanted(spec: RunSpec, target: TargetDatabase, scale: int, run: str = "") -> Kept:
     """What ``spec`` makes, or needs, at ``scale`` on ``target``."""
     defaults = {one.name: one.default for one in workloads.find(spec.workload).settings}
     query = spec.target.parameters | spec.target.settings
@@ -152,7 +152,7 @@ def describe_wanted(spec: RunSpec, target: Target, scale: int, run: str = "") ->
     )
 
 
-def _product(target: Target) -> str:
+def _product(target: TargetDatabase) -> str:
     name = target.dialect.name
     if name != "mysql":
         return name
@@ -191,7 +191,7 @@ _SEEN_IN_PLACE = ("firebird",)
 """Dialects that know no session without a database."""
 
 
-def lock(target: Target) -> None:
+def lock(target: TargetDatabase) -> None:
     """Claims the target for this run: a lost session is opened again with the claim, or ends the run.
 
     ``RunError`` when another run has it. Engines without such a lock have the mark, and the sessions that
@@ -209,7 +209,7 @@ def lock(target: Target) -> None:
                                                "server")
 
 
-def check_free(target: Target) -> bool:
+def check_free(target: TargetDatabase) -> bool:
     """True when remains of an earlier run are there, to be dropped; ``RunError`` when it must not be touched."""
     text = take_unused(target)
     if text is not None and (found := read_mark(text)) is not None:
@@ -223,7 +223,7 @@ def check_free(target: Target) -> bool:
     return text is not None
 
 
-def check_alone(target: Target) -> None:
+def check_alone(target: TargetDatabase) -> None:
     """``RunError`` that names what dsbench did not make and a drop of the place would take or break."""
     if names := target.strangers():
         more = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
@@ -235,7 +235,7 @@ def check_alone(target: Target) -> None:
         )
 
 
-def take_unused(target: Target) -> str | None:
+def take_unused(target: TargetDatabase) -> str | None:
     """The mark of what no run works in; ``None`` where nothing is. ``RunError`` for what must not be touched."""
     state, text = target.state()
     if state == "foreign":
@@ -252,7 +252,7 @@ def take_unused(target: Target) -> str | None:
     return text if state == "marked" else None
 
 
-def find_reusable(target: Target, spec: RunSpec) -> Kept:
+def find_reusable(target: TargetDatabase, spec: RunSpec) -> Kept:
     """The database that is kept on ``target``, which fits ``spec``; ``RunError`` says what is missing or differs."""
     text = take_unused(target)
     found = None if text is None else read_mark(text)
@@ -266,7 +266,7 @@ def find_reusable(target: Target, spec: RunSpec) -> Kept:
     return found
 
 
-def hand_over(target: Target, own: str, mark: str) -> None:
+def hand_over(target: TargetDatabase, own: str, mark: str) -> None:
     """Puts ``mark`` in place of ``own``: never in place of that of another run."""
     if is_own(target, own):
         target.remark(mark)
@@ -286,7 +286,7 @@ def _check_not_in_use(text: str) -> None:
         )
 
 
-def _check_no_sessions(target: Target) -> None:
+def _check_no_sessions(target: TargetDatabase) -> None:
     statement = SESSIONS.get(target.dialect.name)
     if statement is None or target.dialect.embedded:
         return
@@ -311,7 +311,7 @@ def owner_alive(owner: Any) -> bool:
         return False
 
 
-def make(target: Target, own: str) -> str:
+def make(target: TargetDatabase, own: str) -> str:
     """Drops what an earlier run left, if anything, and creates a place with the mark ``own``.
 
     Gives what was set back for the earlier run, in words.
@@ -329,7 +329,7 @@ _LIMITS = ("innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm")
 """Settings of the user's server that a run changes for a while. In this order: the second is at most the first."""
 
 
-def set_back(target: Target) -> str:
+def set_back(target: TargetDatabase) -> str:
     """Gives settings of the server the values that a run has noted in its place before it changed them.
 
     A run does so itself unless it is interrupted, loses its session or is killed. Gives in words what was done, empty
@@ -354,7 +354,7 @@ def set_back(target: Target) -> str:
 
 
 @contextmanager
-def visible(target: Target, own: str, *, there: bool = False) -> Iterator[None]:
+def visible(target: TargetDatabase, own: str, *, there: bool = False) -> Iterator[None]:
     """Lets the database system be asked what it is, with an empty place where only a session in one is told.
 
     ``there``: the place is one that is reused.
@@ -369,7 +369,7 @@ def visible(target: Target, own: str, *, there: bool = False) -> Iterator[None]:
         remove(target, own)
 
 
-def remove(target: Target, own: str) -> str:
+def remove(target: TargetDatabase, own: str) -> str:
     """Drops the place if it is that of the run whose mark is ``own``: never the place of another run.
 
     Gives what was set back before, in words.
@@ -381,7 +381,7 @@ def remove(target: Target, own: str) -> str:
     return words
 
 
-def is_own(target: Target, own: str) -> bool:
+def is_own(target: TargetDatabase, own: str) -> bool:
     """Whether the place is that of the run whose mark is ``own``, made by this process or by one that was killed."""
     state, text = target.state()
     if state != "marked" or text == own:

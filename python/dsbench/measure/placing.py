@@ -14,9 +14,9 @@ from typing import Final
 
 from dsbench.archive import Archive, ArchiveError
 from dsbench.archive.record import PlacementTried
-from dsbench.measure.cycle import Setting, run_cycle
-from dsbench.measure.loaders.results import Part, merge_whole
-from dsbench.measure.plan import Planned
+from dsbench.measure.cycle import ScaleContext, run_cycle
+from dsbench.measure.loaders.results import NodePart, merge_whole
+from dsbench.measure.plan import PlannedCycle
 from dsbench.spec import RunSpec
 from dsbench.spec.drivers import OWN
 from dsbench.spec.run import TURN_RAMP_UP_S, turn_s
@@ -38,7 +38,9 @@ _SHORTEST_S: Final = 2.0
 """Cycles below this have no trial: it would take longer than they do, or be too short to show anything."""
 
 
-def place_clients(setting: Setting, scale: int, cycle: Planned, count: Callable[[Sequence[Part]], None]) -> Setting:
+def place_clients(
+    setting: ScaleContext, scale: int, cycle: PlannedCycle, count: Callable[[Sequence[NodePart]], None]
+) -> ScaleContext:
     """``setting`` with the placement of the run, which its archive has from the first cycle on as if it was asked for.
 
     ``count`` hears what the trial left in the database.
@@ -55,7 +57,7 @@ def place_clients(setting: Setting, scale: int, cycle: Planned, count: Callable[
     return replace(setting, spec=spec.model_copy(update={"placement": asked}))
 
 
-def _find_obstacle(setting: Setting, cycle: Planned) -> str:
+def _find_obstacle(setting: ScaleContext, cycle: PlannedCycle) -> str:
     """Why nothing is tried; empty where it is."""
     spec = setting.spec
     reasons = {
@@ -72,7 +74,9 @@ def _find_obstacle(setting: Setting, cycle: Planned) -> str:
     return next((why for why, holds in reasons.items() if holds), "")
 
 
-def _try(setting: Setting, scale: int, cycle: Planned, count: Callable[[Sequence[Part]], None]) -> PlacementTried:
+def _try(
+    setting: ScaleContext, scale: int, cycle: PlannedCycle, count: Callable[[Sequence[NodePart]], None]
+) -> PlacementTried:
     """Makes the turns, at the largest number of clients: with more clients than CPUs a placement can do most harm."""
     spec = setting.spec
     short = {"duration": turn_s(spec.duration), "ramp_up": TURN_RAMP_UP_S, "trace": False}

@@ -10,7 +10,7 @@ from dsbench.spec import RunSpec
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedCycle:
     """A cycle that a scale asks for."""
 
     number: int
@@ -28,7 +28,7 @@ class Planned:
     """Of a graduated load, per cent of the capacity."""
 
 
-def planned(stages: Sequence[Stage], spec: RunSpec, done: int = 0) -> tuple[Planned, ...]:
+def planned(stages: Sequence[Stage], spec: RunSpec, done: int = 0) -> tuple[PlannedCycle, ...]:
     """The cycles that are left when those up to number ``done`` were finished; with ``precision`` all there may be.
 
     Where one load follows another on the same database none of them can be left out: all are run again, with
@@ -40,8 +40,8 @@ def planned(stages: Sequence[Stage], spec: RunSpec, done: int = 0) -> tuple[Plan
         wanted += [(stage, clients, False) for clients in (() if stage.cycles else each)]
         wanted += [(stage, None, at % stage.cold_each == 0) for at in range(stage.cycles)]
     if can_go_on(stages):
-        return tuple(Planned(n, *cycle) for n, cycle in enumerate(wanted, start=1) if n > done)
-    return tuple(Planned(done + n, *cycle) for n, cycle in enumerate(wanted, start=1))
+        return tuple(PlannedCycle(n, *cycle) for n, cycle in enumerate(wanted, start=1) if n > done)
+    return tuple(PlannedCycle(done + n, *cycle) for n, cycle in enumerate(wanted, start=1))
 
 
 def can_go_on(stages: Sequence[Stage]) -> bool:

@@ -26,7 +26,7 @@ no warning: on a table of a few pages, such as the branches of TPC-B, a scan and
 turns with each vacuum."""
 
 
-class Session(Protocol):
+class PlanSession(Protocol):
     """A session on which the statements of the workload are prepared."""
 
     @property
@@ -61,7 +61,7 @@ def has_plans(dialect: str) -> bool:
     return dialect in _ASK
 
 
-def ask_plans(dialect: str, session: Session) -> list[Plan]:
+def ask_plans(dialect: str, session: PlanSession) -> list[Plan]:
     """The plans of all statements."""
     ask, known = _ASK[dialect](session), session.statements
     found = []
@@ -85,7 +85,7 @@ _TYPES: Final = {"text": "text", "time": "timestamp"}
 _COST: Final = re.compile(r"\s+\(cost=[\d.]+\.\.([\d.]+) rows=\d+ width=\d+\)$")
 
 
-def _ask_postgres(session: Session) -> Ask:
+def _ask_postgres(session: PlanSession) -> Ask:
     """By the plan for any value, which prepared statements end with (PostgreSQL, PREPARE)."""
     session.fetch("SET plan_cache_mode = force_generic_plan")
     with suppress(Exception):
@@ -113,7 +113,7 @@ _VALUES: Final = {"number": "1", "text": "'a'", "time": "'2020-01-01 00:00:00'"}
 _SHOWN: Final = ("id", "select_type", "table", "type", "key", "ref", "Extra")
 
 
-def _ask_mysql(session: Session) -> Ask:
+def _ask_mysql(session: PlanSession) -> Ask:
     """With one value for each parameter: it plans anew for those of every execution."""
 
     def ask(sql: str, types: Sequence[str]) -> tuple[list[str], None]:
@@ -143,7 +143,7 @@ _OF_FIREBIRD: Final = (
 )
 
 
-def _ask_firebird(session: Session) -> Ask:
+def _ask_firebird(session: PlanSession) -> Ask:
     """The plans of all that is prepared on the session, at once."""
     told = {(row.get("TEXT") or "").strip()[:2000]: row.get("TOLD") or "" for row in session.fetch(_OF_FIREBIRD)}
 
@@ -153,7 +153,7 @@ def _ask_firebird(session: Session) -> Ask:
     return ask
 
 
-def _ask_sqlite(session: Session) -> Ask:
+def _ask_sqlite(session: PlanSession) -> Ask:
     def ask(sql: str, _types: Sequence[str]) -> tuple[list[str], None]:
         depth: dict[str, int] = {"0": -1}
         lines = []
@@ -165,7 +165,7 @@ def _ask_sqlite(session: Session) -> Ask:
     return ask
 
 
-_ASK: Final[Mapping[str, Callable[[Session], Ask]]] = {
+_ASK: Final[Mapping[str, Callable[[PlanSession], Ask]]] = {
     "postgres": _ask_postgres, "mysql": _ask_mysql, "firebird": _ask_firebird, "sqlite": _ask_sqlite,
 }  # fmt: skip
 

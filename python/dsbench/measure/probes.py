@@ -46,7 +46,7 @@ _POSTMARK_STEPS: Final = (b"Performing transactions", b"Deleting files")
 
 
 @dataclass(frozen=True)
-class Figure:
+class ProbeFigure:
     """What a tool found."""
 
     tool: str
@@ -65,14 +65,14 @@ def installed(name: str) -> bool:
     return name == "dd" or _program(name) is not None
 
 
-def run_tools(folder: Path, named: tuple[str, ...]) -> Iterator[Figure]:
+def run_tools(folder: Path, named: tuple[str, ...]) -> Iterator[ProbeFigure]:
     """Runs the tools ``named``, one after another, in the folder ``folder``. Raises ``StorageError``."""
     for name in named:
         try:
             tool, _mark, files = name.partition(":")
             found = _COUNTING[tool](folder, int(files)) if files else _TOOLS[tool](folder)
             for test, (value, unit) in found.items():
-                yield Figure(tool, test, value, unit)
+                yield ProbeFigure(tool, test, value, unit)
         except (OSError, ValueError, KeyError, IndexError) as error:
             raise StorageError(f"{name} gave no readable result: {error}", "run it by hand") from None
 

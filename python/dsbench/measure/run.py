@@ -21,14 +21,14 @@ from dsbench.archive import Archive, ArchiveError, Writer
 from dsbench.dataclass import dataclass
 from dsbench.measure import calibration, keeping, place, stack, surroundings
 from dsbench.measure.ahead import refuse_absent, refuse_full
-from dsbench.measure.cycle import ABORTED, Restarted, Setting
+from dsbench.measure.cycle import ABORTED, Restarted, ScaleContext
 from dsbench.measure.events import Moment, Observer, moment_around
 from dsbench.measure.history import CycleHistory
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.joining import Joining, choose_loader
 from dsbench.measure.journal import Journal, RunError, now
 from dsbench.measure.kernel import possible_kinds
-from dsbench.measure.loaders import Bench, CoreError, Stopped, Target, now_ns
+from dsbench.measure.loaders import Bench, CoreError, Stopped, TargetDatabase, now_ns
 from dsbench.measure.loaders.answers import LACKING, lacks_engine
 from dsbench.measure.loaders.loader import Loader
 from dsbench.measure.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
@@ -37,7 +37,7 @@ from dsbench.measure.monitors.energy import Meter, Rapl
 from dsbench.measure.monitors.host import Lasting
 from dsbench.measure.opening import during, explain_errors, open_target
 from dsbench.measure.place import owner_alive
-from dsbench.measure.plan import Planned, can_go_on, planned
+from dsbench.measure.plan import PlannedCycle, can_go_on, planned
 from dsbench.measure.plans import ask_plans, has_plans
 from dsbench.measure.scale import Counts, Scale
 from dsbench.measure.stopping import Enough, choose_scale
@@ -45,8 +45,7 @@ from dsbench.measure.success import refuse_barren
 from dsbench.measure.surroundings import Probes, Snapshots
 from dsbench.measure.twice import Twice
 from dsbench.redaction import HIDDEN, redact_words, secrets_of
-from dsbench.spec import RunSpec, SpecError
-from dsbench.spec import Target as TargetSpec
+from dsbench.spec import RunSpec, SpecError, Target
 from dsbench.spec.drivers import OWN
 from dsbench.spec.target import is_sqlite
 
@@ -94,7 +93,7 @@ def execute(
 
 
 @contextmanager
-def _opened(spec: RunSpec, observer: Observer) -> Iterator[tuple[Target, servers.Server | None]]:
+def _opened(spec: RunSpec, observer: Observer) -> Iterator[tuple[TargetDatabase, servers.Server | None]]:
     """The target of ``spec``; ``observer`` hears that a private server starts and stops."""
     around = spec.target.private is not None and not is_sqlite(spec.target.url)
     if around:
@@ -121,7 +120,7 @@ def try_target(spec: RunSpec) -> tuple[str, ...]:
 
 
 def resume(
-    path: Path, target: TargetSpec | None, observer: Observer, joining: Joining | None = None, stop: Stop | None = None
+    path: Path, target: Target | None, observer: Observer, joining: Joining | None = None, stop: Stop | None = None
 ) -> Outcome:
     """Goes on with the archive at ``path``: finished cycles stay, the missing ones are run.
 
@@ -251,7 +250,7 @@ class _Run:
             # Behind a pooler a question may change a session of the load.
             lambda: ask_plans(dialect, bench.prepared()) if has_plans(dialect) and not self.target.pooled else [],
         )  # fmt: skip
-        setting = Setting(
+        setting = ScaleContext(
             spec, self.target, journal, bench, self.load, self.monitors, self.known, self.stop, moment, snapshots,
             Twice(journal, dialect, self.target, self._url()), self.probes, self.history, self.perf,
             self._restart if self.server is not None else None, self.lasting,
@@ -260,7 +259,7 @@ class _Run:
         if not (running.run() if cycles else running.check(*self._find_unchecked(bench, scale))):
             self.void.append(scale)
 
-    def _find_unchecked(self, bench: Bench, scale: int) -> tuple[Planned, Counts | None]:
+    def _find_unchecked(self, bench: Bench, scale: int) -> tuple[PlannedCycle, Counts | None]:
         """The last cycle of a scale that was killed before its check, and what its database holds if it is there."""
         last, segment = planned(bench.stages, self.spec)[-1], self.journal.record.segments[-1]
         if self.spec.reuse:  # Its mark tells that a run died on it.
@@ -308,7 +307,7 @@ class _Run:
     def _watch(self, known: Known, folders: Sequence[Path]) -> tuple[Monitor, ...]:
         """The monitors of the processes ``known``, whose data lie in ``folders``."""
         name, queries = self.target.dialect.name, self.target
-        monitors = monitors_for(name, folders, queries, known, self.load.pids, port=TargetSpec(url=self._url()).port)
+        monitors = monitors_for(name, folders, queries, known, self.load.pids, port=Target(url=self._url()).port)
         if (counted := StatementCounts.of(name, queries, private=self.server is not None)) is not None:
             monitors += (counted,)
         if known.server and (rapl := Rapl.readable()):
@@ -401,7 +400,7 @@ def _refuse_pooled(spec: RunSpec, pooled: str) -> None:
         raise RunError(words, f"omit --prepare, set its pool_mode to session, or {server}", usage=True)
 
 
-def _open_bench(spec: RunSpec, target: Target, scale: int) -> Bench:
+def _open_bench(spec: RunSpec, target: TargetDatabase, scale: int) -> Bench:
     bench = Bench(
         target, spec.workload, scale, spec.call, spec.workload_settings, spec.all_clients, existing=spec.existing
     )
@@ -414,14 +413,14 @@ def _open_bench(spec: RunSpec, target: Target, scale: int) -> Bench:
     return bench
 
 
-def _name_archive(spec: RunSpec, target: Target) -> str:
+def _name_archive(spec: RunSpec, target: TargetDatabase) -> str:
     start = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
     label = re.sub(r"[^\w.+-]+", "-", spec.label).strip("-.")
     parts = (start, platform.node() or "host", _name_product(spec, target), spec.workload, label)
     return "_".join(part for part in parts if part)
 
 
-def _name_product(spec: RunSpec, target: Target) -> str:
+def _name_product(spec: RunSpec, target: TargetDatabase) -> str:
     """The database as people call it: MariaDB and MySQL speak one protocol."""
     engine = target.dialect.name
     if engine != "mysql":

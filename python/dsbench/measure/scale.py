@@ -13,23 +13,25 @@ from dsbench.archive import LOCAL, Archive
 from dsbench.archive.conditions import Condition, State, say_conditions, state_of
 from dsbench.archive.record import Segment
 from dsbench.measure.capacity import place_rates
-from dsbench.measure.cycle import Restarted, Setting, run_cycle
+from dsbench.measure.cycle import Restarted, ScaleContext, run_cycle
 from dsbench.measure.journal import RunError
 from dsbench.measure.keeping import Base
 from dsbench.measure.kernel import watch_kernel
 from dsbench.measure.loaders import IN_DATABASE, UNCOUNTED, Counted, CycleResult, PhaseResult, Stage, now_ns
-from dsbench.measure.loaders.results import NodeResult, Part
+from dsbench.measure.loaders.results import NodePart, NodeResult
 from dsbench.measure.monitors import Sampler
 from dsbench.measure.place import DROP
 from dsbench.measure.placing import place_clients
-from dsbench.measure.plan import Planned
-from dsbench.measure.stopping import Enough, Trials, choose_cycles, size_cycles
+from dsbench.measure.plan import PlannedCycle
+from dsbench.measure.stopping import CycleTrials, Enough, choose_cycles, size_cycles
 
 
 class Scale:
     """The stages of one scale; its database is made anew, or one that was kept."""
 
-    def __init__(self, setting: Setting, scale: int, cycles: tuple[Planned, ...], base: Base, known: Enough) -> None:
+    def __init__(
+        self, setting: ScaleContext, scale: int, cycles: tuple[PlannedCycle, ...], base: Base, known: Enough
+    ) -> None:
         self._setting = setting
         self._scale = scale
         self._cycles = cycles
@@ -48,7 +50,7 @@ class Scale:
             does[stage.work](stage)
         return not self._is_broken
 
-    def check(self, last: Planned, counts: Counts | None) -> bool:
+    def check(self, last: PlannedCycle, counts: Counts | None) -> bool:
         """Checks and drops the database of cycles that are all recorded; whether no condition is broken.
 
         ``counts`` is what is in that database. Without it a new one is made and loaded as in the cycle ``last``.
@@ -135,7 +137,7 @@ class Scale:
             setting = size_cycles(setting, stage.transactions, cycles, self._count_trial)
         if cycles:
             setting = place_clients(setting, self._scale, cycles[0], self._count_trial)
-        trials = Trials(setting, self._scale, self._count_trial)
+        trials = CycleTrials(setting, self._scale, self._count_trial)
         last, ran = cycles[0].number - 1 if cycles else 0, None
         if cycles:
             setting.probes.measure(self._scale, stage.name, last, "before")
@@ -161,7 +163,7 @@ class Scale:
             if ran is not None and stage.repeated:
                 watch_kernel(trials.set_up(ran), self._scale, ran, self._count_trial)
 
-    def _refresh(self, setting: Setting, cycle: Planned) -> Setting:
+    def _refresh(self, setting: ScaleContext, cycle: PlannedCycle) -> ScaleContext:
         """The setting of a cycle: with the processes of a server that was restarted for it, or for one before."""
         if cycle.cold and setting.restart is not None:
             with setting.during("restart", cycle.number):
@@ -177,7 +179,7 @@ class Scale:
         again = self._restarted
         return replace(setting, known=again.known, monitors=again.monitors) if again else setting
 
-    def _count_trial(self, parts: Sequence[Part]) -> None:
+    def _count_trial(self, parts: Sequence[NodePart]) -> None:
         self._counts.add((self._scale, 0), parts)
 
     def _work(self, stage: Stage) -> None:
@@ -283,7 +285,7 @@ class Counts:
         found._lost = {((scale, row["cycle"]), row["node"]) for row in rows["nodes"] if row["state"] in UNTOLD}
         return found
 
-    def add(self, cycle: Cycle, parts: Sequence[Part]) -> None:
+    def add(self, cycle: Cycle, parts: Sequence[NodePart]) -> None:
         """The parts of a cycle that has ended."""
         for part in parts:
             if part.found is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from dsbench.measure.monitors import RUN, SERVER
-from dsbench.measure.perf import CLIENT, Scene, Watch, read_lines
+from dsbench.measure.perf import CLIENT, PerfMonitor, Scene, read_lines
 
 _HERTZ: Final = 99
 """Samples of each CPU per second: no multiple of the ticks of the kernel."""
@@ -61,7 +61,7 @@ def _may_see_all() -> bool:
     return False
 
 
-def read(watch: Watch, folder: Path) -> list[Mapping[str, object]]:
+def read(watch: PerfMonitor, folder: Path) -> list[Mapping[str, object]]:
     """Of the server's processes; of an embedded database of the threads that make the load. What is beyond the most
     frequent stacks has one row without a stack."""
     side = SERVER if watch.sides.get(SERVER) else RUN

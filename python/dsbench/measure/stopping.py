@@ -2,7 +2,7 @@
 
 - ``Enough``: no more cycles of a series whose median rate is known precisely enough (``--precision``);
 - ``choose_cycles``: numbers of clients until the greatest rate is known (``--peak``);
-- ``Trials``: ramp-up and length of cycles by a cycle on trial (``--find-ramp-up``, ``--min-duration``);
+- ``CycleTrials``: ramp-up and length of cycles by a cycle on trial (``--find-ramp-up``, ``--min-duration``);
 - ``size_cycles``: how many transactions a cycle of a fixed number takes;
 - ``choose_scale``: further scales where the rate falls most (``--refine``).
 
@@ -19,19 +19,19 @@ from typing import Final
 
 import numpy as np
 
-from dsbench.measure.cycle import Setting, run_cycle
+from dsbench.measure.cycle import ScaleContext, run_cycle
 from dsbench.measure.events import count_clients
 from dsbench.measure.history import CycleHistory
 from dsbench.measure.loaders import Bench, CoreError
-from dsbench.measure.loaders.results import Part, merge_whole
-from dsbench.measure.plan import Planned
+from dsbench.measure.loaders.results import NodePart, merge_whole
+from dsbench.measure.plan import PlannedCycle
 from dsbench.spec import RunSpec
 from dsbench.stats.index import between, share
 from dsbench.stats.peak import next_number
 from dsbench.stats.precision import enough, half_width, ramp_up, shortest
 from dsbench.stats.values import Floats
 
-Count = Callable[[Sequence[Part]], None]
+Count = Callable[[Sequence[NodePart]], None]
 """Hears what a trial left in the database, which no archive has and the check has to know."""
 
 
@@ -52,29 +52,29 @@ class Enough:
         self._history = history
         self._wanted = wanted_precision(spec, scale)
 
-    def select_needed(self, cycles: Sequence[Planned]) -> tuple[Planned, ...]:
+    def select_needed(self, cycles: Sequence[PlannedCycle]) -> tuple[PlannedCycle, ...]:
         """Those of ``cycles`` that are still needed."""
         return tuple(cycle for cycle in cycles if not self.reached(cycle))
 
-    def reached(self, cycle: Planned) -> bool:
+    def reached(self, cycle: PlannedCycle) -> bool:
         """Whether the series of ``cycle`` needs no further one; a stage that is not repeated needs its own."""
         if self._wanted is None or cycle.clients is None:
             return False
         return enough(self._rates(cycle), self._wanted, self._spec.cycles)
 
-    def describe(self, cycle: Planned) -> str:
+    def describe(self, cycle: PlannedCycle) -> str:
         """The state of the series of ``cycle`` in words, for the log."""
         rates = self._rates(cycle)
         known = f"the median rate is known to within ±{half_width(rates):.1%} (95%) after {rates.size} cycles"
         of_index = self._wanted is not None and self._spec.precision_of == "index"
         return known + (f"; its share of the index is ±{self._wanted:.1%}" if of_index else "")
 
-    def _rates(self, cycle: Planned) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    def _rates(self, cycle: PlannedCycle) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         series = self._history.of(self._scale, cycle.stage.name, cycle.clients)
         return np.array([one.committed for one in series], dtype=float) / self._spec.duration
 
 
-def choose_cycles(setting: Setting, scale: int, cycles: Sequence[Planned]) -> Iterator[Planned]:
+def choose_cycles(setting: ScaleContext, scale: int, cycles: Sequence[PlannedCycle]) -> Iterator[PlannedCycle]:
     """``cycles`` as they are, or, where a peak is searched, as many as that takes, with its numbers of clients."""
     if not setting.spec.peak or not cycles or not cycles[0].stage.repeated:
         yield from cycles
@@ -95,20 +95,20 @@ LEAST_S = 10
 """Seconds of a course below which nothing can be found in it."""
 
 
-class Trials:
+class CycleTrials:
     """Gives each cycle of a load stage the ramp-up and the length that a cycle on trial before its series showed.
 
     Where neither ``find_ramp_up`` nor ``shortest`` asks for a trial, the cycles stay as the user wants them.
     """
 
-    def __init__(self, setting: Setting, scale: int, count: Count) -> None:
+    def __init__(self, setting: ScaleContext, scale: int, count: Count) -> None:
         self._setting = setting
         self._scale = scale
         self._count = count
         self._tried: int | None = None
         self._with = setting
 
-    def set_up(self, cycle: Planned) -> Setting:
+    def set_up(self, cycle: PlannedCycle) -> ScaleContext:
         """What ``cycle`` is run with; after its trial, where it is the first of its series."""
         spec = self._setting.spec
         wants_trial = (spec.find_ramp_up or spec.min_duration is not None) and cycle.clients is not None
@@ -118,12 +118,12 @@ class Trials:
             self._with = replace(self._setting, spec=spec.model_copy(update=found))
         return self._with
 
-    def _read(self, cycle: Planned) -> dict[str, float]:
+    def _read(self, cycle: PlannedCycle) -> dict[str, float]:
         """What the cycles have that a run which goes on finds of this series; empty where it finds none."""
         found = self._setting.history.of(self._scale, cycle.stage.name, cycle.clients)
         return {"ramp_up": found[0].ramp_up_ns / 1e9, "duration": found[0].duration_ns / 1e9} if found else {}
 
-    def _try(self, cycle: Planned) -> dict[str, float]:
+    def _try(self, cycle: PlannedCycle) -> dict[str, float]:
         """What the course of a cycle on trial shows."""
         spec, begun = self._setting.spec, _count_checkpoints(self._setting)
         # Cycle 0 has inputs that no cycle repeats.
@@ -163,7 +163,7 @@ class Trials:
         return f"scale {self._scale}{clients}"
 
 
-def _count_checkpoints(setting: Setting) -> float:
+def _count_checkpoints(setting: ScaleContext) -> float:
     """How many the server has begun since it counts; 0 where it does not."""
     count = 0.0
     for monitor in setting.monitors:
@@ -173,7 +173,7 @@ def _count_checkpoints(setting: Setting) -> float:
     return count
 
 
-def sum_seconds(parts: Sequence[Part], seconds: int) -> Floats:
+def sum_seconds(parts: Sequence[NodePart], seconds: int) -> Floats:
     """Transactions of each of the first whole ``seconds`` of a cycle, of all nodes together."""
     counts = np.zeros(seconds)
     rows = merge_whole(parts).seconds
@@ -192,7 +192,7 @@ Took = Callable[[int, int], int]
 """Transactions and clients to the nanoseconds that they took."""
 
 
-def size_cycles(setting: Setting, least: int, cycles: Sequence[Planned], count: Count) -> Setting:
+def size_cycles(setting: ScaleContext, least: int, cycles: Sequence[PlannedCycle], count: Count) -> ScaleContext:
     """``setting`` with the number of transactions for ``cycles``, which are of one stage.
 
     It is ``least``, as the workload says, or more, so that a cycle is no burst: a rate over too short a time has its
@@ -205,7 +205,7 @@ def size_cycles(setting: Setting, least: int, cycles: Sequence[Planned], count: 
 
         def took(transactions: int, clients: int) -> int:
             trial = set_number(setting, scale, transactions)
-            parts = run_cycle(trial, scale, Planned(0, trial.bench.load(stage.name), clients), recorded=False)
+            parts = run_cycle(trial, scale, PlannedCycle(0, trial.bench.load(stage.name), clients), recorded=False)
             count(parts)
             return merge_whole(parts).duration_ns(0)
 
@@ -229,7 +229,7 @@ def choose_number(asked: int, duration_ns: int, numbers: Sequence[int], took: To
     return most
 
 
-def set_number(setting: Setting, scale: int, transactions: int) -> Setting:
+def set_number(setting: ScaleContext, scale: int, transactions: int) -> ScaleContext:
     """``setting`` with so many transactions in each cycle; nodes learn it from the workload's setting."""
     spec = setting.spec
     settings = {**spec.workload_settings, "transactions": str(transactions)}

@@ -14,14 +14,14 @@ from typing import Any, Final
 from dsbench import devices, servers
 from dsbench.measure import probes, stack
 from dsbench.measure.journal import Journal
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 from dsbench.measure.loaders.loader import Loader
 from dsbench.measure.monitors import (
     RUN,
     WATCHERS,
-    Asked,
     EmbeddedWatcher,
     Known,
+    MonitorSession,
     SessionSampler,
     Statistics,
     beside,
@@ -36,7 +36,7 @@ from dsbench.spec.drivers import OWN
 from dsbench.stats.machine import noticed
 
 
-def known_processes(target: Target, pids: Iterable[int], session: int | None, folders: Iterable[Path]) -> Known:
+def known_processes(target: TargetDatabase, pids: Iterable[int], session: int | None, folders: Iterable[Path]) -> Known:
     """The processes of dsbench and of the database of ``target``: of a private server the ``pids``, else those around
     its process ``session``, ``None`` where there is none to see. ``folders`` hold the data."""
     private = list(pids)
@@ -60,7 +60,7 @@ def watch_others(given: Known, journal: Journal, load: Loader) -> Iterator[None]
 
 
 def note_system(
-    spec: RunSpec, target: Target, server: servers.Server | None, journal: Journal, described: Described
+    spec: RunSpec, target: TargetDatabase, server: servers.Server | None, journal: Journal, described: Described
 ) -> None:
     """Puts what was ``described`` into ``run.json``.
 
@@ -98,14 +98,15 @@ def note_system(
         journal.warn("limits", words, "check the limits of dsbench's container or control group")
 
 
-def sample_sessions(spec: RunSpec, target: Target) -> SessionSampler:
+def sample_sessions(spec: RunSpec, target: TargetDatabase) -> SessionSampler:
     """What looks at the sessions of the load of one cycle; at none where nobody asks for it, or none can be seen."""
     name = target.dialect.name
     if spec.samples == 0:
         return SessionSampler(None)
     if name in WATCHERS:
-        own = Target(target.url, existing=spec.existing)
-        asked = Asked(own.fetch, own.close, target.fetch, spec.driver == OWN, kept=target.pooled != "transactions")
+        own = TargetDatabase(target.url, existing=spec.existing)
+        kept = target.pooled != "transactions"
+        asked = MonitorSession(own.fetch, own.close, target.fetch, spec.driver == OWN, kept=kept)
         return SessionSampler(WATCHERS[name](asked), spec.samples)
     return SessionSampler(EmbeddedWatcher(target.seen), spec.samples)
 

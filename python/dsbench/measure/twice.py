@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from dsbench.measure.journal import Journal
-from dsbench.measure.stack.described import Database, Queries
+from dsbench.measure.stack.described import Database, StackQueries
 from dsbench.measure.stack.rdbms import describe
 
 _TOLD: Final = 4
@@ -16,7 +16,7 @@ _TOLD: Final = 4
 class Twice:
     """The server of a run, which is described around the cycles of each load stage."""
 
-    def __init__(self, journal: Journal, engine: str, queries: Queries, url: str) -> None:
+    def __init__(self, journal: Journal, engine: str, queries: StackQueries, url: str) -> None:
         self._journal = journal
         self._from = engine, queries, url
         self._before = Database()

@@ -13,7 +13,7 @@ from dsbench.archive import RunRecord
 from dsbench.archive.conditions import say_conditions
 from dsbench.dataclass import dataclass
 from dsbench.format import counted, format_number, format_share, say_time
-from dsbench.read.blocks import Answer, Tile, TimeBar, TimePart, Tone
+from dsbench.read.blocks import Overview, Tile, TimeBar, TimePart, Tone
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.glance import Best, best, is_candidate, limit
 from dsbench.read.naming import by_client, conduct, limited, pacing, server, streams, warnings
@@ -66,7 +66,7 @@ class Highest:
     """At 95% over the cycles; ``None`` of what no cycles tell: a composite figure, or the capacity of a search."""
 
 
-def answer(evaluation: Evaluation, run: RunRecord) -> Answer:
+def answer(evaluation: Evaluation, run: RunRecord) -> Overview:
     """The sentence, the conditions, what voids or endangers the figures, and four or five of them."""
     found, top, judged = best(evaluation), highest(evaluation), judge_run(evaluation, run)
     dangers = [words[0].upper() + words[1:] + "." for words in _say_open(evaluation)] + warnings(evaluation, run)
@@ -75,7 +75,7 @@ def answer(evaluation: Evaluation, run: RunRecord) -> Answer:
         verdict += judge_cycles(evaluation, run).say("cycle")
     why = _find_why(found, run)
     title = f"Time per transaction, {say_time(why.time_ns)}" if why else ""
-    return Answer(
+    return Overview(
         say(evaluation, run), describe(evaluation, run), dangers, tiles(evaluation, run),
         f"{title}: {why.sentence}." if why else "", judged.soundness.value, verdict,
         TimeBar(title, _divide_time(why)) if why else None,

@@ -196,7 +196,7 @@ class TimeBar:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Overview:
     """What a page and a terminal begin with."""
 
     sentence: str
@@ -236,4 +236,4 @@ class Notices:
     items: Sequence[Notice]
 
 
-Block = Sentence | Listed | Terms | Table | Diagram | Picture | Part | Answer | Notices
+Block = Sentence | Listed | Terms | Table | Diagram | Picture | Part | Overview | Notices

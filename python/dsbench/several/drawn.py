@@ -33,7 +33,7 @@ from dsbench.stats.search import Load
 from dsbench.stats.values import Interval
 
 if TYPE_CHECKING:
-    from dsbench.several.trend import History
+    from dsbench.several.trend import ResultHistory
 
 _DASHES = ([1, 0], [5, 3])
 """Of the largest scale and of the smallest."""
@@ -292,7 +292,7 @@ def versus(courses: Sequence[tuple[float, Interval]], difference: float, how: Me
 _WRAP = 84
 
 
-def history(found: History) -> Spec:
+def history(found: ResultHistory) -> Spec:
     """Rates over the number of the run; lines are the medians between changes, which have their size beside them."""
     rates = np.array([result.rate_tps for result in found.results])
     ends = [0, *(told.change.at for told in found.changes), rates.size]

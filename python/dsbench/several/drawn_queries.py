@@ -8,10 +8,10 @@ from math import exp, log
 from dsbench.read.draw import vega
 from dsbench.read.draw.theme import HUES, SHAPES, Row, assembled, log_domain, log_ticks, number_labels
 from dsbench.read.draw.vega import Chart, Spec, channel, layer
-from dsbench.several.queries import Queries
+from dsbench.several.queries import ComparedQueries
 
 
-def side_by_side(found: Queries, labels: Sequence[str]) -> Spec:
+def side_by_side(found: ComparedQueries, labels: Sequence[str]) -> Spec:
     """A line for each query with a dot for each side: the geometric mean, and a bar from the least time to the most."""
     rows: list[Row] = [
         {"query": kind, "archive": label, "ms": 1e3 * exp(sum(map(log, times)) / len(times)),

@@ -38,7 +38,7 @@ Times = Mapping[str, tuple[float, ...]]
 
 
 @dataclass(frozen=True)
-class Queries:
+class ComparedQueries:
     """The queries of the sides at one scale; sequences are in the order of the sides."""
 
     scale: int
@@ -100,7 +100,7 @@ def _times(decisions: Sequence[Decision]) -> Times:
     return {kind: times for kind, times in found.items() if times}
 
 
-def read_queries(comparison: Comparison) -> list[Queries]:
+def read_queries(comparison: Comparison) -> list[ComparedQueries]:
     """By scale, rising, what at least two sides have; empty for workloads without such queries."""
     sides = [[_sound(one) for one in side.evaluations] for side in comparison.sides]
     scales = sorted({scale for side in sides for one in side for scale in one})
@@ -115,7 +115,7 @@ def read_queries(comparison: Comparison) -> list[Queries]:
         )
         factor = next(one.factor for some in decisions for one in some)
         times = tuple(map(_times, decisions))
-        found.append(Queries(scale, figures, times, comparison.stages.bases, factor))
+        found.append(ComparedQueries(scale, figures, times, comparison.stages.bases, factor))
     return found
 
 
@@ -129,7 +129,7 @@ def _sound(evaluation: Evaluation) -> Mapping[int, Decision]:
         for x, one in evaluation.of(QueriesResult).queries.items() if x not in evaluation.of(RateResult).void_scales}
 
 
-def tell_queries(found: Sequence[Queries], names: Sequence[str], *, brief: bool) -> Iterator[Block]:
+def tell_queries(found: Sequence[ComparedQueries], names: Sequence[str], *, brief: bool) -> Iterator[Block]:
     """Figures, and for each scale how fast each query is, with a colour for its size: for a page a row for each side,
     and their intervals below."""
     if not found:
@@ -157,7 +157,7 @@ def tell_queries(found: Sequence[Queries], names: Sequence[str], *, brief: bool)
     )  # fmt: skip
 
 
-def _tabulate(title: str, one: Queries, names: Sequence[str]) -> Table:
+def _tabulate(title: str, one: ComparedQueries, names: Sequence[str]) -> Table:
     """A row for each figure and each query."""
     sides = range(len(names))
     figures = [
@@ -173,7 +173,7 @@ def _ratio(factor: Interval | None, *, brief: bool = False) -> Ratio | None:
     return Ratio(factor.value, factor.low, factor.high, brief) if factor is not None and known else None
 
 
-def document(found: Sequence[Queries], labels: Sequence[str]) -> list[dict[str, Any]]:
+def document(found: Sequence[ComparedQueries], labels: Sequence[str]) -> list[dict[str, Any]]:
     """As JSON values: an entry for each scale."""
     return [
         {"scale": one.scale, "scale_factor": one.factor, "archives": [
@@ -185,7 +185,7 @@ def document(found: Sequence[Queries], labels: Sequence[str]) -> list[dict[str, 
     ]  # fmt: skip
 
 
-def _entry(one: Queries, side: int, kind: str) -> dict[str, Any]:
+def _entry(one: ComparedQueries, side: int, kind: str) -> dict[str, Any]:
     relative = one.relative(side, kind)
     known = relative or Interval(nan, nan, nan, LEVEL)
     return {

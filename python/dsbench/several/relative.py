@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite, isnan
 from typing import Any, Final
 
-from dsbench.read.blocks import FASTER, SLOWER, Answer, Column, Ratio, Table
+from dsbench.read.blocks import FASTER, SLOWER, Column, Overview, Ratio, Table
 from dsbench.read.naming import listed
 from dsbench.several.compare import Comparison, Section, basis
 from dsbench.stats.precision import FEWEST
@@ -18,7 +18,7 @@ _MOST_WITH_INTERVALS: Final = 3
 """Columns of a terminal's table in which intervals stand."""
 
 
-def answer(comparison: Comparison) -> Answer:
+def answer(comparison: Comparison) -> Overview:
     """The sentence, and how sure it is."""
     sections = [one for one in comparison.sections if _factors(one)]
     about = f"{comparison.extent}; relative to {_reference(comparison)}"
@@ -36,7 +36,7 @@ def answer(comparison: Comparison) -> Answer:
     dangers = [f"{line[:1].upper()}{line[1:]}." for line in comparison.apart()]
     noun = "number of clients" if comparison.of_one_run else "run"
     about = "; ".join([about, *comparison.tally.say_unknown(noun)])
-    return Answer(_say(comparison, sections), about, dangers, verdict=comparison.tally.say(noun))
+    return Overview(_say(comparison, sections), about, dangers, verdict=comparison.tally.say(noun))
 
 
 def _reference(comparison: Comparison) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from dsbench.archive.conditions import Condition, State, state_of
 from dsbench.format import NONE, finite, format_number, shorten
 from dsbench.read import subjects
-from dsbench.read.blocks import Answer, Block, Column, Diagram, Notice, Notices, Part, Sentence, Table, Terms
+from dsbench.read.blocks import Block, Column, Diagram, Notice, Notices, Overview, Part, Sentence, Table, Terms
 from dsbench.read.choice import read_values
 from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation
@@ -55,7 +55,7 @@ _SWITCHED: Final = frozenset({"rate", "relative", "clients"})
 
 
 def tell(
-    comparison: Comparison, drawn: Mapping[str, Spec] | None = None, judged: Answer | None = None
+    comparison: Comparison, drawn: Mapping[str, Spec] | None = None, judged: Overview | None = None
 ) -> Iterator[Block]:
     """The comparison in words, tables and diagrams.
 
@@ -349,12 +349,12 @@ def draw(comparison: Comparison) -> dict[str, Spec]:
     return {**times, **specs(comparison), **bound}
 
 
-def html(comparison: Comparison, judged: Answer | None = None) -> str:
+def html(comparison: Comparison, judged: Overview | None = None) -> str:
     """The page; ``judged`` as in ``tell``."""
     return render_document(title(comparison), list(tell(comparison, _beside(comparison, judged), judged)))
 
 
-def _beside(comparison: Comparison, judged: Answer | None) -> dict[str, Spec]:
+def _beside(comparison: Comparison, judged: Overview | None) -> dict[str, Spec]:
     """The diagrams, without that of the relative rates where a verdict on them was found before."""
     drawn = draw(comparison)
     if judged:
@@ -362,7 +362,7 @@ def _beside(comparison: Comparison, judged: Answer | None) -> dict[str, Spec]:
     return drawn
 
 
-def files(comparison: Comparison, judged: Answer | None = None) -> dict[str, bytes]:
+def files(comparison: Comparison, judged: Overview | None = None) -> dict[str, bytes]:
     """File name to content: comparison.txt, .json and .html, and each diagram as .vl.json, .svg and .pdf; ``judged`` as
     in ``tell``."""
     drawn = _beside(comparison, judged)
@@ -372,7 +372,7 @@ def files(comparison: Comparison, judged: Answer | None = None) -> dict[str, byt
     return make_files(STEM, words, document(comparison, judged), title(comparison), page, stems)
 
 
-def document(comparison: Comparison, judged: Answer | None = None) -> dict[str, Any]:
+def document(comparison: Comparison, judged: Overview | None = None) -> dict[str, Any]:
     """The comparison as JSON values; ``null`` where there is nothing. ``archives`` are those of the last section."""
     sections = [_section(comparison, section, judged) for section in comparison.sections]
     return {
@@ -389,7 +389,7 @@ def document(comparison: Comparison, judged: Answer | None = None) -> dict[str, 
     }
 
 
-def _section(comparison: Comparison, section: Section, judged: Answer | None) -> dict[str, Any]:
+def _section(comparison: Comparison, section: Section, judged: Overview | None) -> dict[str, Any]:
     return {
         "heading": section.heading,
         "measure": section.measure,

@@ -14,7 +14,7 @@ import numpy as np
 from dsbench.archive import Archive, ArchiveError, RunRecord
 from dsbench.dataclass import dataclass
 from dsbench.format import counted, finite, format_number, shorten, with_unit
-from dsbench.read.blocks import Answer, Block, Column, Diagram, Listed, Part, Sentence, Table
+from dsbench.read.blocks import Block, Column, Diagram, Listed, Overview, Part, Sentence, Table
 from dsbench.read.choice import Choice, list_stages, make_choice, refuse_missing
 from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation, evaluate
@@ -28,7 +28,7 @@ from dsbench.several.drawn import history as draw_history
 from dsbench.several.files import make_files
 from dsbench.several.settings import OF_WORKLOAD, SAYS_NOTHING, described, product
 from dsbench.spec import OPTIONS
-from dsbench.stats.changes import FEWEST, Change, changes, leaning
+from dsbench.stats.changes import FEWEST, LevelChange, changes, leaning
 from dsbench.stats.comparison import differing
 
 _SAME: Final = frozenset({"spec.workload", "spec.scales", *(f"spec.{n}" for n, o in OPTIONS.items() if o.of_load)})
@@ -74,7 +74,7 @@ class TrendPoint:
 class Changed:
     """A change, with what else is not as it was in the run before it."""
 
-    change: Change
+    change: LevelChange
     result: TrendPoint
     """The first at the new level."""
     differs: Mapping[str, tuple[str, str]]
@@ -84,7 +84,7 @@ class Changed:
 
 
 @dataclass(frozen=True)
-class History:
+class ResultHistory:
     """The results of one configuration."""
 
     name: str
@@ -124,7 +124,7 @@ class History:
 _Run = tuple[RunRecord, TrendPoint, Path]
 
 
-def histories(folder: Path, smallest: float, choice: Choice = RATE) -> tuple[list[History], list[str]]:
+def histories(folder: Path, smallest: float, choice: Choice = RATE) -> tuple[list[ResultHistory], list[str]]:
     """(the history of each configuration, what was left out and why) of the archives below ``folder``.
 
     ``smallest``: the share (0-1) below which no change is told. Runs that did not end or whose check failed are left
@@ -163,7 +163,7 @@ def histories(folder: Path, smallest: float, choice: Choice = RATE) -> tuple[lis
     return _tell_apart(made, [runs[0][0] for runs in found.values()]), left
 
 
-def _tell_apart(histories: Sequence[History], firsts: Sequence[RunRecord]) -> list[History]:
+def _tell_apart(histories: Sequence[ResultHistory], firsts: Sequence[RunRecord]) -> list[ResultHistory]:
     """Those of one name with what tells their configurations apart."""
     known = described(firsts)
     found = []
@@ -203,7 +203,7 @@ def _result(archive: Archive, choice: Choice, stages: dict[str, dict[str, None]]
     return run, TrendPoint(archive.name, run.started, run.spec.label, found.value, verdict, found.of_stage, unit)
 
 
-def _history(runs: Sequence[_Run], smallest: float, choice: Choice) -> History:
+def _history(runs: Sequence[_Run], smallest: float, choice: Choice) -> ResultHistory:
     records = [record for record, _, _ in runs]
     results = tuple(result for _, result, _ in runs)
     rates = choice.how.as_ratios(np.array([result.rate_tps for result in results]))
@@ -223,7 +223,7 @@ def _history(runs: Sequence[_Run], smallest: float, choice: Choice) -> History:
     name += "".join(f", {key}={value}" for key, value in spec.workload_settings.items())
     name += f", {results[-1].stage}" if results[-1].stage else ""
     name += f", {choice.how.label}" if choice.how.name != "rate" else ""
-    return History(name, results, told, leaning(rates, found), choice)
+    return ResultHistory(name, results, told, leaning(rates, found), choice)
 
 
 def _compare_times(before: Sequence[Path], after: Sequence[Path], choice: Choice) -> str:
@@ -252,12 +252,14 @@ def _differs(before: RunRecord, after: RunRecord) -> Iterator[tuple[str, tuple[s
             yield name, (old, new)
 
 
-def tally(histories: Sequence[History]) -> Tally:
+def tally(histories: Sequence[ResultHistory]) -> Tally:
     """The verdicts of all runs that count."""
     return Tally({"": [one.verdict for history in histories for one in history.results]})
 
 
-def tell(histories: Sequence[History], left: Sequence[str], drawn: Mapping[int, Spec] | None = None) -> Iterator[Block]:
+def tell(
+    histories: Sequence[ResultHistory], left: Sequence[str], drawn: Mapping[int, Spec] | None = None
+) -> Iterator[Block]:
     """Each configuration with its changes; a page, which has ``drawn``, has every run and difference, too."""
     fell = sum(history.fell for history in histories)
     changed = sum(bool(history.changes) for history in histories)
@@ -266,7 +268,7 @@ def tell(histories: Sequence[History], left: Sequence[str], drawn: Mapping[int, 
     are = "is" if len(left) == 1 else "are"
     more = [f"{counted(len(left), 'archive')} more {are} left out: see below."] * bool(left)
     about = "; ".join(tally(histories).say_unknown())
-    yield Answer(f"{of}{last if changed else ''}.", about, verdict=[*tally(histories).say(), *more])
+    yield Overview(f"{of}{last if changed else ''}.", about, verdict=[*tally(histories).say(), *more])
     for number, history in enumerate(histories, 1):
         figure = (drawn or {}).get(number)
         diagram = [Diagram(f"{STEM}-{number}", figure, _CAPTION)] if figure else []
@@ -275,7 +277,7 @@ def tell(histories: Sequence[History], left: Sequence[str], drawn: Mapping[int, 
         yield Part("Left out", [Listed(left)], key="left-out")
 
 
-def _tell(history: History, *, brief: bool) -> Iterator[Block]:
+def _tell(history: ResultHistory, *, brief: bool) -> Iterator[Block]:
     rates = [result.rate_tps for result in history.results]
     unit, how = history.unit, history.choice.how
     rate = how.name == "rate"
@@ -320,18 +322,18 @@ def _sentence(one: Changed, how: Measure) -> str:
     return f"{since}, p = {one.change.p_value:.2g}: {result.archive}"
 
 
-def text(histories: Sequence[History], left: Sequence[str]) -> str:
+def text(histories: Sequence[ResultHistory], left: Sequence[str]) -> str:
     """For a terminal."""
     return render_text(tell(histories, left)) + "\n"
 
 
-def document(histories: Sequence[History], left: Sequence[str]) -> dict[str, Any]:
+def document(histories: Sequence[ResultHistory], left: Sequence[str]) -> dict[str, Any]:
     """The same as JSON values; ``null`` for a bound that is not known."""
     found = [_document(history) for history in histories]
     return {"runs": tally(histories).document(), "histories": found, "left_out": list(left)}
 
 
-def _document(history: History) -> dict[str, Any]:
+def _document(history: ResultHistory) -> dict[str, Any]:
     how = history.choice.how
     key = "rate_tps" if how.name == "rate" else "value"
     results = [{"archive": one.archive, "started": one.started, "label": one.label, key: one.rate_tps,
@@ -354,7 +356,7 @@ def _document(history: History) -> dict[str, Any]:
     return {**whole, "results": results, "changes": changes}
 
 
-def files(histories: Sequence[History], left: Sequence[str]) -> dict[str, bytes]:
+def files(histories: Sequence[ResultHistory], left: Sequence[str]) -> dict[str, bytes]:
     """File name to content: trend.html, .txt, .json, and a diagram of each configuration that has several results."""
     drawn = {number: draw_history(one) for number, one in enumerate(histories, 1) if len(one.results) > 1}
     page = list(tell(histories, left, drawn))

@@ -31,7 +31,7 @@ _SEED = 0
 
 
 @dataclass(frozen=True)
-class Change:
+class LevelChange:
     """The level is another one from a result on."""
 
     at: int
@@ -42,7 +42,7 @@ class Change:
     """Share of courses without a change that fall apart as much."""
 
 
-def changes(values: Floats, smallest: float) -> list[Change]:
+def changes(values: Floats, smallest: float) -> list[LevelChange]:
     """The changes in ``values`` (above 0, in order) of at least ``smallest`` (share 0-1), the earliest first.
 
     None in fewer than ``FEWEST`` values. Whether a change is large enough is judged at last, as its neighbours bound
@@ -54,7 +54,7 @@ def changes(values: Floats, smallest: float) -> list[Change]:
     while found:
         ends = [0, *found, values.size]
         told = [
-            Change(at, relative(values[at:after], values[before:at]), found[at])
+            LevelChange(at, relative(values[at:after], values[before:at]), found[at])
             for before, at, after in zip(ends[:-2], ends[1:-1], ends[2:], strict=True)
         ]
         least = min(told, key=lambda one: abs(np.log(one.ratio.value)))
@@ -64,7 +64,7 @@ def changes(values: Floats, smallest: float) -> list[Change]:
     return []
 
 
-def leaning(values: Floats, found: Sequence[Change]) -> float:
+def leaning(values: Floats, found: Sequence[LevelChange]) -> float:
     """Correlation of each of ``values`` with the one before it, beside its level: 0 to ``MOST_ALIKE``."""
     if values.size < FEWEST:
         return 0.0

@@ -21,7 +21,7 @@ import numpy as np
 
 from dsbench.dataclass import dataclass
 from dsbench.stats.index import dsi, weights
-from dsbench.stats.precision import LEVEL, Spread, reach, spread, student
+from dsbench.stats.precision import LEVEL, MedianSpread, reach, spread, student
 from dsbench.stats.values import Floats, Interval
 
 
@@ -181,7 +181,7 @@ def _quotient(logs: Sequence[Floats], number: int, level: float) -> Interval:
 def _reach(ours: Floats, theirs: Floats, logs: Sequence[Floats], level: float) -> float:
     """Half of the interval of the difference of two means; nan where nothing was repeated."""
     if min(ours.size, theirs.size) > 1:
-        parts = [Spread(float(some.var(ddof=1)) / some.size, some.size - 1) for some in (ours, theirs)]
+        parts = [MedianSpread(float(some.var(ddof=1)) / some.size, some.size - 1) for some in (ours, theirs)]
         return reach([(1.0, part) for part in parts], level)
     freedom = sum(some.size - 1 for some in logs if some.size)
     if freedom < 1:
@@ -322,7 +322,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Ratio:
+class RateRatio:
     """B over A after some blocks."""
 
     interval: Interval
@@ -358,15 +358,15 @@ def interval(blocks: Floats, level: float = LEVEL) -> Interval:
     return Interval(value, value * exp(-half), value * exp(half), level)
 
 
-def ratio(blocks: Floats, wanted: float) -> Ratio:
+def ratio(blocks: Floats, wanted: float) -> RateRatio:
     """What the ``blocks`` say; they may end unless the verdict is ``OPEN``.
 
     ``wanted``: the difference (share 0-1) below which rates count as equal.
     """
     found = interval(blocks)
     if not (isfinite(found.value) and found.value > 0):
-        return Ratio(found, Verdict.OPEN)
+        return RateRatio(found, Verdict.OPEN)
     if found.low > 1 or found.high < 1:
-        return Ratio(found, Verdict.FASTER if found.low > 1 else Verdict.SLOWER)
+        return RateRatio(found, Verdict.FASTER if found.low > 1 else Verdict.SLOWER)
     narrow = found.low > 0 and max(found.high - 1, 1 / found.low - 1) <= wanted
-    return Ratio(found, Verdict.ALIKE if narrow else Verdict.OPEN)
+    return RateRatio(found, Verdict.ALIKE if narrow else Verdict.OPEN)

@@ -78,7 +78,7 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class Column:
+class EfficiencyColumn:
     """One column of the table, and how it is computed."""
 
     name: str
@@ -88,42 +88,52 @@ class Column:
 
 
 COLUMNS: Final = (
-    Column("ips", "rows/s", "rows inserted, or indexed, per second", lambda s: per(s.inserted, s.duration_s)),
-    Column(
+    EfficiencyColumn("ips", "rows/s", "rows inserted, or indexed, per second", lambda s: per(s.inserted, s.duration_s)),
+    EfficiencyColumn(
         "qps", "1/s", "queries or transactions per second, if the measured clients insert no rows",
         lambda s: _NAN if s.inserts else per(s.operations, s.duration_s),
     ),
-    Column("rps", "1/s", "reads of the device per second", lambda s: per(s.reads, s.device_s)),
-    Column("rmbps", "MiB/s", "read from the device per second", lambda s: per(s.read_bytes / MIB, s.device_s)),
-    Column("wps", "1/s", "writes of the device per second", lambda s: per(s.writes, s.device_s)),
-    Column("wmbps", "MiB/s", "written to the device per second", lambda s: per(s.write_bytes / MIB, s.device_s)),
-    Column("rpq", "reads", "reads of the device per operation", lambda s: per(s.reads, s.operations)),
-    Column("rkbpq", "KiB", "read from the device per operation", lambda s: per(s.read_bytes / KIB, s.operations)),
-    Column(
+    EfficiencyColumn("rps", "1/s", "reads of the device per second", lambda s: per(s.reads, s.device_s)),
+    EfficiencyColumn(
+        "rmbps", "MiB/s", "read from the device per second", lambda s: per(s.read_bytes / MIB, s.device_s)
+    ),
+    EfficiencyColumn("wps", "1/s", "writes of the device per second", lambda s: per(s.writes, s.device_s)),
+    EfficiencyColumn(
+        "wmbps", "MiB/s", "written to the device per second", lambda s: per(s.write_bytes / MIB, s.device_s)
+    ),
+    EfficiencyColumn("rpq", "reads", "reads of the device per operation", lambda s: per(s.reads, s.operations)),
+    EfficiencyColumn(
+        "rkbpq", "KiB", "read from the device per operation", lambda s: per(s.read_bytes / KIB, s.operations)
+    ),
+    EfficiencyColumn(
         "wpi", "writes", "writes of the device per row inserted, or per operation without inserts",
         lambda s: per(s.writes, s.written),
     ),
-    Column("wkbpi", "KiB", "written to the device per row inserted, or per operation without "
-                           "inserts", lambda s: per(s.write_bytes / KIB, s.written)),
-    Column("csps", "1/s", "context switches of the machine per second", lambda s: per(s.switches, s.host_s)),
-    Column("cpups", "%", "share of all CPUs in use, user and system", lambda s: 100 * per(s.cpu_s, s.cpus_s)),
-    Column("cspq", "switches", "context switches per operation", lambda s: per(s.switches, s.operations)),
-    Column("cpupq", "µs", "CPU time of the machine per operation", lambda s: 1e6 * per(s.cpu_s, s.operations)),
-    Column("dbgb1", "GiB", "the database with its indexes, at the end", lambda s: s.database_bytes / GIB),
-    Column("dbgb2", "GiB", "the whole data directory, logs included", lambda s: s.directory_bytes / GIB),
-    Column("rss", "GiB", "memory that the server holds", lambda s: s.resident_bytes / GIB),
-    Column("maxop", "s", "maximum response time of an operation", lambda s: s.longest_ns / 1e9),
-    Column("p50", "1/s", "rate reached in half of the seconds", lambda s: reached(s.rates, 0.50)),
-    Column("p99", "1/s", "rate reached in 99% of the seconds", lambda s: reached(s.rates, 0.99)),
-    Column(
+    EfficiencyColumn(
+        "wkbpi", "KiB", "written to the device per row inserted, or per operation without inserts",
+        lambda s: per(s.write_bytes / KIB, s.written),
+    ),
+    EfficiencyColumn("csps", "1/s", "context switches of the machine per second", lambda s: per(s.switches, s.host_s)),
+    EfficiencyColumn("cpups", "%", "share of all CPUs in use, user and system", lambda s: 100 * per(s.cpu_s, s.cpus_s)),
+    EfficiencyColumn("cspq", "switches", "context switches per operation", lambda s: per(s.switches, s.operations)),
+    EfficiencyColumn(
+        "cpupq", "µs", "CPU time of the machine per operation", lambda s: 1e6 * per(s.cpu_s, s.operations)
+    ),
+    EfficiencyColumn("dbgb1", "GiB", "the database with its indexes, at the end", lambda s: s.database_bytes / GIB),
+    EfficiencyColumn("dbgb2", "GiB", "the whole data directory, logs included", lambda s: s.directory_bytes / GIB),
+    EfficiencyColumn("rss", "GiB", "memory that the server holds", lambda s: s.resident_bytes / GIB),
+    EfficiencyColumn("maxop", "s", "maximum response time of an operation", lambda s: s.longest_ns / 1e9),
+    EfficiencyColumn("p50", "1/s", "rate reached in half of the seconds", lambda s: reached(s.rates, 0.50)),
+    EfficiencyColumn("p99", "1/s", "rate reached in 99% of the seconds", lambda s: reached(s.rates, 0.99)),
+    EfficiencyColumn(
         "read_amp", "", "read amplification: bytes read from the device per byte of user data inserted",
         lambda s: per(s.read_bytes, s.written_bytes),
     ),
-    Column(
+    EfficiencyColumn(
         "write_amp", "", "write amplification: bytes written to the device per byte of user data inserted",
         lambda s: per(s.write_bytes, s.written_bytes),
     ),
-    Column(
+    EfficiencyColumn(
         "space_amp", "", "space amplification: bytes of the database per byte of live user data",
         lambda s: per(s.database_bytes, s.live_bytes),
     ),

@@ -111,7 +111,7 @@ def quantiles_ns(values: Histogram, quantiles: Iterable[float]) -> Mapping[float
 
 
 @dataclass(frozen=True)
-class Counted:
+class BucketRows:
     """Rows of a table of buckets, of several cycles."""
 
     cycle: Ints
@@ -119,7 +119,7 @@ class Counted:
     counts: Ints
 
 
-def frequency(values: Histogram, quantiles: Iterable[float], rows: Counted | None = None) -> Frequency:
+def frequency(values: Histogram, quantiles: Iterable[float], rows: BucketRows | None = None) -> Frequency:
     """The inverse cumulative distribution (the paper, section 4.1.4) with the quantiles asked for.
 
     Points lie at the upper bounds of the buckets, where the share of longer values is exact; the last
@@ -147,7 +147,7 @@ them, of which each is correlated by 0.9 with the next, it held the quantile in 
 FEWEST_CYCLES = 3
 
 
-def _effective(values: Histogram, quantile_ns: float, cycle: Ints, rows: Counted) -> float:
+def _effective(values: Histogram, quantile_ns: float, cycle: Ints, rows: BucketRows) -> float:
     """How many independent transactions would know the share beyond ``quantile_ns`` as well as these.
 
     The variance of the share is that of a ratio over cycles, each a cluster: sum (b_k - p n_k)^2 K / (K - 1) / N^2

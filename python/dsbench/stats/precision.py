@@ -49,7 +49,7 @@ _BATCHES = 10
 
 
 @dataclass(frozen=True)
-class Spread:
+class MedianSpread:
     """How far the median of a few cycles may lie from that of all there could be, for sums of several medians."""
 
     variance: float
@@ -60,7 +60,7 @@ class Spread:
     """Of its natural logarithm: what it may be off on average, where the cycles form two groups."""
 
 
-def spread(rates: Floats, fewest: int = FEWEST) -> Spread | None:
+def spread(rates: Floats, fewest: int = FEWEST) -> MedianSpread | None:
     """That of the median of T_i (eq. 7, tps); ``None`` below ``fewest`` cycles (3 or more) and for rates of 0.
 
     Variance of the median from two order statistics: Price and Bonett, Estimating the Variance of the Sample Median,
@@ -72,10 +72,10 @@ def spread(rates: Floats, fewest: int = FEWEST) -> Spread | None:
         return None
     logs = np.log(rates)
     independent = max(rates.size * (1 - (r := alike(logs))) / (1 + r), _INDEPENDENT)
-    return Spread(_deviation(logs) ** 2 * rates.size / independent, independent - 1, _shift(logs))
+    return MedianSpread(_deviation(logs) ** 2 * rates.size / independent, independent - 1, _shift(logs))
 
 
-def reach(parts: Iterable[tuple[float, Spread]], level: float = LEVEL) -> float:
+def reach(parts: Iterable[tuple[float, MedianSpread]], level: float = LEVEL) -> float:
     """Half of the interval at ``level`` (0-1) of a sum of weights times logarithms of medians that are independent.
 
     Degrees of freedom after Welch and Satterthwaite (Satterthwaite, Biometrics Bulletin 2, 1946). Shifts may all lie on

@@ -17,7 +17,7 @@ US_PER_S, PER_KB = 1e6, 1e-3
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownCounters:
     """How counters are shown: name and unit, and the counters of a monitor that add up to it."""
 
     name: str
@@ -36,56 +36,56 @@ SWITCHES, CALLS, TRANSFERS = "context switches", "system calls", "transfers of "
 """The latter is the beginning of a name: the device follows."""
 
 
-def _tasks(scope: Literal["client", "server"]) -> tuple[Shown, ...]:
+def _tasks(scope: Literal["client", "server"]) -> tuple[ShownCounters, ...]:
     """How the kernel ran the threads of one side."""
     monitor = f"{scope}_tasks"
     return (
-        Shown(f"{scope} waits for a CPU", "µs", US_PER_S, scope, monitor, ("queued",)),
-        Shown(f"{scope} switches, voluntary", "switches", 1, scope, monitor, ("voluntary_switches",)),
-        Shown(f"{scope} switches, involuntary", "switches", 1, scope, monitor, ("involuntary_switches",)),
-        Shown(f"{scope} moves between CPUs", "migrations", 1, scope, monitor, ("migrations",)),
+        ShownCounters(f"{scope} waits for a CPU", "µs", US_PER_S, scope, monitor, ("queued",)),
+        ShownCounters(f"{scope} switches, voluntary", "switches", 1, scope, monitor, ("voluntary_switches",)),
+        ShownCounters(f"{scope} switches, involuntary", "switches", 1, scope, monitor, ("involuntary_switches",)),
+        ShownCounters(f"{scope} moves between CPUs", "migrations", 1, scope, monitor, ("migrations",)),
     )
 
 
-SHOWN: tuple[Shown, ...] = (
-    Shown("CPU time, user", "µs", US_PER_S, "system", "os", ("cpu_user",)),
-    Shown("CPU time, system", "µs", US_PER_S, "system", "os", ("cpu_system",)),
-    Shown("CPU waiting for I/O", "µs", US_PER_S, "system", "os", ("cpu_iowait",)),
-    Shown("CPU idle", "µs", US_PER_S, "system", "os", ("cpu_idle",)),
-    Shown("CPU stolen by the host", "µs", US_PER_S, "system", "os", ("cpu_steal",)),
-    Shown(ENERGY, "J", 1, "system", "meter", ("energy",)),
-    Shown(ENERGY_OF_CPUS, "J", 1, "system", "rapl", ("energy",)),
-    Shown(SWITCHES, "switches", 1, "system", "os", ("context_switches",)),
-    Shown(CALLS, "calls", 1, "system", "calls", ("system_calls",)),
-    Shown(RESCHEDULING, "interrupts", 1, "system", "interrupts", ("rescheduling_interrupts",)),
-    Shown("function call interrupts", "interrupts", 1, "system", "interrupts", ("function_call_interrupts",)),
-    Shown("disk reads", "operations", 1, "device", "device", ("reads",)),
-    Shown("disk writes", "operations", 1, "device", "device", ("writes",)),
-    Shown("read from disk", "KB", PER_KB, "device", "device", ("read_bytes",)),
-    Shown("written to disk", "KB", PER_KB, "device", "device", ("write_bytes",)),
-    Shown("disk read time", "µs", US_PER_S, "device", "device", ("read_time",)),
-    Shown("disk write time", "µs", US_PER_S, "device", "device", ("write_time",)),
-    Shown("disk busy", "µs", US_PER_S, "device", "device", ("busy_time",)),
-    Shown("network sent", "bytes", 1, "network", "network", ("sent_bytes",)),
-    Shown("network received", "bytes", 1, "network", "network", ("received_bytes",)),
-    Shown("loopback sent", "bytes", 1, "network", "network", ("loopback_sent_bytes",)),
-    Shown("loopback received", "bytes", 1, "network", "network", ("loopback_received_bytes",)),
-    Shown("network sent by the nodes", "bytes", 1, "network", "nodes", ("sent_bytes",)),
-    Shown("network received by the nodes", "bytes", 1, "network", "nodes", ("received_bytes",)),
-    Shown("loopback sent by the nodes", "bytes", 1, "network", "nodes", ("loopback_sent_bytes",)),
-    Shown("loopback received by the nodes", "bytes", 1, "network", "nodes", ("loopback_received_bytes",)),
-    Shown(CLIENT_CPU, "µs", US_PER_S, "client", "client", ("cpu_user", "cpu_system")),
+SHOWN: tuple[ShownCounters, ...] = (
+    ShownCounters("CPU time, user", "µs", US_PER_S, "system", "os", ("cpu_user",)),
+    ShownCounters("CPU time, system", "µs", US_PER_S, "system", "os", ("cpu_system",)),
+    ShownCounters("CPU waiting for I/O", "µs", US_PER_S, "system", "os", ("cpu_iowait",)),
+    ShownCounters("CPU idle", "µs", US_PER_S, "system", "os", ("cpu_idle",)),
+    ShownCounters("CPU stolen by the host", "µs", US_PER_S, "system", "os", ("cpu_steal",)),
+    ShownCounters(ENERGY, "J", 1, "system", "meter", ("energy",)),
+    ShownCounters(ENERGY_OF_CPUS, "J", 1, "system", "rapl", ("energy",)),
+    ShownCounters(SWITCHES, "switches", 1, "system", "os", ("context_switches",)),
+    ShownCounters(CALLS, "calls", 1, "system", "calls", ("system_calls",)),
+    ShownCounters(RESCHEDULING, "interrupts", 1, "system", "interrupts", ("rescheduling_interrupts",)),
+    ShownCounters("function call interrupts", "interrupts", 1, "system", "interrupts", ("function_call_interrupts",)),
+    ShownCounters("disk reads", "operations", 1, "device", "device", ("reads",)),
+    ShownCounters("disk writes", "operations", 1, "device", "device", ("writes",)),
+    ShownCounters("read from disk", "KB", PER_KB, "device", "device", ("read_bytes",)),
+    ShownCounters("written to disk", "KB", PER_KB, "device", "device", ("write_bytes",)),
+    ShownCounters("disk read time", "µs", US_PER_S, "device", "device", ("read_time",)),
+    ShownCounters("disk write time", "µs", US_PER_S, "device", "device", ("write_time",)),
+    ShownCounters("disk busy", "µs", US_PER_S, "device", "device", ("busy_time",)),
+    ShownCounters("network sent", "bytes", 1, "network", "network", ("sent_bytes",)),
+    ShownCounters("network received", "bytes", 1, "network", "network", ("received_bytes",)),
+    ShownCounters("loopback sent", "bytes", 1, "network", "network", ("loopback_sent_bytes",)),
+    ShownCounters("loopback received", "bytes", 1, "network", "network", ("loopback_received_bytes",)),
+    ShownCounters("network sent by the nodes", "bytes", 1, "network", "nodes", ("sent_bytes",)),
+    ShownCounters("network received by the nodes", "bytes", 1, "network", "nodes", ("received_bytes",)),
+    ShownCounters("loopback sent by the nodes", "bytes", 1, "network", "nodes", ("loopback_sent_bytes",)),
+    ShownCounters("loopback received by the nodes", "bytes", 1, "network", "nodes", ("loopback_received_bytes",)),
+    ShownCounters(CLIENT_CPU, "µs", US_PER_S, "client", "client", ("cpu_user", "cpu_system")),
     *_tasks("client"),
-    Shown(SERVER_CPU, "µs", US_PER_S, "server", "server_tasks", ("cpu",)),
+    ShownCounters(SERVER_CPU, "µs", US_PER_S, "server", "server_tasks", ("cpu",)),
     *_tasks("server"),
-    Shown("blocks hit", "blocks", 1, "server", "server", ("blocks_hit",)),
-    Shown("blocks read", "blocks", 1, "server", "server", ("blocks_read",)),
-    Shown("page fetches", "pages", 1, "server", "server", ("page_fetches",)),
-    Shown("page reads", "pages", 1, "server", "server", ("page_reads",)),
-    Shown("page marks", "pages", 1, "server", "server", ("page_marks",)),
-    Shown("page writes", "pages", 1, "server", "server", ("page_writes",)),
-    Shown("WAL", "bytes", 1, "server", "server", ("wal_bytes",)),
-    Shown("temporary files", "bytes", 1, "server", "server", ("temp_bytes",)),
+    ShownCounters("blocks hit", "blocks", 1, "server", "server", ("blocks_hit",)),
+    ShownCounters("blocks read", "blocks", 1, "server", "server", ("blocks_read",)),
+    ShownCounters("page fetches", "pages", 1, "server", "server", ("page_fetches",)),
+    ShownCounters("page reads", "pages", 1, "server", "server", ("page_reads",)),
+    ShownCounters("page marks", "pages", 1, "server", "server", ("page_marks",)),
+    ShownCounters("page writes", "pages", 1, "server", "server", ("page_writes",)),
+    ShownCounters("WAL", "bytes", 1, "server", "server", ("wal_bytes",)),
+    ShownCounters("temporary files", "bytes", 1, "server", "server", ("temp_bytes",)),
 )
 """The counters with names of their own, in the order of display; others follow under their own names."""
 
@@ -169,7 +169,7 @@ def costs(counters: Iterable[Counter], committed: Mapping[int, int]) -> tuple[Re
     return tuple(result)
 
 
-def _plain(counter: Counter) -> Shown:
+def _plain(counter: Counter) -> ShownCounters:
     scopes: dict[str, Scope] = {
         "os": "system", "interrupts": "system", "rapl": "system", "device": "device", "disks": "device",
         "network": "network", "client": "client", "client_tasks": "client",
@@ -178,10 +178,10 @@ def _plain(counter: Counter) -> Shown:
     if unit == "s":
         unit, factor = "µs", US_PER_S
     scope = scopes.get(counter.monitor, "server")
-    return Shown(counter.metric.replace("_", " "), unit, factor, scope, counter.monitor, (counter.metric,))
+    return ShownCounters(counter.metric.replace("_", " "), unit, factor, scope, counter.monitor, (counter.metric,))
 
 
-def _cost(shown: Shown, parts: Sequence[Sequence[Counter]], committed: Mapping[int, int]) -> Resource:
+def _cost(shown: ShownCounters, parts: Sequence[Sequence[Counter]], committed: Mapping[int, int]) -> Resource:
     gain, span_s, count = 0.0, 0.0, 0.0
     for cycle in sorted(committed):
         rows = [[row for row in part if row.cycle == cycle] for part in parts]

@@ -23,13 +23,13 @@ from dsbench.measure.placing import TRY, fix_placement
 from dsbench.measure.run import Outcome
 from dsbench.servers.process import free_port
 from dsbench.spec import RunSpec, SpecError
-from dsbench.study.making import BEFORE, Make, Making, Watch, asked_by, lasting, on_one, one
+from dsbench.study.making import BEFORE, Make, Making, StudyObserver, asked_by, lasting, on_one, one
 from dsbench.study.plan import Trial, chain_of, combination
 from dsbench.study.record import FAILED, Study, make_folder, store
 
 
 def conduct(
-    study: Study, make: Make, watch: Watch, stop: Stop, *, again: bool = False, erase: str = ""
+    study: Study, make: Make, watch: StudyObserver, stop: Stop, *, again: bool = False, erase: str = ""
 ) -> Study:  # fmt: skip
     """Makes all trials that are planned, ``again`` those as well that failed; gives the study as it is then.
 

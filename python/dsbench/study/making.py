@@ -29,7 +29,7 @@ Make = Callable[[RunSpec, Path, Observer, Stop], Outcome]
 """Makes a run, leaves its archive in a folder and seals it."""
 
 
-class Watch(Protocol):
+class StudyObserver(Protocol):
     """Listens to a study."""
 
     def trial(self, study: Study, trial: Trial, spec: RunSpec) -> Observer:
@@ -44,7 +44,7 @@ class Making:
     """How trials are made."""
 
     make: Make
-    watch: Watch
+    watch: StudyObserver
     stop: Stop
     erase: str
     """The device that the user agreed to lose."""

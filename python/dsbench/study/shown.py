@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dsbench.format import NONE, counted, finite, format_number, with_unit
-from dsbench.read.blocks import Answer, Block, Column, Diagram, Listed, Part, Table
+from dsbench.read.blocks import Block, Column, Diagram, Listed, Overview, Part, Table
 from dsbench.read.html import render_document
 from dsbench.read.text import render_text
 from dsbench.several.files import make_files
@@ -106,7 +106,7 @@ def _caption_effects(factors: int) -> str:
     return f"Each level compared with the reference of its factor{average}. {bars}"
 
 
-def answer(found: Outcomes, sentences: Sequence[str]) -> Answer:
+def answer(found: Outcomes, sentences: Sequence[str]) -> Overview:
     """The first of ``sentences``, what of an effect these trials could not have seen, and how much they scatter."""
     bad = incomparable(found)
     first = [line for line in sentences if line not in bad][:_FIRST]
@@ -116,7 +116,7 @@ def answer(found: Outcomes, sentences: Sequence[str]) -> Answer:
     about = [*_heading(found), *_describe_reach(found, unseen=not sized)]
     dangers = [line.removeprefix("warning: ") for line in bad]
     said = [f"{line[:1].upper()}{line[1:]}." for line in dangers]
-    return Answer(text, " · ".join(about), said, verdict=found.tally.say("trial"))
+    return Overview(text, " · ".join(about), said, verdict=found.tally.say("trial"))
 
 
 def _describe_reach(found: Outcomes, *, unseen: bool) -> list[str]:

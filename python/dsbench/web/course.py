@@ -18,7 +18,7 @@ _MOST: Final = 200
 
 
 @dataclass(frozen=True)
-class Cycle:
+class FinishedCycle:
     """A finished cycle, over all nodes, clients and kinds."""
 
     scale: int
@@ -57,7 +57,7 @@ class Course:
 
     def __init__(self) -> None:
         self._known: set[str] = set()
-        self.cycles: list[Cycle] = []
+        self.cycles: list[FinishedCycle] = []
         """In their order."""
         self.nodes: list[list[str]] = []
         """Name, rate and failures of each remote node in the latest cycle; empty for a run without."""
@@ -94,7 +94,7 @@ class Course:
         named = [Line(name, line) for name, line in zip(("p50", "p99"), lines, strict=True)]
         return draw_lines(named, "Latency over the seconds of load", "ms", borders, at_s + now_s)
 
-    def _border(self, cycle: Cycle, at_s: float) -> dict[float, str]:
+    def _border(self, cycle: FinishedCycle, at_s: float) -> dict[float, str]:
         """A name where a scale begins."""
         first = next(one for one in self.cycles if one.scale == cycle.scale)
         return {at_s: f"scale {cycle.scale:,}"} if first is cycle else {}
@@ -120,7 +120,7 @@ _CPUS: Final = {"dsbench": "run", "server": "server", "kernel": "kernel", "other
 _WAITS: Final = {"a CPU": "cpu_pressure", "storage": "io_pressure", "memory": "memory_pressure"}
 
 
-def _cycles(archive: Path, stem: str) -> list[Cycle]:
+def _cycles(archive: Path, stem: str) -> list[FinishedCycle]:
     """The cycles of one part, or with an empty ``stem`` those of a sealed archive."""
     maxima = dict.fromkeys(("residence_max_ns", "in_flight_max_ns"), "max")
     cycles = _sums(archive, "cycles", stem, committed="sum", failed="sum", **maxima)
@@ -142,7 +142,7 @@ def _cycles(archive: Path, stem: str) -> list[Cycle]:
 def _cycle(
     cycle: Mapping[str, Any], span_s: float, buckets: Sequence[tuple[int, int]], seconds: Mapping[int, int],
     used: Mapping[str, Any],
-) -> Cycle:  # fmt: skip
+) -> FinishedCycle:  # fmt: skip
     machine = dict[str, float]()
     if span_ns := used.get("span_ns_max"):
         machine = {name: (used.get(f"{column}_ns_sum") or 0) / span_ns for name, column in _CPUS.items()}
@@ -153,18 +153,18 @@ def _cycle(
     rates = [float(seconds.get(second, 0)) for second in range(max(seconds, default=-1) + 1)]
     if rates and span_s % 1 > 0 and len(rates) == math.ceil(span_s):  # The last second may be a part of one.
         rates[-1] /= span_s % 1
-    return Cycle(
+    return FinishedCycle(
         cycle["scale"], cycle["cycle"], span_s, cycle["committed_sum"], cycle["failed_sum"],
         _quantile(buckets, 0.5) / 1e6, _quantile(buckets, 0.99) / 1e6, slowest_ms, rates, machine,
     )  # fmt: skip
 
 
-def cpus_of(cycle: Cycle) -> list[tuple[str, float]]:
+def cpus_of(cycle: FinishedCycle) -> list[tuple[str, float]]:
     """Who took how many CPUs in a cycle; empty where that was not looked at."""
     return [(name, cycle.machine[name]) for name in _CPUS if name in cycle.machine]
 
 
-def waits_of(cycle: Cycle) -> list[tuple[str, float]]:
+def waits_of(cycle: FinishedCycle) -> list[tuple[str, float]]:
     """The shares of a cycle in which some thread of the machine waited, by what for."""
     return [(name, cycle.machine[name]) for name in _WAITS if name in cycle.machine]
 

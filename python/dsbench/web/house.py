@@ -11,7 +11,7 @@ from dsbench.web.shelf import Shelf
 from dsbench.web.state import Runs
 
 if TYPE_CHECKING:
-    from dsbench.commons.entry import Entry
+    from dsbench.commons.entry import CommonsEntry
 
 
 @dataclass
@@ -23,7 +23,7 @@ class House:
     runs: Runs
     commons: Path
     """The folder to which archives are published, whether it is there or not."""
-    sound: Sequence[Entry] | None = None
+    sound: Sequence[CommonsEntry] | None = None
     """Its entries that held when they were last verified; ``None`` before."""
     theme: str = ""
     """"light" or "dark"; empty: as the browser prefers."""

@@ -21,7 +21,7 @@ from dsbench.measure.loaders import Stopped
 from dsbench.redaction import redact_words
 from dsbench.spec import Target
 from dsbench.web import state as states
-from dsbench.web.state import State
+from dsbench.web.state import WebState
 
 if TYPE_CHECKING:
     from dsbench.study import Study, Trial
@@ -34,7 +34,7 @@ _LINES: Final = 300
 class Telling(Silent):
     """Writes down once a second how the run goes on, and hears there whether it should stop."""
 
-    def __init__(self, folder: Path, state: State, stop: Stop) -> None:
+    def __init__(self, folder: Path, state: WebState, stop: Stop) -> None:
         self._folder, self.state, self._stop = folder, state, stop
         self._left: TimeLeft | None = None
         self._first, self._begun, self._later = time.monotonic(), 0, 0
@@ -137,12 +137,12 @@ class _Sides:
         return self._telling
 
 
-class Making(Task):
+class MakingTask(Task):
     """Makes one run, comparison, study or check. It goes on when page and server are closed."""
 
     outlives = True
 
-    def make(self, what: str, live: Path, state: State, asked: Mapping[str, Any]) -> None:
+    def make(self, what: str, live: Path, state: WebState, asked: Mapping[str, Any]) -> None:
         """Makes ``what``: "run", "ab", "study" or "check"; ``live`` is the folder of the file that tells of it."""
         stop = Stop(signals=True)
         telling = Telling(live, state, stop)

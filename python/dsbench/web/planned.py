@@ -20,7 +20,7 @@ _LONG: Final = 3000
 
 
 @dataclass(frozen=True)
-class Plan:
+class FormPlan:
     """What a form asks for."""
 
     text: str
@@ -35,7 +35,7 @@ class Plan:
     """For ``--config``; empty where there is none."""
 
 
-class Planned(ABC):
+class PlannedForm(ABC):
     """A form and what it asks for."""
 
     start = "Start the run"
@@ -50,7 +50,7 @@ class Planned(ABC):
         """By name of an option, what shows its value while its field is empty: the control, or its first choice."""
 
     @abstractmethod
-    def plan(self) -> Plan | str:
+    def plan(self) -> FormPlan | str:
         """What the form asks for, or what is missing before anything can be told of it. Raises ``SpecError`` or
         ``RunError``."""
 

@@ -34,7 +34,7 @@ NOWHERE: Final = Moment(0, 0, 0, "")
 
 
 @dataclass
-class State:
+class WebState:
     """A run that the browser began."""
 
     key: str
@@ -87,12 +87,12 @@ def alive(pid: int, born: float) -> bool:
         return False
 
 
-def write(folder: Path, state: State) -> None:
+def write(folder: Path, state: WebState) -> None:
     """Writes the file whole, or not at all. ``ArchiveError`` where that fails."""
     replace(folder / f"{state.key}.json", json.dumps(asdict(state), ensure_ascii=False).encode())
 
 
-def read(path: Path) -> State | None:
+def read(path: Path) -> WebState | None:
     """The state in a file; ``None`` where it holds none."""
     try:
         if not path.is_file() or path.stat().st_size > _LARGEST:
@@ -102,7 +102,7 @@ def read(path: Path) -> State | None:
         return None
 
 
-STATE: Final = TypeAdapter(State)
+STATE: Final = TypeAdapter(WebState)
 """Reads it, and refuses what a page has no room for."""
 
 
@@ -160,7 +160,7 @@ class Runs:
 
     def __init__(self, archives: Path) -> None:
         self._archives, self._folder = archives, make_folder(archives)
-        self._read: dict[Path, tuple[int, State]] = {}
+        self._read: dict[Path, tuple[int, WebState]] = {}
         self._begun_here: dict[str, _Begun] = {}
 
     def begin(self, spec: RunSpec, form: Form | None = None) -> str:
@@ -212,15 +212,15 @@ class Runs:
             raise RunError(str(error), error.remedy) from None
 
     def _begun(self, what: str, asked: Mapping[str, Any], **told: Any) -> str:
-        from dsbench.web.making import Making  # Late: it tells what is defined here.
+        from dsbench.web.making import MakingTask  # Late: it tells what is defined here.
 
         if self.going() is not None:
             raise RunError("a run goes on, and a second one would spoil the figures of both", "wait, or stop it first")
         self._forget()
         key = time.strftime("%Y%m%dT%H%M%S") + "-" + secrets.token_hex(3)
-        child = Child(Making, f"the {what}")
+        child = Child(MakingTask, f"the {what}")
         try:
-            state = State(key, child.pid, psutil.Process(child.pid).create_time(), began=time.time(), **told)
+            state = WebState(key, child.pid, psutil.Process(child.pid).create_time(), began=time.time(), **told)
             write(self._folder, state)
             child.ask("make", what, self._folder, state, asked)  # One that ended at once tells why by its file.
             child.leave()
@@ -238,19 +238,19 @@ class Runs:
         """Whether a run was asked to stop."""
         return stop_file(self._folder, key).exists()
 
-    def states(self) -> list[State]:
+    def states(self) -> list[WebState]:
         """All that is known, the latest first."""
         found = [state for path in self._folder.glob("*.json") if (state := self._state(path)) is not None]
         return sorted(found, key=lambda state: state.began, reverse=True)
 
-    def state(self, key: str) -> State | None:
+    def state(self, key: str) -> WebState | None:
         return next((state for state in self.states() if state.key == key), None)
 
-    def going(self) -> State | None:
+    def going(self) -> WebState | None:
         """The run that goes on."""
         return next((state for state in self.states() if state.goes_on), None)
 
-    def _state(self, path: Path) -> State | None:
+    def _state(self, path: Path) -> WebState | None:
         """From the file, which is read again only when it was written."""
         try:
             written = path.stat().st_mtime_ns

@@ -11,9 +11,9 @@ from dsbench.measure.loaders.bench import UNCOUNTED, Bench, Counted, PhaseResult
 from dsbench.measure.loaders.checking import (
     NOTES_BYTES,
     Case,
+    CheckLedger,
     Conformance,
-    Found,
-    Ledger,
+    LedgerContent,
     families,
     schedules,
 )
@@ -22,10 +22,10 @@ from dsbench.measure.loaders.core import (
     TAKEN,
     Claim,
     CoreError,
-    Dialect,
+    EngineDialect,
     Holder,
     Stopped,
-    Target,
+    TargetDatabase,
     build,
     measuring,
     now_ns,
@@ -43,8 +43,8 @@ from dsbench.measure.loaders.results import (
 
 __all__ = [
     "BUCKET_WORDS", "GRACE_S", "HALF_OPEN", "IN_DATABASE", "NOTES_BYTES",
-    "SECOND_WORDS", "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "Claim", "Conformance", "CoreError",
-    "Counted", "Cycle", "CycleLoad", "CycleResult", "Dialect", "Found", "Group", "Holder", "Ledger", "PhaseResult",
-    "Second", "Stage", "StatementName", "Stopped", "Target", "UInts", "Watch", "build", "connecting_s", "families",
-    "measuring", "now_ns", "schedules", "schemes",
+    "SECOND_WORDS", "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "CheckLedger", "Claim", "Conformance",
+    "CoreError", "Counted", "Cycle", "CycleLoad", "CycleResult", "EngineDialect", "Group", "Holder", "LedgerContent",
+    "PhaseResult", "Second", "Stage", "StatementName", "Stopped", "TargetDatabase", "UInts", "Watch", "build",
+    "connecting_s", "families", "measuring", "now_ns", "schedules", "schemes",
 ]  # fmt: skip

@@ -77,7 +77,7 @@ TPCH: Final = Rules(TABLES, COLUMNS, FALLING, IN_ORDER)
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class DatabaseAnswer:
     """What the measured database answered."""
 
     stage: str
@@ -118,8 +118,8 @@ def check_answers(core: _core.Bench, kinds: Sequence[str]) -> tuple[Condition, .
     if evidence is None:
         return ()
     raw, refreshes, unknown = evidence
-    answers = [Answer(one[0], one[1], kinds[one[2]], *one[3:]) for one in raw]
-    by_stage: dict[str, list[Answer]] = defaultdict(list)
+    answers = [DatabaseAnswer(one[0], one[1], kinds[one[2]], *one[3:]) for one in raw]
+    by_stage: dict[str, list[DatabaseAnswer]] = defaultdict(list)
     for answer in answers:
         by_stage[answer.stage].append(answer)
     if not answers:
@@ -156,7 +156,7 @@ def _made(name: str, holds: bool, detail: str) -> Condition:
     return Condition(name=name, state=State.HOLDS if holds else State.BROKEN, detail=detail)
 
 
-def _published(answers: Sequence[Answer]) -> Condition:
+def _published(answers: Sequence[DatabaseAnswer]) -> Condition:
     faults = []
     for one in answers:
         if fault := differ_from_published(one.kind, one.rows, one.published):
@@ -177,7 +177,7 @@ def read_published(text: str) -> list[list[str | None]]:
     return [list(line.split("|")) for line in lines[1:]]
 
 
-def _condition(stage: str, answers: Sequence[Answer], wrong: Mapping[Answer, str]) -> Condition:
+def _condition(stage: str, answers: Sequence[DatabaseAnswer], wrong: Mapping[DatabaseAnswer, str]) -> Condition:
     answered = [answer for answer in answers if not answer.failed]
     if not answered:
         why = f"no query was answered: {', '.join(f'{_name(one)} ({one.failed})' for one in answers[:3])}"
@@ -190,7 +190,7 @@ def _condition(stage: str, answers: Sequence[Answer], wrong: Mapping[Answer, str
     return _made(f"answers of {stage}", not faults, "; ".join([words, *faults[:3]]) + more)
 
 
-def _name(answer: Answer) -> str:
+def _name(answer: DatabaseAnswer) -> str:
     return f"{answer.kind} of stream {answer.stream}"
 
 
@@ -214,10 +214,10 @@ def _load(second: Any, table: str, path: Path, described: str) -> None:
 
 
 def _compare(
-    second: Any, folder: Path, answers: Sequence[Answer], refreshes: Sequence[tuple[int, bool]], rules: Rules
-) -> dict[Answer, str]:
+    second: Any, folder: Path, answers: Sequence[DatabaseAnswer], refreshes: Sequence[tuple[int, bool]], rules: Rules
+) -> dict[DatabaseAnswer, str]:
     """What is wrong, by answer: one is right where it is that of a state which its query may have seen."""
-    wrong: dict[Answer, str] = {}
+    wrong: dict[DatabaseAnswer, str] = {}
     left = [answer for answer in answers if not answer.failed]
     for state in range(len(refreshes) + 1):
         if state:

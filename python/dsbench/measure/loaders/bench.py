@@ -17,26 +17,24 @@ from dsbench.archive.conditions import Condition, State
 from dsbench.dataclass import dataclass
 from dsbench.measure import drivers
 from dsbench.measure.loaders.answers import check_answers, lacks_engine, space_needed
-from dsbench.measure.loaders.core import CoreError, Target, errors
+from dsbench.measure.loaders.core import CoreError, TargetDatabase, errors
 from dsbench.measure.loaders.cycle import POLL_S, Cycle, Source, Watch
-from dsbench.measure.loaders.peers import Peer, Pgbench, Sysbench
+from dsbench.measure.loaders.peers import PeerProgram, Pgbench, Sysbench
 from dsbench.measure.loaders.processes import Processes
-from dsbench.spec import NotHere, RunSpec
-from dsbench.spec import Target as TargetSpec
-from dsbench.spec.drivers import OWN, clients_of, find_driver
-from dsbench.spec.drivers import Peer as PeerNamed
+from dsbench.spec import NotHere, RunSpec, Target
+from dsbench.spec.drivers import OWN, Peer, clients_of, find_driver
 
 Counted = tuple[list[int], list[int], list[tuple[str, int]]]
 """Committed transactions per kind, commits of unknown end per kind, the clients' sums by name."""
 
-_PROGRAMS: Final[Mapping[str, type[Peer]]] = {"pgbench": Pgbench, "sysbench": Sysbench}
+_PROGRAMS: Final[Mapping[str, type[PeerProgram]]] = {"pgbench": Pgbench, "sysbench": Sysbench}
 
 UNCOUNTED: Final = _core.UNCOUNTED
 """As the number of commits of unknown end of a kind: it is not known how many there are."""
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedStep:
     """A piece of a phase that was timed by itself."""
 
     name: str
@@ -77,15 +75,15 @@ class PhaseResult:
 
     duration_ns: int
     conditions: tuple[Condition, ...] = ()
-    pieces: tuple[Timed, ...] = ()
+    pieces: tuple[TimedStep, ...] = ()
 
 
 class Bench:
     """A workload at one scale on one target."""
 
     def __init__(
-        self, target: Target, workload: str, scale: int, call: str | None, settings: Mapping[str, str] | None = None,
-        clients: int = 1, *, existing: bool = False,
+        self, target: TargetDatabase, workload: str, scale: int, call: str | None,
+        settings: Mapping[str, str] | None = None, clients: int = 1, *, existing: bool = False,
     ) -> None:
         """``settings``: those of this workload alone, by name; ``CoreError`` of kind "configuration" for others.
 
@@ -157,9 +155,9 @@ class Bench:
         words, remedy = "", "omit --driver"
         if client.name not in clients_of(dialect):
             words, remedy = f"{client.name} does not support {dialect}", f"use one of {', '.join(clients_of(dialect))}"
-        elif ignored := client.ignored(TargetSpec(url=self._target.url)):
+        elif ignored := client.ignored(Target(url=self._target.url)):
             words, remedy = f"{client.name} ignores {', '.join(ignored)} of the target", "omit either"
-        elif isinstance(client, PeerNamed):
+        elif isinstance(client, Peer):
             words, remedy = _beyond(client, spec, self._target.dialect.name, self.call), "omit either"
         elif spec.prepare and not client.prepares:
             words, remedy = f"{client.name} does not prepare statements", "omit --prepare"
@@ -282,14 +280,14 @@ class Bench:
 
     def _by_another(self, spec: RunSpec, load: CycleLoad, seed: int, trace: Path | None) -> Source:
         client = find_driver(spec.driver)
-        if isinstance(client, PeerNamed):
+        if isinstance(client, Peer):
             dialect = client.dialects[self._target.dialect.name]
             return _PROGRAMS[spec.driver](spec, self._target.url, self.scale, dialect, self.call, load.clients, seed)
         parts = load.divide(os.cpu_count() or 1)
         return Processes({"url": self._target.url, **self._asked}, parts, spec.driver, seed, trace)
 
 
-def _beyond(client: PeerNamed, spec: RunSpec, dialect: str, call: str) -> str:
+def _beyond(client: Peer, spec: RunSpec, dialect: str, call: str) -> str:
     """What ``spec`` wants and the program ``client`` cannot do; empty where it can all of it."""
     wanted = {
         f"--workload {spec.workload}": spec.workload not in ("tpcb", "select"),
@@ -329,4 +327,4 @@ def _wait(task: _core.Task, watch: Watch) -> PhaseResult:
         raise
     found, duration_ns, pieces = task.join()
     conditions = tuple(Condition(name=a, state=State(b), detail=c, remedy=d) for a, b, c, d in found)
-    return PhaseResult(duration_ns, conditions, tuple(Timed(*piece) for piece in pieces))
+    return PhaseResult(duration_ns, conditions, tuple(TimedStep(*piece) for piece in pieces))

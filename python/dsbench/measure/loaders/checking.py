@@ -8,7 +8,7 @@ from typing import Final
 
 from dsbench import _core
 from dsbench.dataclass import dataclass
-from dsbench.measure.loaders.core import Target, errors
+from dsbench.measure.loaders.core import TargetDatabase, errors
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Family:
 class Conformance:
     """The suite that every engine passes, on ``target``, where nothing of dsbench's may be yet."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: TargetDatabase) -> None:
         with errors():
             self._core = _core.Conformance(target._core)
             self.family, self.version = self._core.product()
@@ -83,7 +83,7 @@ NOTES_BYTES: Final = 16
 """Of each writer in the file of notes: the last number sent and the last one acknowledged; 64 bits, little-endian."""
 
 @dataclass(frozen=True)
-class Found:
+class LedgerContent:
     """What a database has of a ledger."""
 
     rows: dict[int, tuple[int, int]]
@@ -92,10 +92,10 @@ class Found:
     """Rows of one table without their twin in the other: transactions that were torn."""
 
 
-class Ledger:
+class CheckLedger:
     """A ledger at ``target``, where nothing of dsbench's may be yet."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: TargetDatabase) -> None:
         with errors():
             self._core = _core.Ledger(target._core)
 
@@ -104,11 +104,11 @@ class Ledger:
         with errors():
             self._core.create()
 
-    def found(self) -> Found:
+    def found(self) -> LedgerContent:
         """What the database has now."""
         with errors():
             rows, halves = self._core.found()
-        return Found({writer: (count, last) for writer, count, last in rows}, halves)
+        return LedgerContent({writer: (count, last) for writer, count, last in rows}, halves)
 
     def kept(self, writer: int, number: int) -> int:
         """How many of the first ``number`` transactions of ``writer`` the database has."""

@@ -90,7 +90,7 @@ class Holder:
 
 
 @dataclass(frozen=True)
-class Dialect:
+class EngineDialect:
     """How an engine speaks SQL, and what it is."""
 
     name: str
@@ -100,7 +100,7 @@ class Dialect:
     keeps_data: bool
 
 
-class Target:
+class TargetDatabase:
     """The database behind a URL: its place (what dsbench may create and drop) and queries."""
 
     def __init__(self, url: str, *, existing: bool = False) -> None:
@@ -109,7 +109,7 @@ class Target:
         with errors():
             self._core = _core.Target(url, existing)
         self.url = url
-        self.dialect = Dialect(**self._core.dialect())
+        self.dialect = EngineDialect(**self._core.dialect())
 
     def state(self) -> tuple[str, str]:
         """("absent" | "marked" | "foreign", text of the mark or name of what is there)."""

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 from dsbench._core import CycleLoad
 from dsbench.archive import LOCAL
 from dsbench.measure.loaders.core import CoreError, errors, now_ns
-from dsbench.measure.loaders.results import Course, CycleResult, NodeResult, Part, merge_results, read_result
+from dsbench.measure.loaders.results import CycleResult, NodeCourse, NodePart, NodeResult, merge_results, read_result
 
 Second = tuple[int, int, int, int, int]
 """What all clients did in a second: (committed, failed, p50, p99 and longest residence time in ns)."""
@@ -147,9 +147,9 @@ class Cycle:
         parts = [raw] if isinstance(raw, dict) else raw
         return replace(merge_results([read_result(part, self._kinds) for part in parts]), trace=self._trace)
 
-    def collect(self) -> list[Part]:
+    def collect(self) -> list[NodePart]:
         """This machine's part, which is the whole."""
         result = self.join()
         why = str(result.failure) if result.failure is not None else ""
-        course = Course("complete", paused_ns=self.paused_ns)
-        return [Part(LOCAL, why, NodeResult(LOCAL, result, course), loaded=True)]
+        course = NodeCourse("complete", paused_ns=self.paused_ns)
+        return [NodePart(LOCAL, why, NodeResult(LOCAL, result, course), loaded=True)]

@@ -16,7 +16,7 @@ from dsbench.dataclass import dataclass
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders.bench import Bench
 from dsbench.measure.loaders.cycle import Cycle, Second, Watch
-from dsbench.measure.loaders.results import NodeResult, Part
+from dsbench.measure.loaders.results import NodePart, NodeResult
 from dsbench.spec import RunSpec
 
 Progress = Callable[[str, int, int], None]
@@ -67,7 +67,7 @@ class Running(Protocol):
     def abandon(self) -> None:
         """Ends everything that is under way."""
 
-    def collect(self) -> list[Part]:
+    def collect(self) -> list[NodePart]:
         """Waits for the end and gives what each node did."""
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from dsbench import _core
 from dsbench.archive.columns import COUNTERS
-from dsbench.children import ChildError, Program
+from dsbench.children import ChildError, ChildProgram
 from dsbench.measure.drivers.peers import environment, program, script
 from dsbench.measure.loaders.results import SECOND_WORDS
 from dsbench.spec import RunSpec
@@ -50,7 +50,7 @@ def _sweep() -> None:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-class Peer(ABC):
+class PeerProgram(ABC):
     """A program that makes the load of a cycle, with the methods of ``_core.Cycle``."""
 
     def __init__(
@@ -62,7 +62,7 @@ class Peer(ABC):
         self.target = Target(url=url)
         _sweep()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
-        self._running: Program | None = None
+        self._running: ChildProgram | None = None
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._said, self._cpu_ns, self._reason = "", (0, 0), "stopped on request"
@@ -133,7 +133,7 @@ class Peer(ABC):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         try:
             words, env = self._command()
-            self._running = Program(self.name, words, env, self._folder)
+            self._running = ChildProgram(self.name, words, env, self._folder)
             if self._stop.is_set():
                 self._running.end(0.0)
             self._said = self._running.wait()
@@ -180,7 +180,7 @@ _SECOND: Final = 10**9
 _ENDS: Final = ("residence_min_ns", "residence_max_ns", "first_start_ns", "last_end_ns")
 
 
-class Pgbench(Peer):
+class Pgbench(PeerProgram):
     """pgbench under the plan of a run."""
 
     def _command(self) -> tuple[list[str], dict[str, str]]:
@@ -295,7 +295,7 @@ _LEAST_MS: Final = 0.001
 _STEP: Final = log(100_000 / _LEAST_MS) / 1023
 
 
-class Sysbench(Peer):
+class Sysbench(PeerProgram):
     """sysbench under the plan of a run."""
 
     def _command(self) -> tuple[list[str], dict[str, str]]:

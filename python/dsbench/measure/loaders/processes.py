@@ -38,7 +38,7 @@ class Processes:
         self._started = False
         try:
             for number, part in enumerate(parts):
-                self._workers.append(Child(_Serving, "a share of the load"))
+                self._workers.append(Child(_LoadTask, "a share of the load"))
                 own = _trace_of(trace, number) if trace is not None else None
                 self._workers[-1].ask("cycle", dict(bench), client, part, seed, own)
             self._answers()
@@ -140,7 +140,7 @@ def _join_traces(trace: Path, clients: Sequence[int]) -> None:
             one.unlink()
 
 
-class _Serving(Task):
+class _LoadTask(Task):
     """A process that makes its share of the load: it answers with what its cycle does."""
 
     def cycle(

@@ -180,7 +180,7 @@ def _words(data: bytes, width: int) -> UInts:
 
 
 @dataclass(frozen=True)
-class Course:
+class NodeCourse:
     """How the cycle went on the node. Times in ns; offsets are the coordinator's clock minus the node's."""
 
     ended: str
@@ -205,7 +205,7 @@ class NodeResult:
 
     node: str
     result: CycleResult
-    course: Course = field(default_factory=lambda: Course("complete"))
+    course: NodeCourse = field(default_factory=lambda: NodeCourse("complete"))
     samples: Sequence[Mapping[str, Any]] = ()
     """Of the node's monitors: columns of the table ``monitors`` without its key."""
     machine: Used | None = None
@@ -213,7 +213,7 @@ class NodeResult:
 
 
 @dataclass(frozen=True)
-class Part:
+class NodePart:
     """What became of one node's part of a cycle."""
 
     node: str
@@ -234,17 +234,17 @@ class Part:
         return "lost" if self.loaded else "absent"
 
 
-def merge_whole(parts: Sequence[Part]) -> CycleResult:
+def merge_whole(parts: Sequence[NodePart]) -> CycleResult:
     """What the nodes did whose parts count: one at least."""
     return merge_results([part.found.result for part in parts if part.found is not None and not part.why])
 
 
-def missed(parts: Sequence[Part]) -> bool:
+def missed(parts: Sequence[NodePart]) -> bool:
     """Whether a cycle has come to nothing because its nodes were not ready for the start: it can be tried again."""
     return all(part.why and _idle(part) for part in parts) and any(part.why == MISSED for part in parts)
 
 
-def _idle(part: Part) -> bool:
+def _idle(part: NodePart) -> bool:
     if part.found is None:
         return not part.loaded
     return not any(part.found.result.committed_in_database()) and not part.found.result.total("unknown")

@@ -17,7 +17,7 @@ from typing import Final
 
 from dsbench.dataclass import dataclass
 from dsbench.measure.monitors import firebird, mysql, postgres
-from dsbench.measure.monitors.machine import RUN, SERVER, Known, Look, beside, between, look, with_sessions
+from dsbench.measure.monitors.machine import RUN, SERVER, Known, MachineSnapshot, beside, between, look, with_sessions
 from dsbench.measure.monitors.monitor import Figure, Lagging, Monitor, Queries, Value
 from dsbench.measure.monitors.sampler import Sampler
 from dsbench.measure.monitors.sessions import SessionSampler
@@ -33,12 +33,12 @@ from dsbench.measure.monitors.system import (
     SystemCalls,
 )
 from dsbench.measure.monitors.tasks import Interrupts, Tasks
-from dsbench.measure.monitors.threads import Threads
-from dsbench.measure.monitors.watchers import WATCHERS, Asked, EmbeddedWatcher
+from dsbench.measure.monitors.threads import ThreadSampler
+from dsbench.measure.monitors.watchers import WATCHERS, EmbeddedWatcher, MonitorSession
 
 __all__ = [
-    "RUN", "SERVER", "WATCHERS", "Asked", "EmbeddedWatcher", "Known", "Lagging", "Look", "Monitor", "Queries",
-    "Sampler", "SessionSampler", "Sizes", "Statistics", "Value", "beside", "between", "look", "monitors_for",
+    "RUN", "SERVER", "WATCHERS", "EmbeddedWatcher", "Known", "Lagging", "MachineSnapshot", "Monitor", "MonitorSession",
+    "Queries", "Sampler", "SessionSampler", "Sizes", "Statistics", "Value", "beside", "between", "look", "monitors_for",
     "statistics_of", "with_sessions",
 ]  # fmt: skip
 
@@ -62,8 +62,10 @@ def monitors_for(
     known = known or Known({})
     monitors: list[Monitor] = [OperatingSystem(), Network(), Client(clients), Interrupts(), Disks(), Pressure()]
     monitors += [RoundTrip(port), Tasks(RUN, known, clients=clients)]
-    if Threads.readable():
-        monitors += [Threads(who, known, clients) for who in (RUN, SERVER) if who == RUN or who in known.roots.values()]
+    if ThreadSampler.readable():
+        monitors += [
+            ThreadSampler(who, known, clients) for who in (RUN, SERVER) if who == RUN or who in known.roots.values()
+        ]
     calls = SystemCalls.allowed()
     if calls is not None:
         monitors.append(calls)

@@ -20,7 +20,7 @@ _MOST: Final = 50
 
 
 @dataclass(frozen=True)
-class Counts:
+class StatementTotals:
     """Of one statement since the server began to count; ``None`` where the product does not tell it."""
 
     calls: int | None = None
@@ -30,10 +30,10 @@ class Counts:
     blocks_read: int | None = None
     lock_ns: int | None = None
 
-    def plus(self, other: Counts, sign: int = 1) -> Counts:
+    def plus(self, other: StatementTotals, sign: int = 1) -> StatementTotals:
         """The sum, or the difference."""
         pairs = ((one.name, getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
-        return Counts(**{name: None if a is None or b is None else a + sign * b for name, a, b in pairs})
+        return StatementTotals(**{name: None if a is None or b is None else a + sign * b for name, a, b in pairs})
 
     @property
     def weight(self) -> int:
@@ -41,14 +41,14 @@ class Counts:
         return next((value for value in (self.time_ns, self.blocks_hit, self.calls) if value is not None), 0)
 
 
-Read = Callable[[Queries], dict[str, Counts]]
+Read = Callable[[Queries], dict[str, StatementTotals]]
 
 
 def _number(value: str | None) -> int:
     return round(float(value or 0))
 
 
-def _add(found: dict[str, Counts], statement: str, counts: Counts) -> None:
+def _add(found: dict[str, StatementTotals], statement: str, counts: StatementTotals) -> None:
     found[statement] = found[statement].plus(counts) if statement in found else counts
 
 
@@ -79,12 +79,14 @@ def _find_postgres(queries: Queries, private: bool) -> Read | None:
     query = _OF_POSTGRES.format(view=f'"{place}".pg_stat_statements', time="s.total_time" if early else
                                 "s.total_exec_time")  # fmt: skip
 
-    def read(asked: Queries) -> dict[str, Counts]:
-        known: dict[str, Counts] = {}
+    def read(asked: Queries) -> dict[str, StatementTotals]:
+        known: dict[str, StatementTotals] = {}
         for row in asked.fetch(query):
             if not any(word in (row["query"] or "") for word in _OWN):
-                counts = Counts(_number(row["calls"]), round(float(row["ms"] or 0) * 1e6), _number(row["rows"]),
-                                _number(row["hit"]), _number(row["read"]))  # fmt: skip
+                counts = StatementTotals(
+                    _number(row["calls"]), round(float(row["ms"] or 0) * 1e6), _number(row["rows"]),
+                    _number(row["hit"]), _number(row["read"]),
+                )  # fmt: skip
                 _add(known, without_values(row["query"] or ""), counts)
         return known
 
@@ -108,13 +110,15 @@ def _find_mysql(queries: Queries, _private: bool) -> Read | None:
         return None
     queries.fetch(_OF_MYSQL)
 
-    def read(asked: Queries) -> dict[str, Counts]:
-        known: dict[str, Counts] = {}
+    def read(asked: Queries) -> dict[str, StatementTotals]:
+        known: dict[str, StatementTotals] = {}
         for row in asked.fetch(_OF_MYSQL):
             text = _BRACKETED.sub("?", " ".join((row["text"] or "").replace("`", "").split()))
             if "information_schema" not in text and "performance_schema" not in text:
-                counts = Counts(_number(row["calls"]), _number(row["ps"]) // 1000, _number(row["done"]),
-                                lock_ns=_number(row["locked"]) // 1000)  # fmt: skip
+                counts = StatementTotals(
+                    _number(row["calls"]), _number(row["ps"]) // 1000, _number(row["done"]),
+                    lock_ns=_number(row["locked"]) // 1000,
+                )  # fmt: skip
                 _add(known, without_values(_SHORTENED.sub("?, …", text), mysql=True), counts)
         return known
 
@@ -136,7 +140,7 @@ class StatementCounts:
         self.notes: list[str] = []
         self.source = source
         self._queries, self._read = queries, read
-        self._readings: list[dict[str, Counts]] = []
+        self._readings: list[dict[str, StatementTotals]] = []
 
     @classmethod
     def of(cls, dialect: str, queries: Queries, *, private: bool = False) -> StatementCounts | None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from dsbench.dataclass import dataclass
 from dsbench.devices import Device
 from dsbench.measure.monitors import proc
-from dsbench.measure.monitors.proc import Pressure, Process, Times
+from dsbench.measure.monitors.proc import CpuTimes, PressureReading, ProcessStatus
 from dsbench.measure.monitors.system import SECTOR_BYTES
 from dsbench.stats.machine import MachineUse, Program, Used
 
@@ -43,15 +43,15 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Look:
+class MachineSnapshot:
     """All that was read at one time."""
 
     at_ns: int
-    times: Times
-    processes: Mapping[int, Process]
+    times: CpuTimes
+    processes: Mapping[int, ProcessStatus]
     moved: Mapping[int, tuple[int, int]]
     """By pid: bytes read and written."""
-    pressure: Mapping[str, Pressure]
+    pressure: Mapping[str, PressureReading]
     """By resource, where the kernel tells."""
     device_moved: tuple[int, int] | None
     """Bytes read and written on the devices of the data."""
@@ -63,7 +63,7 @@ class Look:
         return owners(self.processes, known)
 
 
-def owners(processes: Mapping[int, Process], known: Known) -> dict[int, str]:
+def owners(processes: Mapping[int, ProcessStatus], known: Known) -> dict[int, str]:
     """By pid of what is no other program: ``RUN`` or ``SERVER``."""
     run = [pid for pid, who in known.roots.items() if who == RUN]
     server = proc.family(processes, [pid for pid, who in known.roots.items() if who == SERVER])
@@ -76,23 +76,23 @@ def owners(processes: Mapping[int, Process], known: Known) -> dict[int, str]:
 class _Span:
     """Two looks, and which processes are no others at each of them."""
 
-    before: Look
-    after: Look
+    before: MachineSnapshot
+    after: MachineSnapshot
     owned_before: Mapping[int, str]
     owned_after: Mapping[int, str]
 
-    def was(self, pid: int) -> Process | None:
+    def was(self, pid: int) -> ProcessStatus | None:
         """What the process ``pid`` of the end was at the beginning; ``None`` where it has begun since."""
         found = self.before.processes.get(pid)
         return found if found is not None and found.began == self.after.processes[pid].began else None
 
-    def gone(self) -> Iterator[tuple[int, Process]]:
+    def gone(self) -> Iterator[tuple[int, ProcessStatus]]:
         """(pid, the process) of those that have ended since the beginning."""
         for pid, one in self.before.processes.items():
             if pid not in self.after.processes or self.was(pid) is None:
                 yield pid, one
 
-    def others(self) -> Iterator[tuple[int, Process, Process | None]]:
+    def others(self) -> Iterator[tuple[int, ProcessStatus, ProcessStatus | None]]:
         """(pid, the process, what it was) of the programs that are neither the run's nor the kernel's."""
         for pid, one in self.after.processes.items():
             if not one.kernel and pid not in self.owned_after:
@@ -109,7 +109,7 @@ def beside(pids: Iterable[int] = (), session: int | None = None) -> dict[int, st
     return roots
 
 
-def look(known: Known, root: Path = proc.ROOT) -> Look | None:
+def look(known: Known, root: Path = proc.ROOT) -> MachineSnapshot | None:
     """Reads the counters of the machine and of every process; ``None`` where there is no /proc as Linux has it."""
     at_ns = time.monotonic_ns()
     times = proc.read(root / "stat", proc.times)
@@ -123,14 +123,14 @@ def look(known: Known, root: Path = proc.ROOT) -> Look | None:
     pressure = {what: one for what, one in told.items() if one is not None}
     counts = [one for device in known.devices if (one := proc.read(device.folder / "stat", _of_device)) is not None]
     both = (sum(read for read, _ in counts), sum(written for _, written in counts)) if counts else None
-    found = Look(at_ns, times, processes, moved, pressure, both, {})
+    found = MachineSnapshot(at_ns, times, processes, moved, pressure, both, {})
     queued: dict[int, int] = {}
     for pid in (pid for pid, owner in found.owners(known).items() if owner == SERVER):
         queued |= proc.queued_ns(root, pid)
     return replace(found, queued_ns=queued)
 
 
-def between(before: Look, after: Look, known: Known) -> Used:
+def between(before: MachineSnapshot, after: MachineSnapshot, known: Known) -> Used:
     """What the machine did from ``before`` to ``after``, and the other programs that did most.
 
     The CPU time of a family is that of its living processes and of the children whose end they have waited for:
@@ -141,7 +141,7 @@ def between(before: Look, after: Look, known: Known) -> Used:
     """
     span = _Span(before, after, before.owners(known), after.owners(known))
     span_ns = max(after.at_ns - before.at_ns, 1)
-    gained = Times(*(max(0, now - then) for now, then in zip(after.times, before.times, strict=True)))
+    gained = CpuTimes(*(max(0, now - then) for now, then in zip(after.times, before.times, strict=True)))
     of = {who: _family(span, who, lambda one: one.own + one.children) for who in (RUN, SERVER)}
     kernel = sum(_gained(one, span.was(pid)) for pid, one in after.processes.items() if one.kernel)
     living = _living(span)
@@ -189,15 +189,15 @@ def with_sessions(used: Used, samples: Sequence[Mapping[str, Any]]) -> Used:
     return replace(used, use=replace(used.use, queued_ns=max(used.use.queued_ns or 0, waited_ns)))
 
 
-def _gained(one: Process, was: Process | None) -> int:
+def _gained(one: ProcessStatus, was: ProcessStatus | None) -> int:
     """CPU time of one process, in ticks."""
     return max(0, one.own - was.own) if was else one.own
 
 
-def _family(span: _Span, who: str, of: Callable[[Process], int]) -> int:
+def _family(span: _Span, who: str, of: Callable[[ProcessStatus], int]) -> int:
     """What ``of`` says, in ticks, of all processes of ``who``, those that have ended included."""
 
-    def total(at: Look, owned: Mapping[int, str]) -> int:
+    def total(at: MachineSnapshot, owned: Mapping[int, str]) -> int:
         return sum(of(at.processes[pid]) for pid, owner in owned.items() if owner == who)
 
     return max(0, total(span.after, span.owned_after) - total(span.before, span.owned_before))

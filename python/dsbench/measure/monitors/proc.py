@@ -26,7 +26,7 @@ _BETWEEN_CPUS: Final = {
 """Last words of rows of /proc/interrupts, which x86 calls RES and CAL, others IPI0 and IPI1."""
 
 
-class Times(NamedTuple):
+class CpuTimes(NamedTuple):
     """CPU time of all CPUs in ticks (``SC_CLK_TCK``), since the machine started."""
 
     user: int
@@ -39,7 +39,7 @@ class Times(NamedTuple):
     cpus: int
 
 
-class Process(NamedTuple):
+class ProcessStatus(NamedTuple):
     """A process; times in ticks, since it began."""
 
     program: str
@@ -64,14 +64,14 @@ class Process(NamedTuple):
         return self.children_user + self.children_system
 
 
-def times(stat: bytes) -> Times:
+def times(stat: bytes) -> CpuTimes:
     """The content of /proc/stat. ``ValueError`` where it is of another form."""
     lines = [line.split() for line in stat.splitlines() if line.startswith(b"cpu")]
     user, nice, system, idle, iowait, irq, softirq, steal = (int(field) for field in lines[0][1:9])
-    return Times(user + nice, system, idle + iowait, irq + softirq, steal, len(lines) - 1)
+    return CpuTimes(user + nice, system, idle + iowait, irq + softirq, steal, len(lines) - 1)
 
 
-def process(stat: bytes) -> Process:
+def process(stat: bytes) -> ProcessStatus:
     """The content of /proc/PID/stat. A program's name may hold anything, closing brackets included."""
     begin, end = stat.index(b"("), stat.rindex(b")")
     fields = stat[end + 2 :].split()
@@ -79,7 +79,7 @@ def process(stat: bytes) -> Process:
     if not name.isprintable():
         name = "".join(c if c.isprintable() else "?" for c in name)
     user, system, children_user, children_system = map(int, fields[11:15])
-    return Process(
+    return ProcessStatus(
         name, int(fields[1]), bool(int(fields[6]) & _KERNEL_THREAD),
         int(fields[19]), user, system, children_user, children_system,
     )  # fmt: skip
@@ -100,7 +100,7 @@ def memory(status: bytes) -> dict[str, int]:
     return kinds
 
 
-class Pressure(NamedTuple):
+class PressureReading(NamedTuple):
     """How much some thread waited for a resource. The kernel brings both up to date every two seconds."""
 
     total_us: int
@@ -108,17 +108,17 @@ class Pressure(NamedTuple):
     """Share (0-1) of the last ten seconds."""
 
 
-def pressure(text: bytes) -> Pressure:
+def pressure(text: bytes) -> PressureReading:
     """The content of /proc/pressure/cpu and its like."""
     found = _SOME.search(text)
     if found is None:
         raise ValueError("no line begins with some")
-    return Pressure(int(found[2]), float(found[1]) / 100)
+    return PressureReading(int(found[2]), float(found[1]) / 100)
 
 
-def processes(root: Path = ROOT, known: Mapping[int, Process] | None = None) -> dict[int, Process]:
+def processes(root: Path = ROOT, known: Mapping[int, ProcessStatus] | None = None) -> dict[int, ProcessStatus]:
     """All processes that can be seen, by pid. Those in ``known`` are not read again: a machine may have 40,000."""
-    known, found = known or {}, dict[int, Process]()
+    known, found = known or {}, dict[int, ProcessStatus]()
     for pid in pids(root):
         if (one := known.get(pid)) is None:
             try:
@@ -228,7 +228,7 @@ def between_cpus(interrupts: bytes) -> dict[str, int]:
     return found
 
 
-def family(known: Mapping[int, Process], roots: Collection[int]) -> set[int]:
+def family(known: Mapping[int, ProcessStatus], roots: Collection[int]) -> set[int]:
     """Those of ``roots`` that are there, and all processes that descend from them."""
     children: dict[int, list[int]] = {}
     for pid, one in known.items():
@@ -242,7 +242,7 @@ def family(known: Mapping[int, Process], roots: Collection[int]) -> set[int]:
     return found
 
 
-def oldest_of_name(known: Mapping[int, Process], pid: int) -> int:
+def oldest_of_name(known: Mapping[int, ProcessStatus], pid: int) -> int:
     """The topmost of the processes above ``pid`` that all have its name: of a session's, the server's own."""
     while (above := known.get(known[pid].parent)) is not None and above.program == known[pid].program:
         pid = known[pid].parent

@@ -20,7 +20,7 @@ from dsbench.dataclass import dataclass
 from dsbench.measure.monitors import proc
 from dsbench.measure.monitors.machine import RUN, SERVER, TICK_NS, Known
 from dsbench.measure.monitors.monitor import Value
-from dsbench.measure.monitors.proc import Process, Scheduled
+from dsbench.measure.monitors.proc import ProcessStatus, Scheduled
 
 MOST_MISSED: Final = 0.05
 """Share of the CPU time for which threads have ended unseen: beyond it nothing is told of what the rest did."""
@@ -70,7 +70,7 @@ class Tasks:
         self.notes: list[str] = []
         self._who, self._known, self._root, self._clients = who, known, root, clients
         self._last: _Reading | None = None
-        self._processes: dict[int, Process] = {}
+        self._processes: dict[int, ProcessStatus] = {}
         self._sums: dict[str, float] = {}
 
     def begin(self) -> None:
@@ -90,7 +90,7 @@ class Tasks:
         return [(name, "s total" if name in _TIMES else "count total", value) for name, value in told.items()]
 
     def _read(self) -> _Reading:
-        processes: dict[int, Process] = {}
+        processes: dict[int, ProcessStatus] = {}
         threads: dict[tuple[int, int], Scheduled] = {}
 
         def add(pid: int) -> None:

@@ -63,7 +63,7 @@ def state_of(text: bytes, opened: Callable[[int], str]) -> str:
     return "read" if number in _READS else "write"
 
 
-class Threads:
+class ThreadSampler:
     """The threads of one side. Those of a server are those that wait for a message before the load begins: its
     sessions, and what of the rest waits likewise and goes on waiting."""
 

@@ -19,7 +19,7 @@ Row = Mapping[str, str | None]
 
 
 @dataclass(frozen=True)
-class Asked:
+class MonitorSession:
     """A session of our own on the target, and what to omit of what it sees."""
 
     fetch: Callable[[str], Sequence[Row]]
@@ -73,7 +73,7 @@ class PostgresWatcher:
 
     least_s = 0.0
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: MonitorSession) -> None:
         self._asked = asked
         self._tables: dict[str, str] = {}
         self._look, self._locks = "EXECUTE dsbench_look", "EXECUTE dsbench_locks"
@@ -194,7 +194,7 @@ class MysqlWatcher:
     least_s = 0.12
     """InnoDB shows its transactions anew only where nobody has looked for 0.1 s."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: MonitorSession) -> None:
         self._asked = asked
         self._left_out: frozenset[str] = frozenset()
         self._user, self._transactions, self._waits = "", "", False
@@ -263,7 +263,7 @@ class FirebirdWatcher:
 
     least_s = 0.2
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: MonitorSession) -> None:
         self._asked = asked
         self._query = ""
 
@@ -316,7 +316,7 @@ class EmbeddedWatcher:
         """Nothing is open."""
 
 
-WATCHERS: Final[Mapping[str, Callable[[Asked], Watcher]]] = {
+WATCHERS: Final[Mapping[str, Callable[[MonitorSession], Watcher]]] = {
     "postgres": PostgresWatcher, "mysql": MysqlWatcher, "firebird": FirebirdWatcher,
 }  # fmt: skip
 """By dialect, where there is a server to ask."""

@@ -71,7 +71,7 @@ _SAID_ELSEWHERE: Final = (
 
 
 @dataclass(frozen=True)
-class Existing:
+class ExistingDask:
     """A Dask, and how to get in."""
 
     address: str
@@ -97,7 +97,7 @@ class Existing:
 
 def nodes_at(
     spec: RunSpec, folder: Path, invitation: Invitation | None, dask: str, dask_tls: str
-) -> Invitation | Existing:
+) -> Invitation | ExistingDask:
     """Where nodes come from: a Dask that runs already, or the invitation in ``folder``, which is made where missing."""
     if dask or dask_tls:
         return existing(dask, dask_tls)
@@ -110,7 +110,7 @@ def nodes_at(
     return invitation
 
 
-def existing(address: str, files: str) -> Existing:
+def existing(address: str, files: str) -> ExistingDask:
     """The Dask at ``address``, with the certificates in ``files``. ``ClusterError`` where that cannot be."""
     match = re.fullmatch(r"(tls|tcp)://(\[[^\]]+\]|[^:/@\s]+):(\d+)", address)
     if match is None or (match[1] == "tcp" and match[2] not in ("127.0.0.1", "localhost", "[::1]")):
@@ -118,7 +118,7 @@ def existing(address: str, files: str) -> Existing:
         raise ClusterError(problem, "write tls://HOST:PORT, or tcp://127.0.0.1:PORT on this machine only: "
                            "the connection carries the database's password", usage=True)  # fmt: skip
     if match[1] == "tcp":
-        return Existing(address, None)
+        return ExistingDask(address, None)
     parts = [Path(part).expanduser() for part in files.split(",")] if files else []
     if files and (len(parts) != len(_TLS_FILES) or not all(part.is_file() for part in parts)):
         problem = f"--dask-tls: {files!r} is not a list of files"
@@ -130,7 +130,7 @@ def existing(address: str, files: str) -> Existing:
                                                                            "--dask-tls", usage=True)
     except (OSError, ValueError) as error:  # ssl.SSLError is one
         raise ClusterError(f"--dask-tls: {error}", "write CA.pem,CERT.pem,KEY.pem", usage=True) from None
-    return Existing(address, security)
+    return ExistingDask(address, security)
 
 
 def security_of(bundle: Bundle) -> Security:
@@ -155,7 +155,7 @@ class QuietWorker(_NoPage, Worker):  # type: ignore[misc]
     """The worker of ``dsbench cluster node``."""
 
 
-async def own_scheduler(bundle: Bundle, log: SparingLog) -> Existing:
+async def own_scheduler(bundle: Bundle, log: SparingLog) -> ExistingDask:
     """A scheduler of our own that listens where the bundle says. ``ClusterError`` when it cannot."""
     log.hear_dask()
     raise_file_limit()
@@ -168,7 +168,7 @@ async def own_scheduler(bundle: Bundle, log: SparingLog) -> Existing:
         await scheduler
     except (OSError, RuntimeError) as error:
         raise unheard(bundle, error.__cause__ or error) from None
-    return Existing(scheduler.address, security, scheduler)
+    return ExistingDask(scheduler.address, security, scheduler)
 
 
 def try_port(bundle: Bundle) -> None:

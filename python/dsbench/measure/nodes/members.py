@@ -26,7 +26,7 @@ from dsbench.dataclass import dataclass
 from dsbench.measure.joining import ClusterError
 from dsbench.measure.nodes import plain
 from dsbench.measure.nodes.bundle import Invitation
-from dsbench.measure.nodes.dask_setup import Client, Existing, LoopRunner, SparingLog, own_scheduler, sync
+from dsbench.measure.nodes.dask_setup import Client, ExistingDask, LoopRunner, SparingLog, own_scheduler, sync
 from dsbench.measure.nodes.node import here
 from dsbench.measure.nodes.rules import BEATS
 from dsbench.spec import RunSpec
@@ -84,7 +84,7 @@ class Member:
 class Members:
     """Who makes the load of one run."""
 
-    def __init__(self, where: Invitation | Existing, spec: RunSpec) -> None:
+    def __init__(self, where: Invitation | ExistingDask, spec: RunSpec) -> None:
         self._where, self._spec = where, spec
         self._own = isinstance(where, Invitation)
         self._run = secrets.token_hex(8)

@@ -23,9 +23,19 @@ from dsbench import release
 from dsbench.archive.columns import COUNTERS
 from dsbench.dataclass import dataclass
 from dsbench.measure import calibration
-from dsbench.measure.loaders import Bench, CoreError, Cycle, CycleResult, Target, connecting_s, now_ns
-from dsbench.measure.loaders.results import MISSED, Course
-from dsbench.measure.monitors import SERVER, Known, Look, Sampler, beside, between, look, monitors_for, system
+from dsbench.measure.loaders import Bench, CoreError, Cycle, CycleResult, TargetDatabase, connecting_s, now_ns
+from dsbench.measure.loaders.results import MISSED, NodeCourse
+from dsbench.measure.monitors import (
+    SERVER,
+    Known,
+    MachineSnapshot,
+    Sampler,
+    beside,
+    between,
+    look,
+    monitors_for,
+    system,
+)
 from dsbench.measure.nodes import LONGEST_WHY
 from dsbench.measure.nodes.outcome import encode
 from dsbench.measure.nodes.rules import Lease
@@ -180,7 +190,7 @@ class Node:
     def _prepare(self, _share: _Share, order: Mapping[str, Any]) -> bytes:
         """What the coordinator wants to know before it relies on this node: above all, that it reaches the database."""
         spec, known = _spec(order), _known(order)
-        target = Target(order["url"], existing=spec.existing)
+        target = TargetDatabase(order["url"], existing=spec.existing)
         try:
             target.state()
             before = look(known)
@@ -195,7 +205,7 @@ class Node:
 
     def _load(self, share: _Share, order: Mapping[str, Any]) -> bytes:
         spec = _spec(order)
-        target = Target(order["url"], existing=spec.existing)
+        target = TargetDatabase(order["url"], existing=spec.existing)
         if not (target.dialect.keeps_data or spec.existing) and target.state()[0] == "absent":
             target.create("node")  # The mock lives in each process for itself.
         bench = Bench(
@@ -210,14 +220,14 @@ class Node:
             course, used = self._run_cycle(share, spec, cycle, sampler, _known(order))
         except Exception as error:  # what was committed until now is in the database, and has to be told
             cycle.abandon()
-            course, used = Course(str(error)), None
+            course, used = NodeCourse(str(error)), None
         samples = sampler.stop()
         result = cycle.join()
         return encode(result, _settled(course, result, spec), samples, used)
 
     def _run_cycle(
         self, share: _Share, spec: RunSpec, cycle: Cycle, sampler: Sampler, known: Known
-    ) -> tuple[Course, Used | None]:
+    ) -> tuple[NodeCourse, Used | None]:
         def seen(done: int, other: int) -> None:
             share.totals = (share.totals[0], done, other) if share.go.is_set() else (done, 0, 0)
             self._check(share)
@@ -237,7 +247,7 @@ class Node:
         cycle.start(share.start_ns)
         cycle.wait(share.start_ns, _GRACE_S, seen)
         used = _used(before, known)
-        return Course("complete", paused_ns=cycle.paused_ns), used
+        return NodeCourse("complete", paused_ns=cycle.paused_ns), used
 
 
 _HERE: Final = Node()
@@ -248,7 +258,7 @@ def here() -> Node:
     return _HERE
 
 
-def _describe(spec: RunSpec, target: Target, url: str) -> Mapping[str, Any]:
+def _describe(spec: RunSpec, target: TargetDatabase, url: str) -> Mapping[str, Any]:
     """What this machine is, and its ceiling for the load of ``spec``."""
     call = Bench(target, spec.workload, spec.scales[0], spec.call).call
     try:
@@ -265,7 +275,7 @@ def _known(order: Mapping[str, Any]) -> Known:
     return Known({**roots, **beside()}, server=SERVER in roots.values())
 
 
-def _used(before: Look | None, known: Known) -> Used | None:
+def _used(before: MachineSnapshot | None, known: Known) -> Used | None:
     """What this machine did since ``before``."""
     after = look(known)
     return between(before, after, known) if before and after else None
@@ -285,10 +295,10 @@ def _spec(order: Mapping[str, Any]) -> RunSpec:
     return asked.model_copy(update=_Own.model_validate(order["own"]).model_dump(exclude_unset=True))
 
 
-def _settled(course: Course, result: CycleResult, spec: RunSpec) -> Course:
+def _settled(course: NodeCourse, result: CycleResult, spec: RunSpec) -> NodeCourse:
     """``course`` with what only the result tells: a failure, and how late the first transaction started."""
     if result.failure is not None:
-        return Course(f"the database: {result.failure}")
+        return NodeCourse(f"the database: {result.failure}")
     if spec.rate is not None or spec.pace != "none":  # Their starts are due later: that is no delay.
         return course
     counted = result.counters[:, :, COUNTERS.index("last_end_ns")] > 0

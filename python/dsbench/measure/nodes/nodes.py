@@ -20,15 +20,15 @@ from dsbench.measure.joining import ClusterError
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import CycleLoad, Second, Watch, now_ns
 from dsbench.measure.loaders.loader import Progress, Wanted
-from dsbench.measure.loaders.results import MISSED, NodeResult, Part
+from dsbench.measure.loaders.results import MISSED, NodePart, NodeResult
 from dsbench.measure.monitors import RUN
 from dsbench.measure.nodes import plain
 from dsbench.measure.nodes.bundle import Invitation
 from dsbench.measure.nodes.contradictions import refuse_contradictions
-from dsbench.measure.nodes.dask_setup import Existing
+from dsbench.measure.nodes.dask_setup import ExistingDask
 from dsbench.measure.nodes.members import POLL_S, Member, Members, quietly
 from dsbench.measure.nodes.node import Interrupted
-from dsbench.measure.nodes.outcome import LONGEST_RESULT, DamagedError, Fit, decode
+from dsbench.measure.nodes.outcome import LONGEST_RESULT, DamagedError, NodeLimits, decode
 from dsbench.measure.nodes.rules import FEW, PINGS, Lead, TimeEstimate, estimate
 from dsbench.spec import RunSpec, Target
 
@@ -41,7 +41,7 @@ _AT_ONCE: Final = 4  # Clocks that are compared at the same time: answers must n
 _TIME: Final = TypeAdapter(Annotated[int, Field(strict=True, ge=0, lt=2**62)])
 
 
-def _believed(data: bytes, node: str, fit: Fit) -> NodeResult:
+def _believed(data: bytes, node: str, fit: NodeLimits) -> NodeResult:
     """A node's part, whose numbers fit the cycle and each other; ``DamagedError`` for others."""
     found = decode(data, node, fit)
     try:
@@ -79,7 +79,7 @@ class Turn:
 
     key: str
     works: dict[str, Work]
-    fit: Fit | None = None  # What a node can have done in it, if it is a cycle
+    fit: NodeLimits | None = None  # What a node can have done in it, if it is a cycle
     cycle: tuple[int, int] = (0, 0)  # Its scale and number
     start: asyncio.Future[tuple[int, int]] | None = None
     """The common start by this machine's clock and the ramp-up before it, once they are known."""
@@ -105,7 +105,7 @@ class Turn:
 class Nodes(Members):
     """The nodes of one run and their turns."""
 
-    def __init__(self, where: Invitation | Existing, spec: RunSpec, patience_s: float) -> None:
+    def __init__(self, where: Invitation | ExistingDask, spec: RunSpec, patience_s: float) -> None:
         super().__init__(where, spec)
         self._patience_s, self._url = patience_s, ""
         self._journal: Journal | None = None
@@ -180,7 +180,7 @@ class Nodes(Members):
         load = wanted.bench.fill(spec, wanted.stage.name, node=spec.nodes - 1, nodes=spec.nodes)
         timed = len(wanted.bench.statements) if spec.per_statement else 0
         seconds = (load.duration_ns or 3600 * 10**9) / 1e9 + spec.ramp_up
-        fit = Fit(load.clients, len(wanted.bench.kinds), len(load.groups), timed, seconds)
+        fit = NodeLimits(load.clients, len(wanted.bench.kinds), len(load.groups), timed, seconds)
         order = {
             "kind": "cycle", **self._order(spec), "scale": scale, "seed": wanted.seed, "nodes": spec.nodes,
             "stage": wanted.stage.name, "beside": _beside(wanted.roots),
@@ -233,7 +233,7 @@ class Nodes(Members):
         self.on_loop(end)
 
     def _begin(
-        self, what: str, order: Mapping[str, Any], fit: Fit | None = None, cycle: tuple[int, int] = (0, 0)
+        self, what: str, order: Mapping[str, Any], fit: NodeLimits | None = None, cycle: tuple[int, int] = (0, 0)
     ) -> Turn:
         key = f"{what} #{len(self._turns) + 1}"
         turn = self._turn = self._turns[key] = Turn(key, {}, fit, cycle)
@@ -363,28 +363,29 @@ class RemoteCycle:
         """Ends the load on all nodes."""
         self._nodes.stop(self._turn, self._turn.waiting, "the cycle was abandoned")
 
-    def collect(self) -> list[Part]:
+    def collect(self) -> list[NodePart]:
         """What became of each node's part, by number."""
         self._nodes.stop(self._turn, self._turn.waiting, "the task is over")
         parts = [self._part(member) for member in self._nodes.numbered]
         self._nodes.lead.learn(missed=any(part.why == MISSED for part in parts))
         return parts
 
-    def _part(self, member: Member) -> Part:
+    def _part(self, member: Member) -> NodePart:
         work = self._turn.works.get(member.member, Work({}, missing="it was lost when the cycle began"))
         if work.data is None or self._turn.fit is None:
-            return Part(member.name, work.missing, None, loaded=bool(work.left_ns))
+            return NodePart(member.name, work.missing, None, loaded=bool(work.left_ns))
         try:
             found = _believed(work.data, member.name, self._turn.fit)
         except DamagedError as error:
-            return Part(member.name, str(error), None, loaded=True)
+            return NodePart(member.name, str(error), None, loaded=True)
         if work.clock is None or found.course.ended != "complete":
-            return Part(member.name, plain(found.course.ended) or "it did not report how it ended", found, loaded=True)
+            why = plain(found.course.ended) or "it did not report how it ended"
+            return NodePart(member.name, why, found, loaded=True)
         course = replace(
             found.course, clock_offset_ns=work.clock.offset_ns, clock_error_ns=work.clock.error_ns,
             clock_drift_ns=work.drift_ns, armed_before_ns=work.left_ns,
         )  # fmt: skip
-        return Part(member.name, "", replace(found, course=course), loaded=True)
+        return NodePart(member.name, "", replace(found, course=course), loaded=True)
 
     def _give_up(self, members: Sequence[str], why: str) -> None:
         for member in members:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 from dsbench.archive.columns import COUNTERS
 from dsbench.dataclass import dataclass
 from dsbench.measure.loaders import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult, UInts
-from dsbench.measure.loaders.results import Course, NodeResult
+from dsbench.measure.loaders.results import NodeCourse, NodeResult
 from dsbench.measure.nodes import plain
 from dsbench.stats.machine import Used
 
@@ -42,7 +42,7 @@ class DamagedError(ValueError):
 
 
 @dataclass(frozen=True)
-class Fit:
+class NodeLimits:
     """What a node can have done in a cycle: at most so many clients, and exactly so many kinds and groups."""
 
     clients: int
@@ -58,7 +58,7 @@ class Fit:
 
 
 def encode(
-    result: CycleResult, course: Course, samples: Sequence[Mapping[str, Any]], machine: Used | None = None
+    result: CycleResult, course: NodeCourse, samples: Sequence[Mapping[str, Any]], machine: Used | None = None
 ) -> bytes:
     """The bytes of one node's part of a cycle. A trace stays where it is."""
     failure = result.failure
@@ -104,7 +104,7 @@ class _Head(BaseModel, strict=True, extra="forbid"):
     machine: Used | None
 
 
-def decode(data: bytes, node: str, fit: Fit) -> NodeResult:
+def decode(data: bytes, node: str, fit: NodeLimits) -> NodeResult:
     """What ``encode`` made into bytes, as the part of ``node`` in a cycle of ``fit``. Raises ``DamagedError``."""
     try:
         found = _decode(data, node, fit)
@@ -119,7 +119,7 @@ def decode(data: bytes, node: str, fit: Fit) -> NodeResult:
     raise DamagedError(f"{len(data)} bytes of {node} are not a result of a cycle: {words}")
 
 
-def _decode(data: bytes, node: str, fit: Fit) -> NodeResult:
+def _decode(data: bytes, node: str, fit: NodeLimits) -> NodeResult:
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         most = min(_LARGEST, max(_SMALL, _RATIO * len(data)))
         if sum(one.file_size for one in packed.infolist()) > most:
@@ -152,11 +152,11 @@ def _decode(data: bytes, node: str, fit: Fit) -> NodeResult:
             cpu_ns=said.cpu_ns,
         )
     samples = [dict(zip(_SAMPLED, sample, strict=True)) for sample in said.samples]
-    course = Course(said.ended, start_late_ns=said.start_late_ns, paused_ns=said.paused_ns)
+    course = NodeCourse(said.ended, start_late_ns=said.start_late_ns, paused_ns=said.paused_ns)
     return NodeResult(node, result, course, samples, _used(said.machine))
 
 
-def _check(result: CycleResult, fit: Fit) -> None:
+def _check(result: CycleResult, fit: NodeLimits) -> None:
     """``DamagedError`` for a result with numbers that the cycle does not have."""
     histograms = [rows for *_key, rows in result.histograms] + [rows for *_key, rows in result.statements]
     of_kinds = [one[:2] for one in result.histograms] + [one[:2] for one in result.errors]

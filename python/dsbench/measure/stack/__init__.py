@@ -16,10 +16,10 @@ import psutil
 from dsbench import control_groups, spec
 from dsbench.measure import drivers
 from dsbench.measure.stack import machine, rdbms, storage
-from dsbench.measure.stack.described import Described, Items, Layer, Queries, Switch, size
+from dsbench.measure.stack.described import Described, Items, StackLayer, StackQueries, Switch, size
 from dsbench.spec.drivers import Peer, find_driver
 
-__all__ = ["Described", "Layer", "Queries", "Switch", "by_client", "data_directory", "describe", "fall_short",
+__all__ = ["Described", "StackLayer", "StackQueries", "Switch", "by_client", "data_directory", "describe", "fall_short",
            "find_apart"]  # fmt: skip
 
 _ROUNDED = 0.01
@@ -27,7 +27,7 @@ _ROUNDED = 0.01
 _ELSEWHERE = "the server runs on another machine, which is not visible from here"
 
 
-def data_directory(engine: str, queries: Queries, target: spec.Target) -> Path | None:
+def data_directory(engine: str, queries: StackQueries, target: spec.Target) -> Path | None:
     """Where ``target`` keeps its data on this machine; ``None`` when that is elsewhere or not told."""
     return rdbms.directory(engine, queries, target.url)
 
@@ -47,7 +47,7 @@ _NOTHING: Final[Mapping[str, Path]] = MappingProxyType({})
 
 
 def describe(
-    engine: str, directory: Path | None, queries: Queries, url: str = "", apart: Mapping[str, Path] = _NOTHING
+    engine: str, directory: Path | None, queries: StackQueries, url: str = "", apart: Mapping[str, Path] = _NOTHING
 ) -> Described:
     """All layers, from the processor to dsbench itself.
 
@@ -81,7 +81,7 @@ def describe(
     )
 
 
-def by_client(layers: Sequence[Layer], client: str) -> list[Layer]:
+def by_client(layers: Sequence[StackLayer], client: str) -> list[StackLayer]:
     """``layers`` with the client that makes the load in place of dsbench's own."""
     other = find_driver(client)
     if other is None:
@@ -105,7 +105,7 @@ def fall_short(limits: spec.Limits, pid: int | None) -> Iterator[str]:
         yield f"cpus={asked['cpus']} was requested, and {f'{cpus:g}' if cpus else 'all'} is in effect"
 
 
-def _layer(name: str, items: Items) -> Layer:
+def _layer(name: str, items: Items) -> StackLayer:
     return {"layer": name, "items": items}
 
 

@@ -17,7 +17,7 @@ Items = dict[str, str]
 """Names and values of one layer, in the order in which they are shown."""
 
 
-class Layer(TypedDict):
+class StackLayer(TypedDict):
     """One layer of the stack."""
 
     layer: str
@@ -37,7 +37,7 @@ class Switch(TypedDict):
 class Described:
     """The description of a stack."""
 
-    layers: list[Layer]
+    layers: list[StackLayer]
     settings: dict[str, str]
     """Settings of the database system that differ from its defaults, in its own words."""
     durability: list[Switch]
@@ -67,14 +67,14 @@ class Database:
     driver: Items = field(default_factory=dict)
 
 
-class Queries(Protocol):
+class StackQueries(Protocol):
     """Administrative queries on the database under test."""
 
     def fetch(self, sql: str) -> list[dict[str, str | None]]:
         """Rows by column name, all text."""
 
 
-def rows(queries: Queries, sql: str) -> list[dict[str, str]]:
+def rows(queries: StackQueries, sql: str) -> list[dict[str, str]]:
     """Rows with NULL as empty text; none when the server refuses: a description must not stop a run."""
     try:
         return [{name: cell or "" for name, cell in row.items()} for row in queries.fetch(sql)]
@@ -82,7 +82,7 @@ def rows(queries: Queries, sql: str) -> list[dict[str, str]]:
         return []
 
 
-def cell(queries: Queries, sql: str) -> str:
+def cell(queries: StackQueries, sql: str) -> str:
     """The first cell of a query; empty when the server refuses, or gives none."""
     return next((value for row in rows(queries, sql) for value in row.values()), "")
 

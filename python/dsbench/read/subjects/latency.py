@@ -40,7 +40,7 @@ def frequency(
         exact = load[int(x)].extremes_ns if int(x) in load else (None, None)
         values = hist.histogram(low[here], high[here], count[here], min_ns=exact[0], max_ns=exact[1])
         if values.count:
-            rows = hist.Counted(cycle[here], low[here], count[here])
+            rows = hist.BucketRows(cycle[here], low[here], count[here])
             result[int(x)] = hist.frequency(values, (*levels, *OTHER_QUANTILES), rows)
     return result
 

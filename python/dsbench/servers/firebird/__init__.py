@@ -12,15 +12,15 @@ from dsbench import spec
 from dsbench.servers.errors import Installation
 from dsbench.servers.firebird import binaries, instance
 from dsbench.servers.firebird.embedded import Embedded
-from dsbench.servers.firebird.instance import Instance
+from dsbench.servers.firebird.instance import FirebirdInstance
 from dsbench.servers.limits import Group
 
-__all__ = ["Instance", "find", "installations", "refuse", "start"]
+__all__ = ["FirebirdInstance", "find", "installations", "refuse", "start"]
 
 
 def start(
     target: spec.Target, base: Path, connections: int, group: Group | None = None  # noqa: ARG001
-) -> Instance | Embedded:
+) -> FirebirdInstance | Embedded:
     """Makes a folder in ``base`` and starts the server, or the engine where the version comes as such.
 
     The setting ``embedded`` asks for the engine, ``basedir`` names the folder of an unpacked Firebird.
@@ -34,10 +34,10 @@ def start(
             remedy = "use a server, such as private:firebird@3; or limit both: systemd-run --scope … dsbench run …"
             raise spec.SpecError("--limit", problem, remedy)
         return Embedded(found, base, target.settings)
-    return Instance(found, base, target.settings, group)
+    return FirebirdInstance(found, base, target.settings, group)
 
 
-def find(target: spec.Target) -> binaries.Server | binaries.Engine:
+def find(target: spec.Target) -> binaries.FirebirdBinaries | binaries.Engine:
     """The programs that ``target`` asks for. ``spec.SpecError`` or ``ServerError`` where they are not here."""
     folder, embedded = instance.choice(target.settings)
     return binaries.find(target.version, folder, embedded)
@@ -51,6 +51,6 @@ def refuse(target: spec.Target, connections: int) -> None:  # noqa: ARG001
 
 def installations() -> list[Installation]:
     """Servers and engines found here, the newest first, or one line that says how to get one."""
-    every: list[binaries.Server | binaries.Engine] = [*binaries.servers(), *binaries.engines()]
+    every: list[binaries.FirebirdBinaries | binaries.Engine] = [*binaries.servers(), *binaries.engines()]
     here = [Installation("firebird", found.name, found.root) for found in every]
     return here or [Installation("firebird", "", None, binaries.REMEDY)]

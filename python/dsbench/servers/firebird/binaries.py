@@ -31,7 +31,7 @@ _SECURITY_SCRIPTS = ("/usr/share/firebird/{0}/security.sql", "{1}/misc/security.
 
 
 @dataclass(frozen=True)
-class Server:
+class FirebirdBinaries:
     """The programs of one version, and the folder that they take their parts from."""
 
     root: Path
@@ -66,13 +66,13 @@ class Engine:
         return f"Firebird {self.version} (embedded)"
 
 
-def find(wish: str | None, base: Path | None = None, embedded: bool = False) -> Server | Engine:
+def find(wish: str | None, base: Path | None = None, embedded: bool = False) -> FirebirdBinaries | Engine:
     """The newest server, else the newest engine, that fits ``wish`` (``3`` fits every 3.x).
 
     ``base`` is the folder of an unpacked Firebird, and then the only place; ``embedded`` takes an engine
     where there is a server, too.
     """
-    every: list[Server | Engine] = in_folder(base) if base is not None else [*servers(), *engines()]
+    every: list[FirebirdBinaries | Engine] = in_folder(base) if base is not None else [*servers(), *engines()]
     if base is not None and not every:
         remedy = "specify a folder with bin/firebird, or with libfbclient and plugins/"
         raise spec.SpecError("--set", f"basedir = {base} contains no Firebird", remedy)
@@ -88,7 +88,7 @@ def find(wish: str | None, base: Path | None = None, embedded: bool = False) -> 
     raise spec.NotHere("TARGET.version", f"no {what} {wish} is installed here", f"use one of {have}; or {how}")
 
 
-def servers() -> list[Server]:
+def servers() -> list[FirebirdBinaries]:
     """All servers here, the newest first."""
     found = []
     for pattern, program, isql in _PLACES:
@@ -99,7 +99,7 @@ def servers() -> list[Server]:
             # Debian keeps a folder for each version, the program is that of one.
             fits = re.fullmatch(r"[\d.]+", root.name) is None or version.startswith(f"{root.name}.")
             if version and fits and (root / "plugins").is_dir():
-                found.append(Server(root, Path(program), Path(isql), version))
+                found.append(FirebirdBinaries(root, Path(program), Path(isql), version))
     return sorted(found, key=lambda server: _order(server.version), reverse=True)
 
 
@@ -123,11 +123,11 @@ def _of_the_package() -> list[Engine]:
     return [Engine(place, ".".join(version.split(".")[:3])) for place in places if place.is_dir()]
 
 
-def in_folder(base: Path) -> list[Server | Engine]:
+def in_folder(base: Path) -> list[FirebirdBinaries | Engine]:
     """What an unpacked Firebird is: a server with its programs, an engine, or nothing."""
     program, isql = base / "bin/firebird", base / "bin/isql"
     if program.is_file() and isql.is_file() and (version := _said(str(program))):
-        return [Server(base, program, isql, version)]
+        return [FirebirdBinaries(base, program, isql, version)]
     places = (base, base / "runtime", base / "firebird/embedded/runtime")
     roots = [place for place in places if (place / "plugins").is_dir() and libraries(place)]
     return [Engine(root, version) for root in roots[:1] if (version := _written_in(libraries(root)[0]))]

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from dsbench.dataclass import dataclass
-from dsbench.servers.firebird.binaries import Server, known_settings
+from dsbench.servers.firebird.binaries import FirebirdBinaries, known_settings
 from dsbench.servers.folder import PREFIX
 from dsbench.servers.limits import Group
 from dsbench.servers.process import network_host
@@ -107,7 +107,7 @@ _SHARED_LOG = "/var/log/firebird/firebird{0}.log"
 """Compiled into Debian's server: no setting, variable or option leads it elsewhere."""
 
 
-class Instance(OwnProcess):
+class FirebirdInstance(OwnProcess):
     """A running private Firebird server: reached by TCP on its own port, with a password made for it."""
 
     PORT = "RemoteServicePort"
@@ -117,7 +117,7 @@ class Instance(OwnProcess):
     ORPHANED = getattr(signal, "SIGKILL", None)
 
     def __init__(
-        self, binaries: Server, base: Path, settings: Mapping[str, str], group: Group | None = None
+        self, binaries: FirebirdBinaries, base: Path, settings: Mapping[str, str], group: Group | None = None
     ) -> None:
         self.version = binaries.name
         self._binaries = binaries

@@ -11,22 +11,22 @@ from dsbench import spec
 from dsbench.servers.errors import Installation
 from dsbench.servers.limits import Group
 from dsbench.servers.mysql import binaries, instance
-from dsbench.servers.mysql.instance import Instance
+from dsbench.servers.mysql.instance import MySQLInstance
 
-__all__ = ["Instance", "find", "installations", "refuse", "start"]
+__all__ = ["MySQLInstance", "find", "installations", "refuse", "start"]
 
 
-def start(target: spec.Target, base: Path, connections: int, group: Group | None = None) -> Instance:
+def start(target: spec.Target, base: Path, connections: int, group: Group | None = None) -> MySQLInstance:
     """Makes a data folder in a new folder of ``base`` and starts its server.
 
     The setting ``basedir`` names the folder of an unpacked MySQL in place of an installed one, the
     setting ``storage_engine`` that of the tables. Raises ``spec.SpecError`` and ``ServerError``; then
     nothing is left behind.
     """
-    return Instance(binaries.MYSQL, target, base, connections, group)
+    return MySQLInstance(binaries.MYSQL, target, base, connections, group)
 
 
-def find(target: spec.Target) -> binaries.Binaries:
+def find(target: spec.Target) -> binaries.MySQLBinaries:
     """The programs that ``target`` asks for. ``spec.SpecError`` or ``ServerError`` where they are not here."""
     return instance.find(binaries.MYSQL, target)
 

@@ -53,7 +53,7 @@ _INSTALLERS = ("mariadb-install-db", "mysql_install_db")
 
 
 @dataclass(frozen=True)
-class Binaries:
+class MySQLBinaries:
     """The programs of one version."""
 
     product: Product
@@ -79,7 +79,7 @@ class Binaries:
         return tuple(int(number) for number in self.version.split("."))
 
 
-def find(product: Product, wish: str | None, base: Path | None = None) -> Binaries:
+def find(product: Product, wish: str | None, base: Path | None = None) -> MySQLBinaries:
     """The newest installed version, or the newest that fits ``wish`` (``10.11`` fits every 10.11.x).
 
     ``base`` is the folder of an unpacked one, and then the only place. One that ``dsbench servers install``
@@ -106,9 +106,9 @@ def find(product: Product, wish: str | None, base: Path | None = None) -> Binari
     raise spec.NotHere("TARGET.version", problem, remedy)
 
 
-def found(product: Product, base: Path | None = None) -> list[Binaries]:
+def found(product: Product, base: Path | None = None) -> list[MySQLBinaries]:
     """All versions here, the newest first; of two the same, the one that comes first on the path."""
-    distinct: dict[Path, Binaries] = {}
+    distinct: dict[Path, MySQLBinaries] = {}
     places = [(path, base) for path in _candidates(product, base)]
     if base is None:
         places += [(path, home) for home in cache.unpacked(product.key) for path in _candidates(product, home)]
@@ -117,7 +117,7 @@ def found(product: Product, base: Path | None = None) -> list[Binaries]:
         server = path.resolve()
         version = _version(product, server) if server not in distinct else None
         if version is not None:
-            distinct[server] = Binaries(product, server, version, home)
+            distinct[server] = MySQLBinaries(product, server, version, home)
     return sorted(distinct.values(), key=lambda b: b.order, reverse=True)
 
 

@@ -13,7 +13,7 @@ from dsbench.servers import templates
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
 from dsbench.servers.mysql import binaries
-from dsbench.servers.mysql.binaries import MARIADB, Binaries, Product
+from dsbench.servers.mysql.binaries import MARIADB, MySQLBinaries, Product
 from dsbench.servers.process import User, network_host, run
 from dsbench.servers.server import OwnProcess
 from dsbench.servers.settings import LOG, SECOND, SPACE, check_port, raise_max_connections, wrong
@@ -28,13 +28,13 @@ _WARM = "ib_buffer_pool"
 _READY = re.compile(r"ready for connections", re.IGNORECASE)
 
 
-def find(product: Product, target: spec.Target) -> Binaries:
+def find(product: Product, target: spec.Target) -> MySQLBinaries:
     """The programs that ``target`` asks for. ``spec.SpecError`` or ``ServerError`` where they are not here."""
     home = checked(target.settings, 1).get("basedir")
     return binaries.find(product, target.version, Path(home) if home is not None else None)
 
 
-class Instance(OwnProcess):
+class MySQLInstance(OwnProcess):
     """A running private MariaDB or MySQL server."""
 
     START_TIMEOUT_S = 120.0
@@ -166,7 +166,7 @@ def refuse(product: Product, target: spec.Target, connections: int) -> None:
     _refuse(found, given, settings, None, {"LC_ALL": "C"})
 
 
-def _base(found: Binaries) -> list[str]:
+def _base(found: MySQLBinaries) -> list[str]:
     if found.base is None:
         return []
     messages = next((found.base / "share").glob("**/english/errmsg.sys"), None)
@@ -183,7 +183,7 @@ def _asked(product: Product, settings: Mapping[str, str]) -> list[str]:
 
 
 def _refuse(
-    found: Binaries, given: Sequence[str], settings: Mapping[str, str], user: User | None, env: Mapping[str, str]
+    found: MySQLBinaries, given: Sequence[str], settings: Mapping[str, str], user: User | None, env: Mapping[str, str]
 ) -> None:
     """``SpecError`` where the server does not take ``settings``: it reads them and says so, without starting."""
     # MySQL overlooks unknown names when it is asked for help, and wrong values of plugins when not.

@@ -9,21 +9,21 @@ from dsbench.servers import sources
 from dsbench.servers.errors import Installation
 from dsbench.servers.limits import Group
 from dsbench.servers.postgresql import binaries, instance
-from dsbench.servers.postgresql.instance import Instance
+from dsbench.servers.postgresql.instance import PostgresInstance
 
 _BLOCKS, _BASE = "block_size", "basedir"
 
-__all__ = ["Instance", "find", "installations", "refuse", "start"]
+__all__ = ["PostgresInstance", "find", "installations", "refuse", "start"]
 
 
-def start(target: spec.Target, base: Path, connections: int, group: Group | None = None) -> Instance:
+def start(target: spec.Target, base: Path, connections: int, group: Group | None = None) -> PostgresInstance:
     """Makes a cluster in a new folder of ``base`` and starts its server.
 
     The setting ``block_size``, in KiB or bytes, chooses programs that were built with it: no server can change its own.
     ``basedir`` names the folder of an unpacked or built PostgreSQL in place of an installed one.
     Raises ``spec.SpecError`` and ``ServerError``; then nothing is left behind.
     """
-    return Instance(find(target), base, _settings(target), connections, group)
+    return PostgresInstance(find(target), base, _settings(target), connections, group)
 
 
 def refuse(target: spec.Target, connections: int) -> None:
@@ -36,7 +36,7 @@ def _settings(target: spec.Target) -> dict[str, str]:
     return {name: value for name, value in target.settings.items() if name.lower() not in (_BLOCKS, _BASE)}
 
 
-def find(target: spec.Target) -> binaries.Binaries:
+def find(target: spec.Target) -> binaries.PostgresBinaries:
     """The programs that ``target`` asks for. ``spec.SpecError`` or ``ServerError`` where they are not here."""
     said = {name.lower(): value for name, value in target.settings.items()}
     block = sources.checked(said[_BLOCKS], "--set block_size") if _BLOCKS in said else None

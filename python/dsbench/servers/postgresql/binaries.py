@@ -34,7 +34,7 @@ _PLACES = (
 
 
 @dataclass(frozen=True)
-class Binaries:
+class PostgresBinaries:
     """The programs of one version."""
 
     folder: Path
@@ -54,7 +54,7 @@ class Binaries:
         return (major, int(re.fullmatch(r"[\d.]+", self.version) is not None), minor)
 
 
-def find(wish: str | None, block: int | None = None) -> Binaries:
+def find(wish: str | None, block: int | None = None) -> PostgresBinaries:
     """The newest installed version, or the newest that fits ``wish`` (``15`` fits every 15.x).
 
     One that was unpacked beside them, to compare with, is taken by its version, or when there is no other. With
@@ -83,33 +83,33 @@ def find(wish: str | None, block: int | None = None) -> Binaries:
     raise spec.NotHere("TARGET.version", f"no PostgreSQL {wish} is installed here", remedy)
 
 
-def find_in(base: Path, wish: str | None) -> Binaries:
+def find_in(base: Path, wish: str | None) -> PostgresBinaries:
     """The programs in the folder ``base`` of an unpacked or built PostgreSQL. ``SpecError`` for what is none."""
     folder = next((one for one in (base / "bin", base) if _version(one.absolute())), None)
     if folder is None:
         problem = f"basedir = {base} contains no PostgreSQL server"
         raise spec.SpecError("--set", problem, "specify the folder above its bin/postgres and bin/initdb")
     home = folder.resolve()
-    here = Binaries(home, _version(home) or "")
+    here = PostgresBinaries(home, _version(home) or "")
     if not _fits(here, wish):
         problem = f"basedir = {base} contains PostgreSQL {here.version}, and not {wish}"
         raise spec.SpecError("TARGET.version", problem, "omit the version, or specify another folder")
     return here
 
 
-def _fits(one: Binaries, wish: str | None) -> bool:
+def _fits(one: PostgresBinaries, wish: str | None) -> bool:
     return wish is None or one.version == wish or one.version.startswith(f"{wish}.")
 
 
-def found() -> list[Binaries]:
+def found() -> list[PostgresBinaries]:
     """All versions here, the newest first; of two the same, the one that comes first on the path."""
-    distinct: dict[Path, Binaries] = {}
+    distinct: dict[Path, PostgresBinaries] = {}
     for folder in _folders():
         # A link such as /usr/local/bin/postgres leads to the folder where its companions lie.
-        home = Binaries(folder, "").program("postgres").resolve().parent
+        home = PostgresBinaries(folder, "").program("postgres").resolve().parent
         version = _version(home) if home not in distinct else None
         if version is not None:
-            distinct[home] = Binaries(home, version, sources.block_of(home.parent))
+            distinct[home] = PostgresBinaries(home, version, sources.block_of(home.parent))
     return sorted(distinct.values(), key=lambda b: b.order, reverse=True)
 
 
@@ -129,7 +129,7 @@ def _folders() -> Iterator[Path]:
 
 
 def _version(folder: Path) -> str | None:
-    programs = Binaries(folder, "")
+    programs = PostgresBinaries(folder, "")
     if not all(programs.program(name).is_file() for name in ("postgres", "initdb")):
         return None
     match = re.search(r"\(PostgreSQL\) (\S+)", ask(programs.program("postgres"), "--version"))

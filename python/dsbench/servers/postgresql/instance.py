@@ -18,7 +18,7 @@ from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
 from dsbench.servers.pages import LetGo
 from dsbench.servers.postgresql import second
-from dsbench.servers.postgresql.binaries import Binaries
+from dsbench.servers.postgresql.binaries import PostgresBinaries
 from dsbench.servers.process import Process, User, network_host, run
 from dsbench.servers.server import OwnProcess
 from dsbench.servers.settings import LOG, SECOND, SPACE, check_port, elsewhere, raise_max_connections, wrong
@@ -27,14 +27,14 @@ _SYNCHRONOUS = "synchronous_standby_names"
 _OWN = "\n# Settings of dsbench\n"
 
 
-class Instance(OwnProcess):
+class PostgresInstance(OwnProcess):
     """A running private PostgreSQL server."""
 
     ENDING = (signal.SIGINT, signal.SIGQUIT)
     """Fast shutdown, which writes a checkpoint, then an immediate one."""
 
     def __init__(
-        self, binaries: Binaries, base: Path, settings: Mapping[str, str], connections: int,
+        self, binaries: PostgresBinaries, base: Path, settings: Mapping[str, str], connections: int,
         group: Group | None = None,
     ) -> None:  # fmt: skip
         self.version = f"PostgreSQL {binaries.version}"
@@ -176,7 +176,7 @@ class Instance(OwnProcess):
             self._memory.remove()
 
 
-def refuse(binaries: Binaries, settings: Mapping[str, str], user: User | None, env: Mapping[str, str]) -> None:
+def refuse(binaries: PostgresBinaries, settings: Mapping[str, str], user: User | None, env: Mapping[str, str]) -> None:
     """``SpecError`` where the server does not take ``settings``: it reads them and says so, without starting."""
     given = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     # No configuration file is read, and any folder will do. With -C as its first option it also answers root.

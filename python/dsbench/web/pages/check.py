@@ -25,7 +25,7 @@ from dsbench.web.parts import (
     tag,
     untrusted,
 )
-from dsbench.web.state import State
+from dsbench.web.state import WebState
 
 _EVERY_S: Final = 1.0
 _KILLS, _SESSIONS = 5, 4
@@ -44,7 +44,7 @@ def build(house: House, asked: Mapping[str, str]) -> None:
     """Makes the form, or, where ``run`` names a check, what that does."""
     state = house.runs.state(asked.get("run", ""))
     if state is not None and state.check:
-        _Watching(house, state).place()
+        _CheckView(house, state).place()
     else:
         _Form(house).place()
 
@@ -141,10 +141,10 @@ class _Form:
             go(f"/check?run={key}")
 
 
-class _Watching:
+class _CheckView:
     """One check, as it goes on and when it is over."""
 
-    def __init__(self, house: House, state: State) -> None:
+    def __init__(self, house: House, state: WebState) -> None:
         self._house, self._key, self._target = house, state.key, state.target
 
     def place(self) -> None:

@@ -15,10 +15,10 @@ from dsbench.format import say_time
 from dsbench.library import RunError
 from dsbench.measure.events import AFTER, AROUND, Moment, format_time
 from dsbench.web import fields, pairs
-from dsbench.web.course import Course, Cycle, cpus_of, waits_of
+from dsbench.web.course import Course, FinishedCycle, cpus_of, waits_of
 from dsbench.web.house import House
 from dsbench.web.parts import button, copying, go, link, number, problem, shares, table, tag
-from dsbench.web.state import State
+from dsbench.web.state import WebState
 
 _EVERY_S: Final = 1.0
 _FIGURES: Final = ("Rate", "p50", "p99", "Failed", "CPUs busy", "Cycle")
@@ -46,11 +46,11 @@ def build(house: House, asked: Mapping[str, str]) -> None:
         ])  # fmt: skip
 
 
-def _address(state: State) -> str:
+def _address(state: WebState) -> str:
     return f"/{'check' if state.check else 'live'}?run={state.key}"
 
 
-def _name(state: State) -> str:
+def _name(state: WebState) -> str:
     if state.check:
         return f"check of {state.target}"
     trial = f"trial {state.trial} of {state.trials}" if state.trials else ""
@@ -60,11 +60,11 @@ def _name(state: State) -> str:
     return ", ".join(part for part in (study, trial, state.label, state.workload, state.target) if part)
 
 
-def _when(state: State) -> str:
+def _when(state: WebState) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(state.began))
 
 
-def _status(state: State) -> str:
+def _status(state: WebState) -> str:
     if state.goes_on:
         return "going on"
     return _WORDS.get(state.status, "ended without a word") if state.ended else "ended without a word"
@@ -73,9 +73,9 @@ def _status(state: State) -> str:
 class _Watching:
     """One run. Only what has changed is sent to the browser."""
 
-    def __init__(self, house: House, state: State) -> None:
+    def __init__(self, house: House, state: WebState) -> None:
         self._house, self._key = house, state.key
-        self._shown: State | None = None
+        self._shown: WebState | None = None
         self._archive, self._course = "", Course()
 
     def place(self) -> None:
@@ -164,7 +164,7 @@ class _Watching:
                 rate = f"dsbench and server read and wrote {number(last.machine['bytes per second'] / 1e6)} MB/s."
                 tag("p", f"Share of the time in which some thread of this machine waited. {rate}", "note")
 
-    def _tell(self, state: State, stopping: bool) -> None:
+    def _tell(self, state: WebState, stopping: bool) -> None:
         moment = state.moment
         in_cycle = moment.phase == "cycle" and moment.elapsed_s > 0
         doing = AROUND.get(moment.phase) or " ".join((moment.phase or state.status).replace("_", " ").split())
@@ -203,7 +203,7 @@ class _Watching:
         rate, latency = self._pictures.values()
         rate.content, latency.content = self._course.rates(now_s), self._course.times(times, len(now_s))
 
-    def _tell_rate(self, moment: Moment, in_cycle: bool, last: Cycle | None) -> None:
+    def _tell_rate(self, moment: Moment, in_cycle: bool, last: FinishedCycle | None) -> None:
         """Of this cycle, or of the last one until it has figures."""
         where = f"in cycle {last.number} of scale {last.scale:,}" if last is not None else ""
         if in_cycle:
@@ -223,7 +223,7 @@ class _Watching:
             if element.text != text:
                 element.text = text
 
-    def _end(self, state: State) -> None:
+    def _end(self, state: WebState) -> None:
         if (timer := getattr(self, "_timer", None)) is not None:
             timer.deactivate()
         self._over.clear()
@@ -243,7 +243,7 @@ class _Watching:
             elif state.archive and (name := Path(state.archive).name) in self._house.shelf.names():
                 self._show_run(state, name)
 
-    def _show_run(self, state: State, name: str) -> None:
+    def _show_run(self, state: WebState, name: str) -> None:
         book = self._house.shelf.book(name)
         if book.answer:
             tag("h2", book.answer)
@@ -256,7 +256,7 @@ class _Watching:
                 known = self._house.runs.form(self._key) is not None
                 link("Run it again", f"/?again={quote(self._key)}" if known else f"/?repeat={quote(name)}", "button")
 
-    def _show_pair(self, state: State) -> None:
+    def _show_pair(self, state: WebState) -> None:
         answer, *dangers = state.found or [""]
         if answer:
             tag("h2", answer)
@@ -270,7 +270,7 @@ class _Watching:
             tag("p", "This goes on with it:")
             copying("resume", state.remedy)
 
-    def _retry(self, state: State) -> None:
+    def _retry(self, state: WebState) -> None:
         """Asks for the passwords that may be missing, and begins the same once more."""
         targets = self._house.runs.targets(self._key)
         if not targets:

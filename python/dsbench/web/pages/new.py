@@ -18,7 +18,7 @@ from dsbench.web import fields, form
 from dsbench.web.house import House
 from dsbench.web.pages import new_pair
 from dsbench.web.parts import option_radio, tag
-from dsbench.web.planned import Plan, Planned
+from dsbench.web.planned import FormPlan, PlannedForm
 from dsbench.web.state import Form
 
 _WAYS: Final = {
@@ -87,7 +87,7 @@ def build(house: House, asked: Mapping[str, str]) -> None:
     else:
         described = _described(house, name) if name else {}
         texts = texts or (form.texts_of(described) if described else _BEGUN.get(way, {}))
-        _build_run(_Run(house, way, texts, described))
+        _build_run(_RunForm(house, way, texts, described))
 
 
 def _choice(title: str, about: str, address: str, *, current: bool) -> None:
@@ -102,7 +102,7 @@ def _described(house: House, name: str) -> Mapping[str, Any]:
     return Archive.open(house.shelf.path(name)).run.spec.described()
 
 
-def _build_run(view: _Run) -> None:
+def _build_run(view: _RunForm) -> None:
     way, shown = view.way, _SHOWN[view.way]
     with tag("div", cls="columns"):
         with tag("form", cls="form", autocomplete="off", aria_label="Settings of the run").on(
@@ -135,7 +135,7 @@ def _build_run(view: _Run) -> None:
     view.show()
 
 
-def _choose_product(view: _Run) -> None:
+def _choose_product(view: _RunForm) -> None:
     """The servers that dsbench starts; those that are not installed say how to get them."""
     controls = {}
     with tag("fieldset"):
@@ -158,7 +158,7 @@ def _choose_product(view: _Run) -> None:
     ui.timer(0, look, once=True)
 
 
-def _choose_depth(view: _Run) -> None:
+def _choose_depth(view: _RunForm) -> None:
     with tag("fieldset"):
         tag("legend", "How thorough")
         for number, (key, (title, about, _)) in enumerate(_DEPTHS.items()):
@@ -172,7 +172,7 @@ _FILL: Final = """for (const [name, value] of Object.entries(%s)) {
 }"""
 
 
-class _Run(Planned):
+class _RunForm(PlannedForm):
     """The form of one run."""
 
     def __init__(self, house: House, way: str, texts: Mapping[str, str], described: Mapping[str, Any]) -> None:
@@ -208,7 +208,7 @@ class _Run(Planned):
             self._asks.set_visibility(not (self.texts.get("target", "") or Target().url).startswith("private:"))
         super().show()
 
-    def plan(self) -> Plan | str:
+    def plan(self) -> FormPlan | str:
         if self.named and not self.texts.get("target", "").strip():
             return "Name the database first."
         if self.way == "script" and not (self.texts.get("script") or self.texts.get("builtin", "").strip()):
@@ -218,7 +218,7 @@ class _Run(Planned):
         text = "\n".join([*scales_of(ahead), *needs_of(ahead)])
         size = ahead.size_bytes[1] if ahead.size_bytes else None
         command, file = form.command(asked), form.toml(asked) or "# defaults"
-        return Plan(text, ahead.time_s, size, ahead.free_bytes, ahead.settings, command, file)
+        return FormPlan(text, ahead.time_s, size, ahead.free_bytes, ahead.settings, command, file)
 
     def _asked(self) -> dict[str, str]:
         """The texts of the options, with the limit that as many clients as possible should keep."""

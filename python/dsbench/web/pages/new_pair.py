@@ -15,7 +15,7 @@ from dsbench.spec import OPTIONS, Merged, share
 from dsbench.web import fields, form, pairs
 from dsbench.web.house import House
 from dsbench.web.parts import link, table, tag
-from dsbench.web.planned import Plan, Planned
+from dsbench.web.planned import FormPlan, PlannedForm
 from dsbench.web.state import Form
 
 _BEGUN: Final = {
@@ -67,7 +67,7 @@ def _told(house: House) -> list[list[Any]]:
             for one in pairs.names(house.archives)]  # fmt: skip
 
 
-class _Pair(Planned):
+class _Pair(PlannedForm):
     """The form of a comparison of two."""
 
     start = "Start the comparison"
@@ -106,7 +106,7 @@ class _Pair(Planned):
             asks.set_visibility(not self.texts.get(side, "").strip().startswith("private:"))
         super().show()
 
-    def plan(self) -> Plan | str:
+    def plan(self) -> FormPlan | str:
         if not all(self.texts.get(side, "").strip() for side in _SIDES):
             return "Name both databases first."
         self._difference()
@@ -117,8 +117,10 @@ class _Pair(Planned):
         sizes = [one.size_bytes[1] for one in ahead if one.size_bytes]
         lines = [f"{text}, until it is known which is faster"]
         lines += [f"{side}: {line}" for side, one in zip("AB", ahead, strict=True) for line in scales_of(one)]
-        return Plan("\n".join(lines), seconds_of(ahead, _BLOCKS, _MAX_BLOCKS), max(sizes, default=None),
-                    ahead[0].free_bytes, ahead[0].settings, self._in_terminal())  # fmt: skip
+        return FormPlan(
+            "\n".join(lines), seconds_of(ahead, _BLOCKS, _MAX_BLOCKS), max(sizes, default=None),
+            ahead[0].free_bytes, ahead[0].settings, self._in_terminal(),
+        )  # fmt: skip
 
     def _asked(self) -> list[tuple[Merged, Ahead]]:
         """Both sides, with as many clients on as large a database where neither was said."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from types import ModuleType
 
-from dsbench.measure.stack.described import Database, Queries
+from dsbench.measure.stack.described import Database, StackQueries
 from dsbench.measure.stack.rdbms import firebird, mysql, postgres, sqlite
 
 _ENGINES: dict[str, ModuleType] = {"postgres": postgres, "mysql": mysql, "firebird": firebird, "sqlite": sqlite}
 """Modules with ``describe(queries, url) -> Database`` and ``directory(queries, url) -> Path | None``."""
 
 
-def describe(engine: str, queries: Queries, url: str) -> Database:
+def describe(engine: str, queries: StackQueries, url: str) -> Database:
     """The description of ``engine``; without a word where nothing is known of it."""
     module = _ENGINES.get(engine)
     if module is None:
@@ -21,7 +21,7 @@ def describe(engine: str, queries: Queries, url: str) -> Database:
     return described
 
 
-def directory(engine: str, queries: Queries, url: str) -> Path | None:
+def directory(engine: str, queries: StackQueries, url: str) -> Path | None:
     """Where ``engine`` keeps its data on this machine; ``None`` when that is elsewhere or not told."""
     module = _ENGINES.get(engine)
     found: Path | None = module.directory(queries, url) if module is not None else None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from dsbench.measure.stack.described import Database, Items, Queries, Switch, present, rows, shown, size, switch
+from dsbench.measure.stack.described import Database, Items, StackQueries, Switch, present, rows, shown, size, switch
 from dsbench.spec import Target
 
 _HIDDEN = re.compile("password|secret|token|keyholder")
@@ -46,7 +46,7 @@ _SET = "select rdb$config_name as name, rdb$config_value as setting from rdb$con
 _USUAL = ("/etc/firebird/{0}/firebird.conf", "/opt/firebird/firebird.conf", "/usr/local/firebird/firebird.conf")
 
 
-def describe(queries: Queries, url: str) -> Database:  # noqa: ARG001
+def describe(queries: StackQueries, url: str) -> Database:  # noqa: ARG001
     """Version, settings, promises and sizes; what the login may not see is left out."""
     database, session = _one(queries, _DATABASE), _one(queries, _SESSION)
     pid, embedded = process(queries), not session.get("protocol")
@@ -67,7 +67,7 @@ def describe(queries: Queries, url: str) -> Database:  # noqa: ARG001
     )
 
 
-def directory(queries: Queries, url: str) -> Path | None:
+def directory(queries: StackQueries, url: str) -> Path | None:
     """The folder of the database's file, when that is on this machine."""
     database = _one(queries, _DATABASE)
     if database.get("path") and (process(queries) is not None or not _one(queries, _SESSION).get("protocol")):
@@ -76,7 +76,7 @@ def directory(queries: Queries, url: str) -> Path | None:
     return file.resolve().parent if file is not None else None
 
 
-def process(queries: Queries) -> int | None:
+def process(queries: StackQueries) -> int | None:
     """Process id of the server that has the session, when it is one of this machine; else ``None``.
 
     A process with the session's number and Firebird's name runs here, or it is this one: then the
@@ -89,7 +89,7 @@ def process(queries: Queries) -> int | None:
         return None
 
 
-def settings(queries: Queries, pid: int | None, version: str) -> dict[str, str]:
+def settings(queries: StackQueries, pid: int | None, version: str) -> dict[str, str]:
     """Settings that somebody made, without secrets and places.
 
     Version 4 and later tell them; before, they are read from the file of a server that runs here.
@@ -148,7 +148,7 @@ def _marks(database: dict[str, str], mode: str) -> dict[str, int]:
     return {"page_buffers": _cache_bytes(database)} if mode in ("Super", "") else {}
 
 
-def _mode(queries: Queries, known: dict[str, str]) -> str:
+def _mode(queries: StackQueries, known: dict[str, str]) -> str:
     """How the server shares its work: by its settings, else by what can be seen."""
     named = next((value for name, value in known.items() if name.lower() == "servermode"), "")
     if named:
@@ -184,7 +184,7 @@ def _written(pid: int, version: str) -> list[tuple[str, str]]:
     return []
 
 
-def _one(queries: Queries, sql: str) -> dict[str, str]:
+def _one(queries: StackQueries, sql: str) -> dict[str, str]:
     """The one row of a query, by names in lower case; nothing when it is refused."""
     found = rows(queries, sql)
     return {name.lower(): cell for name, cell in found[0].items()} if found else {}

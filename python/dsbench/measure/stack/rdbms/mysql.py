@@ -15,7 +15,7 @@ from dsbench.measure.stack.described import (
     Database,
     Items,
     Meanings,
-    Queries,
+    StackQueries,
     Switch,
     cell,
     present,
@@ -54,7 +54,7 @@ _DIFFERENT = (
 )
 
 
-def describe(queries: Queries, url: str) -> Database:  # noqa: ARG001
+def describe(queries: StackQueries, url: str) -> Database:  # noqa: ARG001
     """Version, settings, promises and sizes; what the login may not see is left out."""
     known = variables(queries)
     version = known.get("version", "")
@@ -82,23 +82,23 @@ def identity(known: Mapping[str, str], pid: int | None) -> dict[str, str]:
     return {name: known.get(variable, "") for name, variable in named.items()} | process
 
 
-def directory(queries: Queries, url: str) -> Path | None:  # noqa: ARG001
+def directory(queries: StackQueries, url: str) -> Path | None:  # noqa: ARG001
     """The data directory, when the server runs here."""
     path = variables(queries).get("datadir")
     return Path(path) if path and process(queries) is not None else None
 
 
-def variables(queries: Queries) -> dict[str, str]:
+def variables(queries: StackQueries) -> dict[str, str]:
     """All settings of the server by name."""
     return {row["Variable_name"]: row["Value"] for row in rows(queries, "show global variables")}
 
 
-def storage_engine(queries: Queries) -> str:
+def storage_engine(queries: StackQueries) -> str:
     """Storage engine of the tables that the sessions of this target make, in lower case."""
     return cell(queries, "select lower(@@session.default_storage_engine) as name")
 
 
-def process(queries: Queries) -> int | None:
+def process(queries: StackQueries) -> int | None:
     """Process id of the server, when it is one of this machine; else ``None``.
 
     The server does not tell its process. It runs here when its host name is ours and a server process
@@ -129,7 +129,7 @@ def _named_in(path: Path) -> int | None:
     return None
 
 
-def settings(queries: Queries) -> dict[str, str]:
+def settings(queries: StackQueries) -> dict[str, str]:
     """Settings that differ from the server's own defaults, without secrets and places."""
     told = next(filter(None, (rows(queries, query) for query in _DIFFERENT)), [])
     found = [(row["name"], row["value"]) for row in told]
@@ -149,7 +149,7 @@ def _marks(known: Mapping[str, str], engine: str) -> dict[str, int]:
     return {name: int(known[name])} if known.get(name, "").isdecimal() else {}
 
 
-def _items(queries: Queries, known: Mapping[str, str], engine: str) -> Items:
+def _items(queries: StackQueries, known: Mapping[str, str], engine: str) -> Items:
     page = known.get("innodb_page_size", "") if engine == "innodb" else known.get("rocksdb_block_size", "")
     return present(
         {
@@ -176,12 +176,12 @@ def _redo_log(known: Mapping[str, str]) -> str:
     return size(int(file) * int(known.get("innodb_log_files_in_group", "1"))) if file.isdecimal() else ""
 
 
-def _compression(queries: Queries) -> str:
+def _compression(queries: StackQueries) -> str:
     query = "select value as kind from information_schema.rocksdb_cf_options where cf_name = 'default'"
     return cell(queries, f"{query} and option_type = 'COMPRESSION_TYPE'")
 
 
-def _transport(queries: Queries) -> str:
+def _transport(queries: StackQueries) -> str:
     """How the administrative session reaches the server; those of the load do it the same way."""
     host = cell(queries, "select host from information_schema.processlist where id = connection_id()")
     cipher = rows(queries, "show session status like 'Ssl_cipher'")
@@ -232,7 +232,7 @@ _BINARY_LOG: Meanings = {
 }
 
 
-def switches(queries: Queries, known: Mapping[str, str], engine: str) -> list[Switch]:
+def switches(queries: StackQueries, known: Mapping[str, str], engine: str) -> list[Switch]:
     """Of the storage ``engine`` and of the binary log, which commits together with it.
 
     ``known`` are the server's settings by name.
@@ -245,7 +245,7 @@ def switches(queries: Queries, known: Mapping[str, str], engine: str) -> list[Sw
     return [*found, *_without_transactions(queries, engine)]
 
 
-def _redo_log_switches(queries: Queries) -> list[Switch]:
+def _redo_log_switches(queries: StackQueries) -> list[Switch]:
     """MySQL can do without its log; MariaDB cannot."""
     found = rows(queries, "show global status like 'Innodb_redo_log_enabled'")
     if not found or found[0]["Value"].upper() == "ON":
@@ -253,7 +253,7 @@ def _redo_log_switches(queries: Queries) -> list[Switch]:
     return [unsafe("redo log", found[0]["Value"], "there is no log: a crash leaves an unusable database")]
 
 
-def _without_transactions(queries: Queries, engine: str) -> list[Switch]:
+def _without_transactions(queries: StackQueries, engine: str) -> list[Switch]:
     has = cell(queries, f"select transactions as has from information_schema.engines where engine = '{engine}'")
     if has in ("", "YES"):
         return []

@@ -11,7 +11,7 @@ import psutil
 from dsbench.measure.stack.described import (
     Database,
     Items,
-    Queries,
+    StackQueries,
     Switch,
     cell,
     present,
@@ -48,7 +48,7 @@ _UNLOGGED = (
 )
 
 
-def describe(queries: Queries, url: str) -> Database:  # noqa: ARG001
+def describe(queries: StackQueries, url: str) -> Database:  # noqa: ARG001
     """Version, settings, promises and sizes; what the login may not see is left out."""
     version = cell(queries, "select pg_catalog.version() as version")
     pid = process(queries)
@@ -71,13 +71,13 @@ def describe(queries: Queries, url: str) -> Database:  # noqa: ARG001
     )
 
 
-def directory(queries: Queries, url: str) -> Path | None:  # noqa: ARG001
+def directory(queries: StackQueries, url: str) -> Path | None:  # noqa: ARG001
     """The data directory, when the server runs here and the login may know it."""
     path = _setting(queries, "data_directory")
     return Path(path) if path and process(queries) is not None else None
 
 
-def process(queries: Queries) -> int | None:
+def process(queries: StackQueries) -> int | None:
     """Process id of the session's server process, when it is one of this machine; else ``None``.
 
     An address does not tell: a tunnel and a container both look local. That a process with the
@@ -103,18 +103,18 @@ _IDENTITY = {
 }
 
 
-def identity(queries: Queries) -> dict[str, str]:
+def identity(queries: StackQueries) -> dict[str, str]:
     """Which server answers; a login without rights is told less."""
     return {name: cell(queries, sql) for name, sql in _IDENTITY.items()}
 
 
-def settings(queries: Queries) -> dict[str, str]:
+def settings(queries: StackQueries) -> dict[str, str]:
     """Settings that differ from PostgreSQL's own defaults, without secrets and places."""
     found = [(row["name"], row["value"]) for row in rows(queries, _DIFFERENT)]
     return shown([(name, value) for name, value in found if name not in _PLACES], _HIDDEN)
 
 
-def durability(queries: Queries) -> list[Switch]:
+def durability(queries: StackQueries) -> list[Switch]:
     """What a power cut does to committed transactions."""
     known = [(name, _setting(queries, name), meanings) for name, meanings in _SWITCHES.items()]
     switches = [switch(name, value, meanings) for name, value, meanings in known if value]
@@ -157,7 +157,7 @@ _SWITCHES: dict[str, dict[str, tuple[bool, str]]] = {
 }
 
 
-def _items(queries: Queries, version: str) -> Items:
+def _items(queries: StackQueries, version: str) -> Items:
     bytes_now = cell(queries, "select pg_catalog.pg_database_size(pg_catalog.current_database()) as bytes")
     return present(
         {
@@ -173,11 +173,11 @@ def _items(queries: Queries, version: str) -> Items:
     )
 
 
-def _setting(queries: Queries, name: str) -> str:
+def _setting(queries: StackQueries, name: str) -> str:
     return cell(queries, f"select pg_catalog.current_setting('{name}', true) as value")
 
 
-def _transport(queries: Queries) -> str:
+def _transport(queries: StackQueries) -> str:
     """How the administrative session reaches the server; those of the load do it the same way."""
     ssl = cell(queries, "select ssl from pg_catalog.pg_stat_ssl where pid = pg_catalog.pg_backend_pid()")
     address = rows(queries, "select pg_catalog.host(pg_catalog.inet_server_addr()) as address")

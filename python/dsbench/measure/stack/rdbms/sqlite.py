@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from dsbench.measure.stack.described import Database, Queries, Switch, cell, present, rows, size, switch
+from dsbench.measure.stack.described import Database, StackQueries, Switch, cell, present, rows, size, switch
 from dsbench.spec import Target
 
 _DEFAULT_PAGE_BYTES = 4096
@@ -14,7 +14,7 @@ _ENGINE_DEFAULTS = {"journal_mode": "wal", "synchronous": "full", "foreign_keys"
 """Of dsbench's engine, which sets these whatever SQLite's own defaults are."""
 
 
-def describe(queries: Queries, url: str) -> Database:
+def describe(queries: StackQueries, url: str) -> Database:
     """SQLite as the sessions of this target have it.
 
     Before a run has made its file there is none to ask: what belongs to the file is told by the URL.
@@ -50,7 +50,7 @@ def describe(queries: Queries, url: str) -> Database:
     )
 
 
-def directory(queries: Queries, url: str) -> Path | None:  # noqa: ARG001
+def directory(queries: StackQueries, url: str) -> Path | None:  # noqa: ARG001
     """The folder of the file that the URL names."""
     file = Target(url=url).file
     return file.resolve().parent if file is not None else None
@@ -91,10 +91,10 @@ def _flushing(journal_mode: str, synchronous: str) -> tuple[bool, str]:
     return True, "every commit is flushed to the storage before it is reported"
 
 
-def _pragma(queries: Queries, name: str) -> str:
+def _pragma(queries: StackQueries, name: str) -> str:
     return cell(queries, f"pragma {name}").lower()
 
 
-def _on_file(queries: Queries) -> bool:
+def _on_file(queries: StackQueries) -> bool:
     found = rows(queries, "pragma database_list")
     return any(row.get("name") == "main" and row.get("file") for row in found)

@@ -37,7 +37,7 @@ _RATED: Final = ("constant", "poisson")
 
 
 @dataclass(frozen=True)
-class Counted:
+class GroupCounts:
     """What one group did at one scale."""
 
     operations: Mapping[int, float]
@@ -53,7 +53,7 @@ class Counted:
         return sum(self.operations.values())
 
 
-def count(cycles: pa.Table, kinds: Mapping[str, Kind]) -> dict[tuple[int, str], Counted]:
+def count(cycles: pa.Table, kinds: Mapping[str, Kind]) -> dict[tuple[int, str], GroupCounts]:
     """(scale, group) to what it did."""
     found: dict[tuple[int, str], list[dict[str, Any]]] = defaultdict(list)
     keys = ["scale", "cycle", "group", "kind"]
@@ -66,7 +66,7 @@ def count(cycles: pa.Table, kinds: Mapping[str, Kind]) -> dict[tuple[int, str], 
             operations[row["cycle"]] += row["rows_sum"] if counts_rows(kinds, row["kind"]) else row["committed_sum"]
         # Clients that ended nothing are of what they tried.
         done = [row["kind"] for row in rows if row["committed_sum"]] or [row["kind"] for row in rows]
-        result[key] = Counted(
+        result[key] = GroupCounts(
             operations,
             sum(row["committed_sum"] for row in rows),
             any(counts_rows(kinds, kind) for kind in done),
@@ -91,7 +91,7 @@ def demanded(groups: pa.Table, scale: int) -> dict[str, tuple[float, float | Non
             for row in rows if row["pacing"] in _RATED and row["rate_per_s"]}  # fmt: skip
 
 
-def target(rate: tuple[float, float | None], group: Counted) -> float:
+def target(rate: tuple[float, float | None], group: GroupCounts) -> float:
     """Operations per second that were demanded of a group; rows where those are what it counts."""
     transactions, rows = rate
     if not group.rows:

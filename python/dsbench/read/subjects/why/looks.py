@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Looks:
+class ObservedStates:
     """What was seen at one scale."""
 
     cycles: dict[int, StateSeen]
@@ -36,7 +36,7 @@ class Looks:
     statement: str = ""
 
 
-def read_looks(evaluation: Evaluation) -> dict[int, Looks]:
+def read_looks(evaluation: Evaluation) -> dict[int, ObservedStates]:
     """By scale."""
     rows = evaluation.rows
     threads = _read_threads(rows.monitors, evaluation)
@@ -63,7 +63,7 @@ def read_looks(evaluation: Evaluation) -> dict[int, Looks]:
                         server=_of_second(threads.get((*key, "server", second)), server),
                         client=_of_second(threads.get((*key, "client", second)), client),
                     )  # fmt: skip
-        found[scale] = Looks(cycles, seconds, known, statements.get(scale, ""))
+        found[scale] = ObservedStates(cycles, seconds, known, statements.get(scale, ""))
     return found
 
 
