@@ -101,9 +101,9 @@ def test_ctrl_c_ends_a_run_whose_server_is_silent(running: subprocess.Popen[str]
 
 ASKING = """
 import signal, sys, threading, time
-from dsbench.measure.loaders import CoreError, Target
+from dsbench.measure.loaders import CoreError, TargetDatabase
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which whoever runs the tests may have ignored
-target = Target(sys.argv[1])
+target = TargetDatabase(sys.argv[1])
 target.fetch("SELECT 1")
 def ask():
     try:

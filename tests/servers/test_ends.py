@@ -39,9 +39,9 @@ class Product:
 
 _FIREBIRD = "dsbench.servers.firebird.instance._listens"
 PRODUCTS = {
-    "postgresql": Product("private:postgresql", "dsbench.servers.postgresql.instance.Instance._ready",
+    "postgresql": Product("private:postgresql", "dsbench.servers.postgresql.instance.PostgresInstance._ready",
                           "database system is shut down"),
-    "mariadb": Product("private:mariadb", "dsbench.servers.mysql.instance.Instance.log_tail", "Shutdown complete"),
+    "mariadb": Product("private:mariadb", "dsbench.servers.mysql.instance.MySQLInstance.log_tail", "Shutdown complete"),
     "firebird Super": Product("private:firebird@3?ServerMode=Super", _FIREBIRD),
     "firebird SuperClassic": Product("private:firebird@3?ServerMode=SuperClassic", _FIREBIRD),
     "firebird Classic": Product("private:firebird@3?ServerMode=Classic", _FIREBIRD),

@@ -23,7 +23,7 @@ _PROGRAM = """
 import json, sys
 from pathlib import Path
 from dsbench import servers, spec
-from dsbench.measure.loaders import Target
+from dsbench.measure.loaders import TargetDatabase
 from dsbench.servers.firebird import embedded
 
 def start(settings, version=None):
@@ -49,7 +49,7 @@ def _run(base: Path, folder: str, body: str, *, fails: bool = False, **settings:
 
 _ASK = """
 with start(settings) as server:
-    target = Target(server.url)
+    target = TargetDatabase(server.url)
     target.create("test")
     ask = lambda sql: next(iter(target.fetch(sql)[0].values()))
     said["version"] = server.version
@@ -62,7 +62,7 @@ with start(settings) as server:
     said["url"] = server.url
     target.close()
 with start(settings) as again:
-    target = Target(again.url)
+    target = TargetDatabase(again.url)
     target.create("test")
     said["again"] = target.state()[0]
     target.close()
@@ -91,7 +91,7 @@ with start(settings) as server, subprocess.Popen(send) as sender:
     while not heard:
         pass
     said["threads"] = len(os.listdir("/proc/self/task"))
-    target = Target(server.url)
+    target = TargetDatabase(server.url)
     try:
         target.create("test")
     finally:

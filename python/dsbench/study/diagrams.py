@@ -140,6 +140,8 @@ def effects(found: Outcomes) -> Spec | None:
               scale=dict(type="point", padding=0.9))  # The figure above the first row has room.  # fmt: skip
     names = ["effect", "none or undecided", "not known"]
     colour = channel("verdict:N", scale=dict(domain=names, range=[HUES[0], "#999999", "#999999"]), legend=None)
+    known = "bars: simultaneous 95% intervals; grey: no significant effect"
+    bars = known if any(one.known for one in main) else "one block: intervals unknown"
     base, bare = Chart("effects"), channel("ratio:Q", axis=None)
     tips = ["effect:N", *(channel(f"{name}:Q", format=".4~r") for name in ("ratio", "low", "high")), "verdict:N"]
     spec = finish(
@@ -156,9 +158,7 @@ def effects(found: Outcomes) -> Spec | None:
         name="study-effects",
         archive="the study",
         data={"effects": rows, "one": [{"value": 1.0 if ratios else 0.0}]},
-        title=vega.title(
-            text="Effects", subtitle=["bars: simultaneous 95% intervals; grey: no significant effect"]
-        ),
+        title=vega.title(text="Effects", subtitle=[*_work(found), bars]),
         description="Ratio of each level to the reference of its factor, with its interval.",
     )
     return {**spec, "height": max(_ROW * len(rows) + 20, 80)}
@@ -179,7 +179,9 @@ def rates(found: Outcomes, factor: int, form: Form | None = "log") -> Spec | Non
         curves.append(spans)
     if len({x for spans in curves for x in spans}) < 2:
         return None
-    names = [level.name for level in found.levels[factor]]
+    # A number alone says nothing in a legend.
+    of = f"{found.factors[factor]} "
+    names = [of * (level.number is not None) + level.name for level in found.levels[factor]]
     drawn = [(name, spans) for name, spans in zip(names, curves, strict=True) if spans]
     indices = {name: tell_index(combine_indices(found, alike, clients))
                for name, alike in zip(names, found.alike(factor), strict=True)}  # fmt: skip
@@ -189,8 +191,8 @@ def rates(found: Outcomes, factor: int, form: Form | None = "log") -> Spec | Non
     if form == "linear" and found.how.geometric and not spans_decades(ends, 0.7):
         return None
     sizes = [_sizes(one) for one in found.made]
-    bars = _TRIALS * any(low < high for _, spans in drawn for _, low, high in spans.values())
-    notes = [_of(found) + bars + (f"; {clients} clients" if clients else "")]
+    bars = _TRIALS if any(low < high for _, spans in drawn for _, low, high in spans.values()) else _unknown(found)
+    notes = _notes(found, bars + (f"; {clients} clients" if clients else ""))
     headline = f"{_title(found)[:1].upper()}{_title(found)[1:]} by {found.factors[factor]}"
     return compared(
         [name for name, _ in drawn], [spans for _, spans in drawn], headline, notes,
@@ -278,7 +280,7 @@ def heat(found: Outcomes, across: int, down: int) -> Spec | None:
         name="study-heat",
         archive="the study",
         data={"fields": rows},
-        title=vega.title(f"{found.factors[across]} × {found.factors[down]}", subtitle=[_of(found)]),
+        title=vega.title(f"{found.factors[across]} × {found.factors[down]}", subtitle=_notes(found, _unknown(found))),
         description="Geometric mean of the trials at each pair of levels of two factors.",
     )
     return {**spec, "height": min(max(46 * len(sorts[1]), 120), 400)}
@@ -343,7 +345,7 @@ def lines(found: Outcomes, factor: int, beside: int | None = None) -> Spec | Non
         ],
         name="study-lines", archive="the study", data={"lines": rows},
         title=vega.title(f"Over {found.factors[factor]}{what}",
-                              subtitle=[_of(found) + _bars(found)]),
+                              subtitle=_notes(found, _bars(found))),
         description="Values over the numbers of one factor, a line for each level of another.",
     )  # fmt: skip
 
@@ -358,8 +360,12 @@ _TRIALS: Final = "; bars: minimum to maximum of the trials"
 
 
 def _bars(found: Outcomes) -> str:
-    blocks = len({one.trial.block for one in found.made})
-    return _TRIALS if blocks > 1 else "; one block: spread unknown"
+    return _unknown(found) or _TRIALS
+
+
+def _unknown(found: Outcomes) -> str:
+    """That nothing tells how much trials scatter, where none repeats another."""
+    return "; one block: spread unknown" if len({one.trial.block for one in found.made}) < 2 else ""
 
 
 def _lines(found: Outcomes, factor: int, beside: int | None) -> list[tuple[int | None, str]]:
@@ -506,6 +512,12 @@ def _title(found: Outcomes) -> str:
     return f"{'transaction rate' if found.unit == 'tps' else found.how.label}{unit}"
 
 
-def _of(found: Outcomes) -> str:
+def _notes(found: Outcomes, more: str = "") -> list[str]:
+    """Below a title: what was run on what, and what the values are."""
     stage = f"; {found.stage}" if found.stage else ""
-    return f"{'geometric ' * found.how.geometric}mean of the trials [{found.unit or found.how.label}]{stage}"
+    of = f"{'geometric ' * found.how.geometric}mean of the trials [{found.unit or found.how.label}]{stage}"
+    return [*_work(found), of + more]
+
+
+def _work(found: Outcomes) -> list[str]:
+    return [f"{found.workload} on {', '.join(found.products)}"] if found.products else []

@@ -137,14 +137,29 @@ def log_domain(values: Iterable[float], margin: float = 1.25) -> tuple[float, fl
     return (min(shown) / margin, max(shown) * margin) if shown else (1.0, 10.0)
 
 
+_FINER: Final = ((1, 2, 5), tuple(range(1, 10)), *(tuple(1 + n / by for n in range(9 * by)) for by in (2, 5, 10)))
+_FEWEST_TICKS: Final = 3
+"""Of an axis, from which a value can be read."""
+
+
 def log_ticks(low: float, high: float) -> list[float]:
-    """Tick positions within a log axis: each digit below a decade, 1-2-5 over few, powers of ten over many."""
+    """Tick positions within a log axis: each digit below a decade, 1-2-5 over few, powers of ten over many; finer ones
+    where fewer than three would be left."""
     decades = math.log10(high / low)
-    steps = tuple(range(1, 10)) if decades <= 0.7 else (1, 2, 5) if decades <= 3.2 else (1,)
+    first: tuple[float, ...] = tuple(range(1, 10)) if decades <= 0.7 else (1, 2, 5) if decades <= 3.2 else (1,)
+    found: list[float] = []
+    for steps in (first, *(steps for steps in _FINER if len(steps) > len(first))):
+        found = _ticks(low, high, steps)
+        if len(found) >= _FEWEST_TICKS:
+            break
+    return found
+
+
+def _ticks(low: float, high: float, steps: Sequence[float]) -> list[float]:
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     # Powers below 1 divide, so that a tick is 0.001 and not 0.001 plus a rounding error.
     ticks = (step * 10.0**d if d >= 0 else step / 10.0**-d for d in powers for step in steps)
-    return [t for t in ticks if low <= t <= high]
+    return [float(f"{tick:.6g}") for tick in ticks if low <= tick <= high]
 
 
 WHOLE: Final = "datum.value % 1 ? '' : datum.label"
