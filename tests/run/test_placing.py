@@ -131,7 +131,7 @@ def test_who_asks_for_a_placement_has_no_trial(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_runs_that_are_compared_have_the_placement_of_the_first(tmp_path: Path) -> None:
-    spec = dsbench.specify("mock:", scales=(1,), cycles=1, duration=0.05, clients=1, seed=1)
+    spec = dsbench.specify("mock:", scales=(1,), cycles=1, duration=0.5, clients=1, seed=1)
     found = versus(
         spec, spec, tmp_path, blocks=1, max_blocks=1, observer=lambda _spec: dsbench.Silent(), told=lambda _line: None,
         stop=dsbench.Stop(),
