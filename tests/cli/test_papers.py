@@ -19,6 +19,7 @@ from dsbench.problem import Problem
 from fixtures.program import Program
 from fixtures.waiting import until
 
+DATA = Path(__file__).parents[1] / "data"
 ITEMS = [item for paper in papers.papers().values() for item in paper.items]
 
 
@@ -181,6 +182,16 @@ def test_ten_items_have_a_size_between_the_others() -> None:
         small, hour, full = (item.commands(size) for size in ("small", "hour", "full"))
         assert len({small, hour, full}) == 3
     assert "hour" in papers.find("000", "fig-5").sizes, "it shares the data of fig-1"
+
+
+@pytest.mark.parametrize("size", papers.SIZES)
+def test_what_was_made_of_the_items_ended_well(size: str) -> None:
+    """The tables that ``scripts/papers`` keeps: an item that failed, or is none, is no row of them."""
+    table = DATA / f"papers-{size}.tsv"
+    rows = [line.split("\t") for line in table.read_text().splitlines()[1:]] if table.exists() else []
+    assert [name for name, code, _seconds, found, picture in rows if code != "0" or found == "0" or not picture] == []
+    for name, *_ in rows:
+        assert size in papers.find(*name.split()).sizes, name
 
 
 def test_a_glob_is_what_a_shell_makes_of_it(tmp_path: Path) -> None:

@@ -364,6 +364,7 @@ def test_sizes_have_two_digits_and_no_exponent(size: float, text: str) -> None:
 def test_ticks_of_log_axes() -> None:
     assert theme.log_ticks(0.9, 60) == [1, 2, 5, 10, 20, 50]
     assert theme.log_ticks(16_000, 56_000) == [20_000, 30_000, 40_000, 50_000], "not one number alone"
+    assert theme.log_ticks(160, 290) == [160, 180, 200, 220, 240, 260, 280], "three at least"
     assert theme.log_ticks(0.0005, 30) == [0.001, 0.01, 0.1, 1, 10]
 
 

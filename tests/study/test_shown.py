@@ -294,7 +294,15 @@ def test_diagrams_compare_like_with_like_as_the_tables_do(tmp_path: Path) -> Non
     assert cells["1000", "10"] == pytest.approx(200, rel=0.05)
     axis = drawn["lines-1"]["layer"][0]["encoding"]["x"]["axis"]
     assert "format" not in axis, "4096 reads 4,096"
-    assert "one block" in drawn["lines-1"]["title"]["subtitle"][0]
+    assert drawn["lines-1"]["title"]["subtitle"][0] == "TPC-B-like on PostgreSQL 15.18"
+    assert "one block: spread unknown" in drawn["lines-1"]["title"]["subtitle"][1]
+    assert drawn["effects"]["title"]["subtitle"] == ["TPC-B-like on PostgreSQL 15.18", "intervals unknown: one block"]
+
+
+def test_a_number_in_a_legend_has_its_factor(whole: Outcomes) -> None:
+    drawn = specs(whole)
+    assert {row["archive"].partition(":")[0] for row in drawn["rate-2"]["datasets"]["rates"]} >= {"clients 1", "clients 4"}
+    assert not any("isolation" in row["archive"] for row in drawn["rate-1"]["datasets"]["rates"])
 
 
 def test_one_block_has_a_line_for_each_level_of_a_second_factor(made: Study) -> None:

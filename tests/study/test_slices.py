@@ -104,7 +104,7 @@ def test_trials_of_other_factors_are_not_in_a_slice_one_at_a_time(tmp_path: Path
         made = made.with_trial(archived(made, trial, _rate))
     drawn = specs(outcomes(made))
     rates = {(row["archive"], row["scale"]): row["rate"] for row in drawn["rate-3-at-1-1"]["datasets"]["rates"]}
-    assert rates == {(str(n), x): 800 * n / (1 if x == 1 else 2) for n in (1, 2, 4) for x in (1, 100)}
+    assert rates == {(f"clients {n}", x): 800 * n / (1 if x == 1 else 2) for n in (1, 2, 4) for x in (1, 100)}
     assert not any("-by-" in name for name in drawn), "no two levels of a third factor were tried with them"
 
 
@@ -112,11 +112,11 @@ def test_values_over_the_scale_have_a_curve_for_each_level(drawn: dict[str, dict
     spec = drawn["rate-3-at-1-1"]
     rates = {(row["archive"], row["scale"]): row["rate"] for row in spec["datasets"]["rates"]}
     # Over pages and flushes: 800 · 4 / (1 · 2 · 3)^(1/3) / √2
-    assert rates["4", 1] == pytest.approx(3200 / 6 ** (1 / 3) / math.sqrt(2), rel=0.02)
+    assert rates["clients 4", 1] == pytest.approx(3200 / 6 ** (1 / 3) / math.sqrt(2), rel=0.02)
     legend = spec["layer"][0]["encoding"]["color"]["legend"]["labelExpr"]
     # (lg T(1) + lg T(100)) / 4 · 2
-    index = math.log10(rates["4", 1]) - math.log10(2) / 2
-    assert f"4: DSI {index:.2f}" in legend
+    index = math.log10(rates["clients 4", 1]) - math.log10(2) / 2
+    assert f"clients 4: DSI {index:.2f}" in legend
     assert spec["layer"][0]["encoding"]["y"]["scale"]["type"] == "log"
     assert "linear-1" in drawn, "where rates differ by more than a factor of five"
 

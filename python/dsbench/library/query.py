@@ -252,8 +252,9 @@ def columns(name: str, found: Found) -> list[str]:
     if name == "scales":
         results = (column for one in found.archives for column in result_columns(one.run.spec.levels))
         return list(dict.fromkeys(("archive", "stage", "clients", "connections", *results, "nopm", "void")))
-    least = _TAKEN if name == "trials" else ()
-    return list(dict.fromkeys((*least, *(column for row in _MADE[name](found) for column in row))))
+    if name == "runs":
+        return list(next(_runs(found)))
+    return list(dict.fromkeys((*_TAKEN, *(column for row in _trials(found) for column in row))))
 
 
 class QueryError(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
@@ -252,7 +253,7 @@ class TimeLeft:
         self._part_began = 0.0
         self._part = ""
         self._scale = 0
-        self._took_s = {"build": 0.0, "before": 0.0, "check": 0.0, "cycles": 0.0}
+        self._took_s: defaultdict[str, float] = defaultdict(float)
         """Parts of the scale so far; 'before' is the closed loop before the cycles."""
         self._before_s = 0.0
         self._s_per_scale_unit = {"build": 0.0, "check": 0.0}
@@ -270,7 +271,7 @@ class TimeLeft:
         if (part, moment.scale) != (self._part, self._scale):
             self._end_part(now)
             if moment.scale != self._scale:
-                self._took_s = dict.fromkeys(self._took_s, 0.0)
+                self._took_s.clear()
             self._part, self._scale, self._part_began = part, moment.scale, now
         demanded = spec.ramp_up + spec.duration
         cycles = spec.largest * len(spec.client_numbers)
@@ -297,8 +298,6 @@ class TimeLeft:
         return "before" if moment.phase in ("connect", "cycle") else "build"
 
     def _end_part(self, now: float) -> None:
-        if not self._part:
-            return
         self._took_s[self._part] += now - self._part_began
         if self._part in self._s_per_scale_unit:
             self._s_per_scale_unit[self._part] = self._took_s[self._part] / self._scale

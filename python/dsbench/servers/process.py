@@ -88,20 +88,21 @@ def run(
 
 
 def ask(program: str | Path, *options: str) -> str:
-    """What a program prints, such as its version; empty where it cannot be run. The same file is asked once."""
+    """What a program prints, such as its version; empty where it cannot be run. A file that answered is not asked again
+    until it changes."""
     try:
         here = Path(program).stat()
-    except OSError:
+        return _asked(str(program), options, here.st_mtime_ns, here.st_size)
+    except (OSError, subprocess.SubprocessError):
         return ""
-    return _asked(str(program), options, here.st_mtime_ns, here.st_size)
 
 
 @lru_cache(256)
 def _asked(program: str, options: tuple[str, ...], _changed_ns: int, _size: int) -> str:
-    try:
-        said = subprocess.run([program, *options], capture_output=True, text=True, check=False, timeout=30)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
+    """Raises where the program did not end by itself: that is not kept."""
+    said = subprocess.run([program, *options], capture_output=True, text=True, check=False, timeout=30)
+    if said.returncode < 0:
+        said.check_returncode()
     return said.stdout + said.stderr
 
 

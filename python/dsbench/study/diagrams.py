@@ -141,7 +141,7 @@ def effects(found: Outcomes) -> Spec | None:
     names = ["effect", "none or undecided", "not known"]
     colour = channel("verdict:N", scale=dict(domain=names, range=[HUES[0], "#999999", "#999999"]), legend=None)
     known = "bars: simultaneous 95% intervals; grey: no significant effect"
-    bars = known if any(one.known for one in main) else "one block: intervals unknown"
+    bars = known if any(one.known for one in main) else "intervals unknown" + ": one block" * bool(_unknown(found))
     base, bare = Chart("effects"), channel("ratio:Q", axis=None)
     tips = ["effect:N", *(channel(f"{name}:Q", format=".4~r") for name in ("ratio", "low", "high")), "verdict:N"]
     spec = finish(
