@@ -137,6 +137,7 @@ def test_ctrl_c_lets_the_command_end_and_says_how_to_go_on(tmp_path: Path) -> No
         (["000", "fig-8", "--dry-run"], "it needs a size"),
         (["000", "procedure", "--hour"], "--hour: 000 procedure has no such size"),
         (["000", "fig-8", "--hour", "--full"], "--hour, --full: these exclude each other"),
+        (["000", "dsi", "--small", "--out", "/dev/null/x"], "--out: cannot write to /dev/null/x: Not a directory"),
     ],
 )
 def test_what_cannot_be_is_said(called: Program, words: list[str], problem: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from dsbench import servers
 from dsbench.archive import Writer
 from dsbench.measure import opening, run
+from dsbench.measure.cycle import _where
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import CoreError, TargetDatabase
 from dsbench.spec import build
@@ -137,3 +138,7 @@ def test_the_remedy_fits_what_the_server_says(postgresql: servers.Server, called
     assert problem in said
     assert remedy in said.partition("hint: ")[2]
     assert "--resume" not in said
+
+
+def test_a_loop_before_the_cycles_has_no_number() -> None:
+    assert [_where(2, number) for number in (0, 3)] == ["scale 2, before the cycles", "scale 2, cycle 3"]

@@ -409,6 +409,8 @@ def _command(name: str) -> Any:
 
 def _make(item: Item, size: Size, folder: Path) -> None:
     """Runs the commands that are not done, then those that show the result."""
+    from dsbench.archive import try_out  # Late: most of this command reads and writes no archive.
+
     record = _read_record(folder)
     if record.get("size", size) != size:
         problem = f"--out: {folder} contains the item in the size {record['size']}"
@@ -419,7 +421,7 @@ def _make(item: Item, size: Size, folder: Path) -> None:
     left = [line for line in item.commands(size) if line not in done]
     for line in left:
         estimated(line)  # What cannot be is refused now, and not after hours.
-    folder.mkdir(parents=True, exist_ok=True)
+    try_out(folder)
     _write_record(folder, item, size, done)
     began = time.monotonic()
     for number, line in enumerate(left, 1):

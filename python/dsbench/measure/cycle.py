@@ -229,6 +229,11 @@ def run_cycle(setting: ScaleContext, scale: int, cycle: PlannedCycle, *, recorde
     return parts
 
 
+def _where(scale: int, number: int) -> str:
+    """A closed loop before the cycles has the number 0."""
+    return f"scale {scale}, " + (f"cycle {number}" if number else "before the cycles")
+
+
 def _clean(setting: ScaleContext, scale: int, cycle: PlannedCycle, recorded: bool) -> None:
     with setting.during("clean", cycle.number):
         cleaned = _cleaned(setting, scale, cycle.number)
@@ -247,7 +252,7 @@ def _cleaned(setting: ScaleContext, scale: int, number: int) -> PhaseResult:
         except CoreError as error:
             if not is_session_lost(error, setting.target):
                 raise
-            where = f"scale {scale}, cycle {number}"
+            where = _where(scale, number)
             setting.journal.say(f"{where}: the VACUUM session was terminated ({error}): once more")
     return setting.bench.phase("clean", setting.watch("clean", number))
 
@@ -259,7 +264,7 @@ def _measure(setting: ScaleContext, wanted: Wanted) -> _Measured:
         if not missed(measured.parts):
             break
         words = "no node was ready for the common start; retrying with a later one"
-        setting.journal.say(f"scale {wanted.scale}, cycle {wanted.number}: {words}")
+        setting.journal.say(f"{_where(wanted.scale, wanted.number)}: {words}")
         measured = _measure_once(setting, wanted)
     return measured
 
@@ -406,7 +411,7 @@ def _refuse_unfinished(setting: ScaleContext, scale: int, cycle: int, parts: lis
     if all(part.why for part in parts):
         why = "; ".join(_explain_part(setting, part) for part in parts)
         failures = [part.found.result.failure for part in parts if part.found]
-        raise explain_cycle(f"scale {scale}, cycle {cycle}", why, failures)
+        raise explain_cycle(_where(scale, cycle), why, failures)
 
 
 def _explain_part(setting: ScaleContext, part: NodePart) -> str:
