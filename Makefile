@@ -22,6 +22,7 @@ test: .venv/.built  ## every behaviour, on real servers: about 20 minutes on two
 
 test-all: .venv/.built  ## what make test leaves out: kills, every product with everything, fuzz, the wheel; 25 minutes
 	scripts/need-servers
+	scripts/need-wire
 	$(BESIDE) 'scripts/test-rust thorough' 'scripts/test-python thorough'
 	scripts/test-python thorough serial
 

@@ -11,12 +11,13 @@ from pathlib import Path
 
 def folder() -> Path:
     """dsbench's folder of the user's caches; the system's for the superuser, whose home is closed to others."""
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local")
-    elif hasattr(os, "geteuid") and os.geteuid() == 0:
-        base = Path("/var/cache")
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    named = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME")
+    if sys.platform != "win32" and os.geteuid() == 0:
+        return Path("/var/cache/dsbench")
+    try:
+        base = Path(named) if named else Path.home() / ("AppData/Local" if sys.platform == "win32" else ".cache")
+    except RuntimeError:  # A user without a name and a home, as in a container of any user's.
+        base = Path(tempfile.gettempdir())
     return base / "dsbench"
 
 

@@ -1,8 +1,7 @@
-"""What readers ask a report for is on its first screen, or one click on it away: docs/design.md has the list."""
+"""What readers ask a report for is on its first screen, or one click on it away."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -77,12 +76,6 @@ def test_each_figure_is_one_click_away_at_most(browser: Any, report: str, width:
             found[name] = place.evaluate(IN_SIGHT)
     assert [name for name, seen in found.items() if not seen] == []
     assert set(found) == set(FIGURES)
-
-
-def test_the_list_of_these_figures_is_that_of_the_docs() -> None:
-    text = (ROOT / "docs/design.md").read_text("utf-8")
-    listed = re.findall(r"^\| ([^|]+?) +\| .* \|$", text.partition("**One click.**")[2].partition("\n\n**")[0], re.MULTILINE)
-    assert listed[1:] == list(FIGURES)
 
 
 def test_large_figures_fit_their_tiles_at_every_width(browser: Any, report: str) -> None:

@@ -8,15 +8,12 @@ from typing import cast
 
 import pytest
 
-from dsbench import servers
 from dsbench.archive import Writer
 from dsbench.measure import opening, run
 from dsbench.measure.cycle import _where
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import CoreError, TargetDatabase
 from dsbench.spec import build
-from fixtures.program import Program, only_archive
-from fixtures.psql import Psql
 
 
 @pytest.mark.parametrize(
@@ -87,57 +84,6 @@ def test_a_full_disk_is_nothing_that_a_server_says() -> None:
     with pytest.raises(RunError) as told, opening.during("scale 1, populate", cast("TargetDatabase", SimpleNamespace(state=list))):
         raise failed
     assert told.value.remedy == error.remedy
-
-
-def test_a_run_that_never_began_tells_its_error_once_and_shows_no_figures(
-    postgresql: servers.Server, called: Program, tmp_path: Path
-) -> None:
-    psql = Psql.open(postgresql.url)
-    try:
-        psql.fetch("CREATE ROLE poor LOGIN")
-        done = called("run", postgresql.url.replace("postgres@", "poor@", 1), "--duration", "0.2", "--out", "out")
-    finally:
-        psql.fetch("DROP ROLE poor")
-        psql.close()
-    said = done.stdout + done.stderr
-    assert (done.returncode, said.count("permission denied for database")) == (1, 1), said
-    hint = done.stderr.splitlines()[-1]
-    assert (hint.startswith("hint: grant the "), "CREATE ON DATABASE" in hint) == (True, True), hint
-    assert not any(word in said for word in ("DSI", "T = X", "p50", "doubt", "--resume", "doctor"))
-    archive = only_archive(tmp_path / "out")
-    assert "permission denied for database" in (archive / "results.log").read_text()
-    assert not any(word in (archive / "results.txt").read_text() for word in ("DSI", "T = X"))
-
-
-ROLES = {
-    "ALTER ROLE mended SET default_transaction_read_only = on": ("read-only transaction", "name the primary"),
-    "ALTER ROLE mended SET statement_timeout = '1ms'": ("statement timeout", "raise the statement timeout"),
-    "ALTER ROLE mended CONNECTION LIMIT 3": ("too many connections", "use fewer --clients"),
-}
-
-
-@pytest.mark.parametrize("setting", ROLES)
-def test_the_remedy_fits_what_the_server_says(postgresql: servers.Server, called: Program, setting: str) -> None:
-    """To resume the run would end in the same way."""
-    psql = Psql.open(postgresql.url)
-    problem, remedy = ROLES[setting]
-    try:
-        for sql in ("CREATE ROLE mended LOGIN", "GRANT CREATE ON DATABASE postgres TO mended", setting):
-            psql.fetch(sql)
-        url = postgresql.url.replace("postgres@", "mended@", 1)
-        done = called("run", url, "--scales", "1", "--cycles", "1", "--duration", "0.2", "--clients", "8", "--out", "out")
-    finally:
-        psql.fetch("ALTER ROLE mended RESET ALL")
-        psql.fetch("ALTER ROLE mended CONNECTION LIMIT -1")
-        called("drop", postgresql.url, "--yes")
-        psql.fetch("DROP OWNED BY mended")
-        psql.fetch("DROP ROLE mended")
-        psql.close()
-    said = " ".join(done.stderr.split())
-    assert done.returncode == 1
-    assert problem in said
-    assert remedy in said.partition("hint: ")[2]
-    assert "--resume" not in said
 
 
 def test_a_loop_before_the_cycles_has_no_number() -> None:

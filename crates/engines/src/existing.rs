@@ -28,6 +28,14 @@ impl Engine for Existing {
         self.0.reconnect_existing(session.isolation)
     }
 
+    fn is_unproved(&self) -> bool {
+        self.0.is_unproved()
+    }
+
+    fn passed_over(&self) -> &[String] {
+        self.0.passed_over()
+    }
+
     fn pooled(&self) -> Option<Pooled> {
         self.0.pooled()
     }

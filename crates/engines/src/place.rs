@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use dsbench_core::engine::{Isolation, PlaceState, Session};
+use dsbench_core::engine::{Connection, Engine, Isolation, PlaceState, Session};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::Table;
 
@@ -15,6 +15,13 @@ pub(crate) const DROP: &str = "drop the place";
 
 /// A session that does not need the place.
 pub(crate) const ADMINISTRATION: Session = Session { isolation: Isolation::ReadCommitted, in_place: false };
+
+/// Opens a session for work on the place.
+pub(crate) fn administer(engine: &dyn Engine) -> Result<Box<dyn Connection>> {
+    let mut connection = engine.connect(ADMINISTRATION)?;
+    connection.lift_timeouts()?;
+    Ok(connection)
+}
 
 /// An error of kind `Setup`.
 pub(crate) fn refuse(context: &'static str, message: String) -> Error {

@@ -72,6 +72,16 @@ impl Query {
         })
     }
 
+    /// Takes out the parameters of these names, whatever they say; gives the names of those that were there.
+    pub(crate) fn pass_over(&mut self, names: &[&str]) -> Vec<String> {
+        let (passed, others) = self.pairs.drain(..).partition(|(name, _)| names.contains(&name.as_str()));
+        self.pairs = others;
+        let passed: Vec<(String, String)> = passed;
+        let mut passed: Vec<String> = passed.into_iter().map(|(name, _)| name).collect();
+        passed.sort_unstable();
+        passed
+    }
+
     /// A `Configuration` error when a parameter is left that the engine does not know.
     pub(crate) fn finish(mut self) -> Result<()> {
         let Some((name, _)) = self.pairs.first() else { return Ok(()) };

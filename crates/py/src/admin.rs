@@ -120,6 +120,7 @@ impl Admin {
         let mut apart = lock(&self.apart);
         *apart = None;
         let mut connection = self.engine.connect(SESSION)?;
+        connection.lift_timeouts()?;
         connection.begin()?;
         let found = attempt(connection.as_mut())?;
         if matches!(found, Attempt::Taken(_)) {
@@ -161,6 +162,17 @@ impl Admin {
         self.within(|connection| connection.fetch(sql))
     }
 
+    /// Times a query, executed `count` times.
+    pub fn round_trips(&self, sql: &str, count: usize) -> Result<Vec<Nanos>> {
+        self.within(|connection| {
+            let once = |_| {
+                let began = Monotonic.now();
+                connection.fetch(sql).map(|_| Monotonic.now() - began)
+            };
+            (0..count).map(once).collect()
+        })
+    }
+
     /// Does `work` in the session, which is opened where there is none.
     fn within<T>(&self, work: impl FnOnce(&mut dyn Connection) -> Result<T>) -> Result<T> {
         let mut session = lock(&self.session);
@@ -178,6 +190,7 @@ impl Admin {
     fn open(&self) -> Result<Box<dyn Connection>> {
         self.go_on()?;
         let mut connection = self.engine.connect(SESSION)?;
+        connection.lift_timeouts()?;
         *lock(&self.end) = connection.interrupt();
         // A close during the opening found no handle to end it by.
         self.go_on()?;

@@ -141,6 +141,7 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome, remote: Option<&st
     dict.set_item("statements", statements(py, outcome)?)?;
     dict.set_item("errors", errors(outcome))?;
     dict.set_item("sums", sums(outcome))?;
+    dict.set_item("found", found(outcome))?;
     dict.set_item("placements", placements(outcome))?;
     let cpu_ns = outcome.clients.iter().fold((0, 0), |sum, client| (sum.0 + client.cpu_ns.0, sum.1 + client.cpu_ns.1));
     dict.set_item("cpu_ns", cpu_ns)?;
@@ -219,6 +220,18 @@ fn errors(outcome: &CycleOutcome) -> Vec<(usize, KindId, &'static str, String, u
     }
     let row = |((group, of, kind, code), (count, example))| (group, of, kind, code, count, example);
     merged.into_iter().map(row).collect()
+}
+
+/// (group, statement, executions, rows, executions without a row) over all clients.
+fn found(outcome: &CycleOutcome) -> Vec<(usize, u16, u64, u64, u64)> {
+    let mut all = BTreeMap::<(usize, u16), [u64; 3]>::new();
+    for (group, one) in outcome.clients.iter().flat_map(|client| client.found.iter().map(|one| (client.group, one))) {
+        let sums = all.entry((group, one.statement)).or_default();
+        for (sum, count) in sums.iter_mut().zip([one.executions, one.rows, one.empty]) {
+            *sum += count;
+        }
+    }
+    all.into_iter().map(|((group, statement), [done, rows, empty])| (group, statement, done, rows, empty)).collect()
 }
 
 /// The clients' sums over committed transactions, by name.

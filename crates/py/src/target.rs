@@ -151,6 +151,21 @@ impl Target {
         Some(self.engine.seen()?.into_iter().map(|one| (word(one.state), one.wait, one.statement)).collect())
     }
 
+    /// Durations of an administrative query in ns, one after another.
+    fn round_trips(&self, py: Python<'_>, sql: String, count: usize) -> PyResult<Vec<u64>> {
+        self.ask(py, move |admin| admin.round_trips(&sql, count))
+    }
+
+    /// Whether the server did not understand the question for the isolation of a session.
+    fn is_unproved(&self) -> bool {
+        self.engine.is_unproved()
+    }
+
+    /// Names of parameters of the URL that change nothing.
+    fn passed_over(&self) -> Vec<String> {
+        self.engine.passed_over().to_vec()
+    }
+
     /// What a pooler before the server gives: "sessions", "transactions"; empty where none was seen yet.
     fn pooled(&self) -> &'static str {
         match self.engine.pooled() {

@@ -77,6 +77,7 @@ fn run(
     job: Job,
 ) -> Result<Vec<Condition>> {
     let mut connection = engine.connect(SESSION)?;
+    connection.lift_timeouts()?;
     if let Some(handle) = connection.interrupt() {
         lock(handles).push(handle);
     }

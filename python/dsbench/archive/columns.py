@@ -252,6 +252,21 @@ _TABLES: Final = (
         ),
     ),
     ArchiveTable(
+        "statement_rows",
+        "What statements of scripts found that read or change rows, each alone in its command.",
+        (
+            *_KEY,
+            _GROUP,
+            _KIND,
+            _STATEMENT,
+            ArchiveColumn("line", "uint32", "Line in its script, from 1."),
+            ArchiveColumn("text", "string", "Text of the statement, in one line.", few=True),
+            ArchiveColumn("executions", "uint64", "Executions without an error.", "statements", "sum"),
+            ArchiveColumn("rows", "uint64", "Rows that it read or changed.", "rows", "sum"),
+            ArchiveColumn("empty", "uint64", "Executions without a row.", "statements", "sum"),
+        ),
+    ),
+    ArchiveTable(
         "seconds",
         "The course of a cycle, per second of its demanded duration. Its times are residence times; where the load "
         "changes (--load) they are response times, from the intended start.",

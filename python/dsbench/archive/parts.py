@@ -113,7 +113,9 @@ _TOLD_IN: Final = {
     "cycles": ("residence_ns", "first_start_ns", "last_end_ns"), "programs": ("cpu_ns",),
     "machine": ("span_ns", "run_ns", "kernel_ns", "others_ns", "unseen_ns", "stolen_ns", "idle_ns"),
     "nodes": ("clock_error_ns", "clock_drift_ns"), "samples": ("sessions", "looks"),
-    "statements": ("sum_ns", "min_ns", "max_ns"), "plans": ("number", "plan"),
+    "statements": ("sum_ns", "min_ns", "max_ns"),
+    "statement_rows": ("executions", "rows", "empty"),
+    "plans": ("number", "plan"),
 }  # fmt: skip
 """The same of one table each, beside those that others have empty."""
 _REMEDY: Final = "use another copy of the archive"

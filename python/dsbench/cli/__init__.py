@@ -6,6 +6,7 @@ A command is loaded when it is used. Data goes to stdout, progress and log to st
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import UserDict
 from importlib import import_module
@@ -116,6 +117,8 @@ def _dsbench(
 
 def main() -> None:
     """The program: runs a command and turns its error into one message and an exit code."""
+    # Programs that are called write numbers and words as their locale has them, and are read by these rules.
+    os.environ.update(LC_ALL="C.UTF-8", LANGUAGE="")
     with errors.told():
         try:
             sys.exit(usage.run(app))

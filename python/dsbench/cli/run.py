@@ -67,7 +67,7 @@ mysql, firebird or sqlite for a server that dsbench starts  [private:sqlite]
   --script FILE         transactions of yours, in pgbench's language
   --set NAME=VALUE      setting of the workload or of the private server
   --out FOLDER          where the results go  [archives]
-  --dry-run             show the plan, its time and space; touch nothing
+  --dry-run             show the plan, its time and space; create nothing
 
   dsbench run private:postgresql --scales 10 --clients 8 --duration 60
   dsbench run postgresql://me@host/db --profile capacity
@@ -96,7 +96,7 @@ def command(
         ),
     ] = None,
     dry_run: Annotated[
-        bool, Option("--dry-run", help="Show the plan, its time and space; touch nothing", rich_help_panel=words.WORK)
+        bool, Option("--dry-run", help="Show the plan, its time and space; create nothing", rich_help_panel=words.WORK)
     ] = False,
     example_config: Annotated[
         bool,
@@ -153,11 +153,18 @@ def command(
         raise spec.SpecError(", ".join(idle), "it has no effect without --nodes", "add --nodes N")
     if dry_run:
         with loading():
+            from dsbench.measure import preflight
             from dsbench.measure.ahead import look_ahead, refuse_settings, text_of
         refuse_settings(asked.spec)
         ahead = look_ahead(asked)
-        described = json.dumps(ahead.described(), indent=2, ensure_ascii=False) if as_json else ""
-        print(described or text_of(ahead, verbose=verbose))
+        # A file may be somebody else's: only a server that the command line names is asked.
+        facts = preflight.ask_url(asked.spec) if target is not None and asked.spec.target.is_server else []
+        told = {**ahead.described(), "server": [fact.described() for fact in facts]}
+        described = json.dumps(told, indent=2, ensure_ascii=False) if as_json else ""
+        asks = ["server", *(f"  {line}" for line in preflight.lines(facts))] if facts else []
+        print(described or "\n".join([text_of(ahead, verbose=verbose), *asks]))
+        if any(fact.fit is preflight.Fit.REFUSED for fact in facts):
+            sys.exit(errors.USAGE)
         return
     plan, *more = in_brief(asked)
     if not quiet:

@@ -16,7 +16,7 @@ What they use:
 - ``surroundings``: what a run notes of server, machine and storage; ``calibration``: the client's own ceiling;
 - ``journal``: ``run.json`` and the log; ``rows``: results as rows of the archive's tables; ``events``: what those hear
   who watch a run, and its words;
-- ``ahead``: a run before it is made;
+- ``ahead``: a run before it is made; ``preflight``: what its server allows;
 - ``loaders``: who makes the load; ``nodes``: other machines that do; ``beside``: what the core does in a process of its
   own;
 - ``monitors``: what a transaction costs; ``stack``: the description of the machine and the server.

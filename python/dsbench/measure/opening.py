@@ -25,7 +25,7 @@ WRONG = "configuration"
 
 _REMEDIES = {
     WRONG: "see dsbench run --help, and dsbench run --list for the settings of workloads",
-    "setup": "dsbench doctor shows what is missing",
+    "setup": "dsbench doctor shows what is missing here, dsbench doctor TARGET what the server allows",
     "disconnected": "check that the server is running",
     "unknown": "check that the server is running",
 }

@@ -28,7 +28,7 @@ _ONCE = ("skipped_starts", "remote", "cpu_ns", "moves", "waiting_ns", "client_ns
 """Counters that a client has once, not for each kind."""
 DETAILS = (
     "groups", "monitors", "machine", "programs", "nodes", "errors", "sums", "seconds", "buckets", "statements",
-    "statement_buckets", "trace", "samples", "server_statements",
+    "statement_buckets", "statement_rows", "trace", "samples", "server_statements",
 )  # fmt: skip
 """Tables of a cycle beside ``cycles``, whose part makes it count."""
 
@@ -141,6 +141,7 @@ def _write_details(writer: Writer, part: str, key: Key, names: Names, result: Cy
     writer.table("seconds", part, _seconds(key, names, result))
     writer.table("buckets", part, _buckets(key, names, result))
     _write_statements(writer, part, key, names, result)
+    writer.rows("statement_rows", part, [{**key, **row} for row in _found(names, result)])
     if result.trace is not None:
         _write_trace(writer, part, key, names.kinds, result.trace)
 
@@ -206,6 +207,16 @@ def _write_statements(writer: Writer, part: str, key: Key, names: Names, result:
     writer.rows("statements", part, rows)
     if tables:
         writer.table("statement_buckets", part, pa.concat_tables(tables))
+
+
+def _found(names: Names, result: CycleResult) -> Iterable[dict[str, Any]]:
+    """Of statements whose kind the group runs."""
+    for group, number, executions, rows, empty in result.found:
+        known = names.statements[number] if number < len(names.statements) else None
+        if known is not None and executions and names.runs(group, known.kind):
+            of = {"group": names.groups[group].name, "kind": names.kinds[known.kind], "statement": number + 1}
+            counts = {"executions": executions, "rows": rows, "empty": empty}
+            yield {**of, "line": known.line, "text": known.text, **counts}
 
 
 def _seconds(key: Key, names: Names, result: CycleResult) -> pa.Table:

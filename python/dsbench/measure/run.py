@@ -19,7 +19,7 @@ from typing import Final
 from dsbench import servers
 from dsbench.archive import Archive, ArchiveError, Writer
 from dsbench.dataclass import dataclass
-from dsbench.measure import calibration, keeping, place, stack, surroundings
+from dsbench.measure import calibration, keeping, place, preflight, stack, surroundings
 from dsbench.measure.ahead import refuse_absent, refuse_full
 from dsbench.measure.cycle import ABORTED, Restarted, ScaleContext
 from dsbench.measure.events import Moment, Observer, moment_around
@@ -41,7 +41,7 @@ from dsbench.measure.plan import PlannedCycle, can_go_on, planned
 from dsbench.measure.plans import ask_plans, has_plans
 from dsbench.measure.scale import Counts, Scale
 from dsbench.measure.stopping import Enough, choose_scale
-from dsbench.measure.success import refuse_barren
+from dsbench.measure.success import refuse_barren, warn_of_nothing_found
 from dsbench.measure.surroundings import Probes, Snapshots
 from dsbench.measure.twice import Twice
 from dsbench.redaction import HIDDEN, redact_words, secrets_of
@@ -76,6 +76,7 @@ def execute(
     refuse_absent(spec)
     refuse_full(spec)
     with listening(stop) as stop, _opened(spec, observer) as (target, server):
+        _refuse_unfit(spec, target)
         spec = keeping.claim_target(spec, target)
         base = keeping.choose_base(spec, target, server)
         bench = _open_bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
@@ -113,6 +114,7 @@ def try_target(spec: RunSpec) -> tuple[str, ...]:
     surroundings.read_checked(spec.checked)
     tried = spec.model_copy(update={"storage": {}, "keep": False})
     with open_target(tried) as (target, server):
+        _refuse_unfit(tried, target)
         tried = keeping.claim_target(tried, target)
         keeping.choose_base(tried, target, server)
         bench = _open_bench(tried, target, tried.scales[0])
@@ -138,6 +140,7 @@ def resume(
         remedy = "specify TARGET again: dsbench run TARGET --resume ARCHIVE"
         raise RunError("an archive contains no password", remedy, usage=True)
     with listening(stop) as stop, _opened(spec, observer) as (database, server):
+        _refuse_unfit(spec, database)
         keeping.claim_target(spec, database)  # Its scale stays that of the beginning.
         base = keeping.choose_base(spec, database, server, begun.name)
         _open_bench(spec, database, spec.scales[0])  # The target may be another than that of the beginning.
@@ -195,6 +198,8 @@ class _Run:
                         self.journal.observer.scale_done(self.journal.writer.path)
                 self._run_further_scales()
                 refuse_barren(self.journal, self.history)
+                if _open_bench(self.spec, self.target, self.spec.scales[0]).statements:
+                    warn_of_nothing_found(self.journal)
             status = "complete"
         except Stopped as stopped:
             status, error = "cut-short", RunError(str(stopped), "continue with: dsbench run --resume ARCHIVE")
@@ -377,6 +382,12 @@ class _Run:
             secrets = [*secrets_of(self._url()), *self.spec.target.secrets]
             shown = [redact_words(line, secrets) for line in lines]
             self.journal.writer.text("server.log", "\n".join(shown) + "\n")
+
+
+def _refuse_unfit(spec: RunSpec, target: TargetDatabase) -> None:
+    """``RunError`` where the server does not allow what the run needs."""
+    with explain_errors(spec.target.redacted):
+        preflight.refuse(spec, target)
 
 
 def _refuse_cold(bench: Bench, server: servers.Server | None) -> None:

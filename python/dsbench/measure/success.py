@@ -11,6 +11,8 @@ from dsbench.measure.journal import Journal, RunError
 from dsbench.redaction import redact_words
 from dsbench.stats.cycles import CycleFigures
 
+_SHORT: Final = 80
+"""Of a statement."""
 _LETTERS: Final = 160
 """Of a message of the database, which may have many."""
 
@@ -28,6 +30,17 @@ def refuse_barren(journal: Journal, history: CycleHistory) -> None:
         remedy = "see all errors: dsbench show ARCHIVE --by errors"
         journal.note(remedy=remedy)
         raise RunError(next(iter(found.values())), remedy)
+
+
+def warn_of_nothing_found(journal: Journal) -> None:
+    """Names the statements of scripts that found no row in any execution: what they measure is not what they say."""
+    table = Archive.open(journal.writer.path).table("statement_rows")
+    by_statement = table.group_by(["statement", "kind", "line", "text"])
+    for row in by_statement.aggregate([("executions", "sum"), ("empty", "sum")]).sort_by("statement").to_pylist():
+        if row["executions_sum"] == row["empty_sum"]:
+            times, text = f"{row['executions_sum']:,} executions", redact_words(str(row["text"]))[:_SHORT]
+            words = f"{row['kind']}, line {row['line']}, found no row in any of {times}: {text}"
+            journal.warn("nothing-found", words, "check what the script draws against the rows that are there")
 
 
 def _say(journal: Journal, scale: int, cycles: Sequence[CycleFigures]) -> str:

@@ -30,6 +30,8 @@ from dsbench.measure.monitors import (
 )  # fmt: skip
 from dsbench.measure.plans import Plan, describe_change, is_cheap
 from dsbench.measure.stack import Described, Switch
+from dsbench.measure.stack.described import cell
+from dsbench.measure.stack.rdbms.postgres import POOL_VERSION
 from dsbench.servers.storage.volume import StorageError
 from dsbench.spec import Limits, RunSpec, SpecError
 from dsbench.spec.drivers import OWN
@@ -88,9 +90,15 @@ def note_system(
         host = platform.node() if server or target.dialect.embedded else ""
         checked = read_checked(spec.checked)
         journal.note(promised=compare_checked(checked, version, described.durability, host))
-    if target.pooled:
+    if target.dialect.name == "postgres" and server is None and (version := cell(target, POOL_VERSION)):
+        words = f"Pgpool-II {version} is in front of the server and may send reads to copies: the figures include that"
+        journal.warn("pooler", words, "specify the server itself as TARGET to measure it alone")
+    elif target.pooled:
         words = f"a pooler of {target.pooled} is in front of the server: the figures include its time"
         journal.warn("pooler", words, "specify the server itself as TARGET to measure it alone")
+    if target.is_unproved:
+        words = f"the server does not report the isolation of its sessions: it may differ from {spec.isolation}"
+        journal.warn("unproved", words, "see its documentation; dsbench doctor TARGET shows what else it lacks")
     for note in server.notes if server else []:
         journal.warn("server", note, "see dsbench doctor")
     pids = server.pids() if server else []

@@ -174,6 +174,11 @@ class Target(Frozen):
         return Path("/" + path.lstrip("/") if rooted else path)
 
     @property
+    def is_server(self) -> bool:
+        """Whether the URL names a server of the user's."""
+        return self.scheme in _PASSWORDS and self.file is None
+
+    @property
     def is_here(self) -> bool:
         """Whether the URL names no other machine."""
         return self.host in _HERE or self.host.startswith("/")

@@ -117,6 +117,16 @@ pub trait Engine: Send + Sync {
         self.connect_existing(isolation)
     }
 
+    /// Whether the server did not understand the question for the isolation and the settings of a session.
+    fn is_unproved(&self) -> bool {
+        false
+    }
+
+    /// Names of parameters of the target that other clients know, and that change nothing here.
+    fn passed_over(&self) -> &[String] {
+        &[]
+    }
+
     /// Whether a pooler stands before the server. Known once a session was opened.
     fn pooled(&self) -> Option<Pooled> {
         None
@@ -265,7 +275,7 @@ pub trait Connection: Send {
         self.begin()
     }
 
-    /// Runs a statement that returns no rows; gives the number of rows it changed.
+    /// Runs a statement and drops its rows; gives the number of rows that it changed or returned.
     fn execute(&mut self, id: StatementId, params: &[Value<'_>]) -> Result<u64>;
 
     /// Runs a statement and refills `into` with its rows.
@@ -291,6 +301,12 @@ pub trait Connection: Send {
     /// leaves that to the server.
     fn limit(&mut self, _longest: Duration) -> Result<bool> {
         Ok(false)
+    }
+
+    /// Lifts the time-outs that the server sets for sessions of this user: for dsbench's own work, which may take hours.
+    /// What the server does not let a session change stays.
+    fn lift_timeouts(&mut self) -> Result<()> {
+        Ok(())
     }
 
     /// The engine's fast path to load rows, where it has one.
@@ -375,8 +391,9 @@ pub enum Answer<'a> {
 
 /// Ability: statements are sent as they are, in one message, and the server finds out all types.
 pub trait Texts {
-    /// Runs the statements of `sql`, between which stand semicolons. `take` gets what they give, as text.
-    fn run(&mut self, sql: &[u8], take: Option<&mut dyn FnMut(Answer<'_>)>) -> Result<()>;
+    /// Runs the statements of `sql`, between which stand semicolons; gives the number of rows that they read or changed.
+    /// `take` gets what they give, as text.
+    fn run(&mut self, sql: &[u8], take: Option<&mut dyn FnMut(Answer<'_>)>) -> Result<u64>;
 }
 
 /// Where rows of a bulk load come from.

@@ -68,6 +68,19 @@ pub struct StatementTime {
     pub failed: bool,
 }
 
+/// What the executions of a statement found, those without an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Found {
+    /// Its number: the index in [`Workload::statements`].
+    pub statement: u16,
+    /// How often it was executed.
+    pub executions: u64,
+    /// Rows that it read or changed.
+    pub rows: u64,
+    /// Executions without a row.
+    pub empty: u64,
+}
+
 /// A statement whose times can be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatementName {
@@ -117,6 +130,11 @@ pub trait Client: Send {
 
     /// The statements of the attempt executed last, in order, the one that failed included; empty unless they are timed.
     fn timed(&self) -> &[StatementTime] {
+        &[]
+    }
+
+    /// What its statements found, of those that read or change rows; empty where it does not count that.
+    fn found(&self) -> &[Found] {
         &[]
     }
 

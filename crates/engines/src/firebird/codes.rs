@@ -71,7 +71,10 @@ pub(super) fn judge(codes: &[i32]) -> (i32, ErrorKind) {
 
 /// What the user can do about a right that is missing, in whatever step.
 pub(super) fn missing_right(code: i32) -> Option<&'static str> {
-    (code == NO_PRIVILEGE).then_some("grant the user the right that is missing, or name a user who has it")
+    (code == NO_PRIVILEGE).then_some(
+        "grant the user the right that is missing (for a new database: GRANT CREATE DATABASE TO USER …), or name a user who \
+         has it",
+    )
 }
 
 /// What the user can do where a connection could not be set up, and the words of the code do not say it.

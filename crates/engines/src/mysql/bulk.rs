@@ -15,7 +15,7 @@ use super::{codes, rows};
 /// Bytes after which a packet of lines is sent.
 const CHUNK: usize = 128 * 1024;
 
-/// Bytes after which an INSERT is sent: below the smallest max_allowed_packet that is usual (4 MB).
+/// Bytes after which an INSERT is sent.
 const INSERT: usize = 1024 * 1024;
 
 const CONTEXT: &str = "bulk load";
@@ -56,12 +56,14 @@ impl MysqlConnection {
                 false => self.no_local_files = true,
             }
         }
-        insert(&mut self.wire, &into, columns, source)
+        let most = INSERT.min(self.largest_packet / 2);
+        insert(&mut self.wire, &into, columns, source, most)
     }
 
     fn load_lines(&mut self, columns: &[(&str, Type)], source: &mut dyn RowSource) -> Result<u64> {
         let number = self.wire.input.number();
-        let mut lines = Lines { wire: &mut self.wire, columns, rows: 0, number, lost: false };
+        let most = CHUNK.min(self.largest_packet / 2);
+        let mut lines = Lines { wire: &mut self.wire, columns, rows: 0, number, lost: false, most };
         let pumped = pump(source, &mut |row| lines.add(row));
         if lines.lost {
             return pumped.map(|()| 0);
@@ -88,7 +90,8 @@ impl MysqlConnection {
     }
 }
 
-/// Asks the server to take lines; false when it does not allow that.
+/// Asks the server to take lines; false when it does not. What else may be wrong is told by INSERTs as well, and each
+/// product has codes of its own for what it lacks.
 fn enter(wire: &mut Wire, table: &str, names: &[&str]) -> Result<bool> {
     packet::open(&mut wire.output);
     wire.output.push(QUERY);
@@ -102,8 +105,8 @@ fn enter(wire: &mut Wire, table: &str, names: &[&str]) -> Result<bool> {
     match wire.first(CONTEXT, ErrorKind::Disconnected) {
         Ok(First::LocalFile) => Ok(true),
         Ok(_) => Err(wire.lose(super::fields::garbage("no request for the rows"), ErrorKind::Disconnected, CONTEXT)),
-        Err(error) if codes::refuses_local_files(&error.code) => Ok(false),
-        Err(error) => Err(error),
+        Err(error) if matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown) => Err(error),
+        Err(_) => Ok(false),
     }
 }
 
@@ -132,6 +135,8 @@ struct Lines<'a> {
     /// Number of the next packet.
     number: u8,
     lost: bool,
+    /// Bytes after which a packet is sent: the server's limit leaves room for one more row.
+    most: usize,
 }
 
 impl Lines<'_> {
@@ -145,7 +150,7 @@ impl Lines<'_> {
             return Err(error);
         }
         self.rows += 1;
-        if self.wire.output.len() < CHUNK {
+        if self.wire.output.len() < self.most {
             return Ok(());
         }
         self.flush()
@@ -179,7 +184,13 @@ impl Lines<'_> {
 }
 
 /// Loads by INSERTs of many rows.
-fn insert(wire: &mut Wire, into: &str, columns: &[(&str, Type)], source: &mut dyn RowSource) -> Result<u64> {
+fn insert(
+    wire: &mut Wire,
+    into: &str,
+    columns: &[(&str, Type)],
+    source: &mut dyn RowSource,
+    most: usize,
+) -> Result<u64> {
     let head = format!("INSERT INTO {into} VALUES ");
     let start = |wire: &mut Wire| {
         packet::open(&mut wire.output);
@@ -195,7 +206,7 @@ fn insert(wire: &mut Wire, into: &str, columns: &[(&str, Type)], source: &mut dy
         }
         rows::list(&mut wire.output, columns, row)?;
         total += 1;
-        if wire.output.len() >= INSERT {
+        if wire.output.len() >= most {
             flush(wire)?;
             start(wire);
         }

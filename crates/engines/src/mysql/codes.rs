@@ -1,7 +1,7 @@
 //! The one table from error numbers to the kinds of error that every engine shares. MariaDB and
 //! MySQL agree in the numbers up to 1880; above, each has its own.
 
-use dsbench_core::error::{Code, ErrorKind};
+use dsbench_core::error::ErrorKind;
 
 use ErrorKind::{Busy, Deadlock, Disconnected, DuplicateKey, Serialization, Setup, Statement, Syntax, Timeout};
 
@@ -95,11 +95,6 @@ pub(super) fn kind(number: u16) -> ErrorKind {
     KINDS.binary_search_by_key(&number, |(known, _)| *known).map_or(Statement, |at| KINDS[at].1)
 }
 
-/// True when the server says that it has no LOAD DATA LOCAL for us.
-pub(super) fn refuses_local_files(code: &Code) -> bool {
-    matches!(code.as_str(), "1148" | "3948" | "4166")
-}
-
 /// What the user can do about error `number`, where that is not plain from the words of the server.
 pub(super) fn remedy(number: u16) -> Option<&'static str> {
     Some(match number {
@@ -123,7 +118,11 @@ pub(super) fn remedy(number: u16) -> Option<&'static str> {
         }
         1286 => "load the storage engine's plugin (plugin_load_add=ha_rocksdb), or name another",
         1969 | 3024 => "raise the statement timeout of the user (max_statement_time, max_execution_time)",
-        3750 => "allow tables without a primary key: SET GLOBAL sql_require_primary_key = OFF",
+        1173 | 3750 => {
+            "give the table a primary key, or allow tables without one: SET GLOBAL sql_require_primary_key = OFF (MariaDB: \
+             innodb_force_primary_key)"
+        }
+        3118 | 4151 => "unlock the account (ALTER USER … ACCOUNT UNLOCK), or name another user",
         1820 | 1862 => "change the user's password, which has expired",
         _ => return None,
     })

@@ -5,8 +5,9 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Table, Value};
 
 use super::interrupt::{Handle, Killer};
+use super::keys;
 use super::login::LoggedIn;
-use super::reply::Skip;
+use super::reply::{Count, Skip};
 use super::statement::{describe, Prepared};
 use super::take::{BinaryRows, TableRows, TextRows};
 use super::text::Template;
@@ -30,6 +31,8 @@ pub(super) struct MysqlConnection {
     whereabouts: Whereabouts,
     /// The server has refused LOAD DATA LOCAL.
     pub(super) no_local_files: bool,
+    /// Most bytes of a packet that the server takes.
+    pub(super) largest_packet: usize,
 }
 
 impl MysqlConnection {
@@ -42,6 +45,7 @@ impl MysqlConnection {
             #[cfg(target_os = "linux")]
             whereabouts: Whereabouts::Untold,
             no_local_files: false,
+            largest_packet: session.largest_packet,
         }
     }
 
@@ -71,6 +75,11 @@ const THREADS: [&str; 2] = [
     "SELECT THREAD_OS_ID FROM performance_schema.threads \
      WHERE PROCESSLIST_ID = connection_id() AND @@thread_handling = 'one-thread-per-connection'",
 ];
+
+/// A week of idleness, and no limit to a statement or a transaction: each product takes the other's names for a comment.
+const LIFT_TIMEOUTS: &str = "SET SESSION wait_timeout = 604800, net_read_timeout = 3600, net_write_timeout = 3600 \
+    /*M! , max_statement_time = 0, idle_transaction_timeout = 0, idle_readonly_transaction_timeout = 0, \
+    idle_write_transaction_timeout = 0 */ /*!50720 , max_execution_time = 0 */";
 
 impl Connection for MysqlConnection {
     #[cfg(target_os = "linux")]
@@ -115,11 +124,12 @@ impl Connection for MysqlConnection {
     fn execute(&mut self, id: StatementId, params: &[Value<'_>]) -> Result<u64> {
         let known = self.statements.get_mut(id.0 as usize).ok_or_else(|| unknown(id, "execute"))?;
         let loss = start(&mut self.wire, known, params, "execute")?;
-        let done = self.wire.complete("execute", loss, &mut Skip)?;
+        let mut returned = Count(0);
+        let done = self.wire.complete("execute", loss, &mut returned)?;
         if let Known::Prepared(statement) = known {
             statement.taken();
         }
-        Ok(done.rows)
+        Ok(done.rows.max(returned.0))
     }
 
     fn query(&mut self, id: StatementId, params: &[Value<'_>], into: &mut Rows) -> Result<()> {
@@ -168,7 +178,13 @@ impl Connection for MysqlConnection {
         for sql in sql {
             self.wire.ready("script")?;
             let loss = self.wire.loss();
-            self.command(sql, "script", loss)?;
+            match (self.command(sql, "script", loss), keys::added(sql)) {
+                (Err(error), Some(with_key)) if keys::are_wanted(&error) => {
+                    self.wire.ready("script")?;
+                    self.command(&with_key, "script", loss)?;
+                }
+                (done, _) => done?,
+            }
         }
         Ok(())
     }
@@ -179,6 +195,13 @@ impl Connection for MysqlConnection {
         let mut rows = TableRows::default();
         self.wire.text(sql, "fetch", loss, &mut rows)?;
         Ok(rows.table)
+    }
+
+    fn lift_timeouts(&mut self) -> Result<()> {
+        match self.script(&[LIFT_TIMEOUTS]) {
+            Err(error) if !matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown) => Ok(()),
+            done => done,
+        }
     }
 
     fn bulk(&mut self) -> Option<&mut dyn BulkLoad> {

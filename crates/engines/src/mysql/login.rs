@@ -46,7 +46,8 @@ impl Reach {
             SslMode::VerifyIdentity => Check::Name,
         };
         let (authorities, identity) = (options.tls.authorities.as_deref(), options.tls.identity.as_ref());
-        let tls = Tls::new(&Wishes { check, authorities, identity, host: &options.host })?;
+        let tls =
+            Tls::new(&Wishes { check, authorities, identity, host: &options.host, revoked: &[], protocol: None })?;
         Ok(Self { tls: Some(tls), options })
     }
 }
@@ -57,6 +58,8 @@ pub(super) struct LoggedIn {
     pub(super) wire: Wire,
     /// How its session is ended on the server.
     pub(super) killer: Killer,
+    /// Most bytes of a packet that the server takes.
+    pub(super) largest_packet: usize,
 }
 
 /// Logs in at the first place that answers.
@@ -113,8 +116,12 @@ impl<'a> Opening<'a> {
         self.authenticate(&greeting, agreed, database)?;
         self.input.login_done();
         let mut wire = Wire::new(self.transport, self.input, agreed & capability::CACHE_METADATA != 0);
-        set_up(&mut wire, self.reach, self.session)?;
-        Ok(LoggedIn { wire, killer: Killer { reach: Arc::clone(self.reach), session: greeting.session } })
+        let largest_packet = set_up(&mut wire, self.reach, self.session)?;
+        Ok(LoggedIn {
+            wire,
+            largest_packet,
+            killer: Killer { reach: Arc::clone(self.reach), session: greeting.session },
+        })
     }
 
     fn broken(&self, error: &io::Error) -> Error {
@@ -257,8 +264,8 @@ impl<'a> Opening<'a> {
 }
 
 /// Sets isolation, sql_mode, time zone and storage engine, and asks whether that is in force, in one round trip: a proxy
-/// may change or drop what it passes on.
-fn set_up(wire: &mut Wire, reach: &Reach, session: Session) -> Result<()> {
+/// may change or drop what it passes on. Gives the size of the largest packet that the server takes.
+fn set_up(wire: &mut Wire, reach: &Reach, session: Session) -> Result<usize> {
     let engine = reach.options.storage_engine.as_deref();
     let isolation = match session.isolation {
         Isolation::ReadCommitted => "READ COMMITTED",
@@ -272,7 +279,7 @@ fn set_up(wire: &mut Wire, reach: &Reach, session: Session) -> Result<()> {
     let sql = format!(
         "SET SESSION TRANSACTION ISOLATION LEVEL {isolation};SET autocommit=1, \
          sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone='+00:00'{engine};\
-         SELECT {LEVEL}, @@autocommit, @@time_zone, DATABASE()"
+         SELECT {LEVEL}, @@autocommit, @@time_zone, DATABASE(), @@max_allowed_packet"
     );
     let mut found = TableRows::default();
     let done = wire.text(&sql, "connect", ErrorKind::Setup, &mut found);
@@ -280,10 +287,10 @@ fn set_up(wire: &mut Wire, reach: &Reach, session: Session) -> Result<()> {
     let found: Vec<String> = found.table.rows.into_iter().flatten().map(Option::unwrap_or_default).collect();
     let found: Vec<&str> = found.iter().map(String::as_str).collect();
     match found[..] {
-        [level, "1", "+00:00", database]
+        [level, "1", "+00:00", database, packet]
             if level == isolation.replace(' ', "-") && (!session.in_place || database == PLACE) =>
         {
-            Ok(())
+            Ok(packet.parse().unwrap_or(SMALLEST_PACKET))
         }
         _ => Err(setup(format!(
             "sessions do not have what dsbench asks for (isolation {isolation}, autocommit 1, time zone +00:00{}) but \
@@ -293,6 +300,9 @@ fn set_up(wire: &mut Wire, reach: &Reach, session: Session) -> Result<()> {
         .remedy("name the server itself as the target")),
     }
 }
+
+/// The least max_allowed_packet of a server.
+const SMALLEST_PACKET: usize = 1024;
 
 /// The isolation of a session: each product takes the other's name of it for a comment.
 const LEVEL: &str = "/*M! @@tx_isolation *//*!50720 @@transaction_isolation */";

@@ -17,6 +17,7 @@ mod connection;
 mod fields;
 mod greeting;
 mod interrupt;
+mod keys;
 mod login;
 mod options;
 mod packet;
@@ -51,7 +52,7 @@ const DIALECT: Dialect =
 /// | parameter | meaning |
 /// |---|---|
 /// | `socket` | path of the server's unix socket, in place of host and port |
-/// | `ssl_mode` | DISABLED, PREFERRED (default), REQUIRED, VERIFY_CA, VERIFY_IDENTITY |
+/// | `ssl_mode`, `ssl-mode`, `sslMode` | DISABLED, PREFERRED (default), REQUIRED, VERIFY_CA, VERIFY_IDENTITY |
 /// | `ssl_ca`, `ssl_cert`, `ssl_key` | PEM files: trusted authorities, the client's certificate and its key |
 /// | `storage_engine` | storage engine of the tables: InnoDB, RocksDB; default is the server's |
 /// | `connect_timeout` | seconds that connecting may take; 0 waits for ever, default 10 |
@@ -63,6 +64,9 @@ const DIALECT: Dialect =
 /// elsewhere by leave of the parameters above only. caching_sha2_password shows it over any TLS to a
 /// server that has not seen it since its start, as with other clients: only a checked certificate keeps
 /// it from an impostor.
+///
+/// What other clients call TLS is taken as they mean it (`useSSL`, `requireSSL`, `sslaccept`, `tls`); what means nothing
+/// here is passed over by name.
 ///
 /// Error `Configuration` when the target makes no sense; nothing is connected yet.
 pub fn open(url: &str) -> Result<Box<dyn Engine>> {
@@ -82,6 +86,10 @@ impl Engine for Mysql {
 
     fn connect(&self, session: Session) -> Result<Box<dyn Connection>> {
         Ok(Box::new(MysqlConnection::new(login::open(&self.reach, session)?)))
+    }
+
+    fn passed_over(&self) -> &[String] {
+        &self.reach.options.passed_over
     }
 
     fn waits_in_sockets(&self) -> bool {

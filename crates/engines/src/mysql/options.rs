@@ -67,6 +67,8 @@ pub(super) struct Options {
     pub(super) enable_cleartext_plugin: bool,
     /// TLS.
     pub(super) tls: TlsOptions,
+    /// Names of parameters that other clients know, and that change nothing here.
+    pub(super) passed_over: Vec<String>,
 }
 
 impl Options {
@@ -76,18 +78,24 @@ impl Options {
         let get = |name: &str| environment(name).filter(|value| !value.is_empty());
         let (head, mut query) = Query::split(url)?;
         let parts = Parts::read(head, &["mysql", "mariadb"], bad)?;
-        let host = parts.host.unwrap_or_default();
+        let host = parts.host.or_else(|| get("MYSQL_HOST")).unwrap_or_default();
         let socket = query.text("socket").map(PathBuf::from);
         let seconds = query.number::<u32>("connect_timeout")?.unwrap_or(10);
         let retrieval = query.word("allow_public_key_retrieval", &["true", "false"])?;
+        let retrieval = retrieval.or(query.word("allowPublicKeyRetrieval", &["true", "false"])?);
         let clear = query.word("enable_cleartext_plugin", &["true", "false"])?;
         let storage_engine = query.text("storage_engine");
         let tls = tls(&mut query)?;
+        let passed_over = query.pass_over(PASSED_OVER);
         query.finish()?;
+        let port = match parts.port {
+            None => get("MYSQL_TCP_PORT").map(|text| text.parse().map_err(|_| bad("MYSQL_TCP_PORT is no port"))),
+            port => port.map(Ok),
+        };
         check_name("storage_engine", storage_engine.as_deref())?;
         let user = parts.user.or_else(|| ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| get(name)));
         Ok(Self {
-            addresses: addresses(&host, parts.port, socket, environment)?,
+            addresses: addresses(&host, port.transpose()?, socket, environment)?,
             user: user.ok_or_else(|| bad("it names no user"))?,
             password: parts.password.or_else(|| get("MYSQL_PWD")).map(Secret::new),
             // The place itself is not there yet when an administrative session makes it.
@@ -98,6 +106,7 @@ impl Options {
             enable_cleartext_plugin: clear == Some("true"),
             host: if host.is_empty() { "localhost".into() } else { host },
             tls,
+            passed_over,
         })
     }
 }
@@ -137,18 +146,77 @@ fn tls(query: &mut Query) -> Result<TlsOptions> {
         ("VERIFY_CA", SslMode::VerifyCa),
         ("VERIFY_IDENTITY", SslMode::VerifyIdentity),
     ];
-    let named = query.word("ssl_mode", &MODES.map(|(name, _)| name))?;
-    let authorities = query.text("ssl_ca").map(PathBuf::from);
-    let identity = match (query.text("ssl_cert"), query.text("ssl_key")) {
+    let mut named = None;
+    for name in ["ssl_mode", "ssl-mode", "sslMode", "sslmode"] {
+        named = named.or(query.word(name, &MODES.map(|(name, _)| name))?);
+    }
+    let mut either = |name, other| query.text(name).or(query.text(other));
+    let authorities = either("ssl_ca", "ssl-ca").map(PathBuf::from);
+    let identity = match (either("ssl_cert", "ssl-cert"), either("ssl_key", "ssl-key")) {
         (None, None) => None,
         (Some(certificate), Some(key)) => Some((certificate.into(), key.into())),
         _ => return Err(bad("ssl_cert and ssl_key belong together: give both")),
     };
     let mode = MODES.iter().find(|(name, _)| Some(*name) == named).map(|(_, mode)| *mode);
+    let mode = mode.max(of_others(query)?);
     // Naming an authority asks for the check, as with the mysql client.
     let default = if authorities.is_some() { SslMode::VerifyCa } else { SslMode::Preferred };
     Ok(TlsOptions { mode: mode.unwrap_or(default), authorities, identity })
 }
+
+/// The strictest mode that the words of other clients ask for.
+fn of_others(query: &mut Query) -> Result<Option<SslMode>> {
+    /// Connector/J's, Prisma's and Go's words, and what each of their values means.
+    type Words = (&'static str, &'static [(&'static str, Option<SslMode>)]);
+    const WORDS: &[Words] = &[
+        ("useSSL", &[("true", Some(SslMode::Preferred)), ("false", Some(SslMode::Disabled))]),
+        ("requireSSL", &[("true", Some(SslMode::Required)), ("false", None)]),
+        ("verifyServerCertificate", &[("true", Some(SslMode::VerifyCa)), ("false", None)]),
+        ("sslaccept", &[("strict", Some(SslMode::VerifyIdentity)), ("accept_invalid_certs", Some(SslMode::Required))]),
+        (
+            "tls",
+            &[
+                ("true", Some(SslMode::VerifyIdentity)),
+                ("skip-verify", Some(SslMode::Required)),
+                ("preferred", Some(SslMode::Preferred)),
+                ("false", Some(SslMode::Disabled)),
+            ],
+        ),
+    ];
+    let mut strictest = None;
+    for (name, values) in WORDS {
+        let words: Vec<&'static str> = values.iter().map(|(word, _)| *word).collect();
+        let Some(given) = query.word(name, &words)? else { continue };
+        strictest = strictest.max(values.iter().find(|(word, _)| *word == given).and_then(|(_, mode)| *mode));
+    }
+    Ok(strictest)
+}
+
+/// Parameters of other clients that change nothing here.
+const PASSED_OVER: &[&str] = &[
+    // Connector/J.
+    "autoReconnect",
+    "cachePrepStmts",
+    "characterEncoding",
+    "connectTimeout",
+    "prepStmtCacheSize",
+    "rewriteBatchedStatements",
+    "serverTimezone",
+    "socketTimeout",
+    "useServerPrepStmts",
+    "useUnicode",
+    "zeroDateTimeBehavior",
+    // Go and Prisma.
+    "charset",
+    "collation",
+    "connection_limit",
+    "loc",
+    "parseTime",
+    "pool_timeout",
+    "readTimeout",
+    "timeout",
+    "writeTimeout",
+];
 
 /// A name that goes into SQL as it is.
 fn check_name(parameter: &str, name: Option<&str>) -> Result<()> {

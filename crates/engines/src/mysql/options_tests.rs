@@ -42,6 +42,34 @@ fn what_is_left_out_is_what_the_client_takes() {
 }
 
 #[test]
+fn words_of_other_clients_mean_what_they_mean_there() {
+    for (words, mode) in [
+        ("ssl-mode=REQUIRED", SslMode::Required),
+        ("sslMode=VERIFY_CA", SslMode::VerifyCa),
+        ("useSSL=false", SslMode::Disabled),
+        ("useSSL=true&requireSSL=true&serverTimezone=UTC", SslMode::Required),
+        ("sslaccept=strict", SslMode::VerifyIdentity),
+        ("tls=skip-verify&parseTime=true", SslMode::Required),
+        ("ssl_mode=REQUIRED&verifyServerCertificate=true", SslMode::VerifyCa),
+    ] {
+        assert_eq!(resolve(&format!("mysql://h?{words}")).unwrap().tls.mode, mode, "{words}");
+    }
+    assert_eq!(resolve("mysql://h?charset=utf8mb4&parseTime=true").unwrap().passed_over, ["charset", "parseTime"]);
+    assert!(resolve("mysql://h?tls=custom").is_err());
+}
+
+#[test]
+fn host_and_port_may_come_from_the_environment() {
+    let environment = |name: &str| match name {
+        "MYSQL_HOST" => Some("db.example".to_owned()),
+        "MYSQL_TCP_PORT" => Some("3310".to_owned()),
+        _ => None,
+    };
+    assert_eq!(Options::resolve("mysql://u@", &environment).unwrap().addresses, tcp("db.example", 3310));
+    assert_eq!(Options::resolve("mysql://u@h:1", &environment).unwrap().addresses, tcp("h", 1));
+}
+
+#[test]
 fn a_socket_a_port_and_localhost_say_where() {
     assert_eq!(resolve("mysql://u@/?socket=/tmp/s.sock").unwrap().addresses, [Address::Unix("/tmp/s.sock".into())]);
     assert_eq!(resolve("mysql://u@localhost:3307/").unwrap().addresses, tcp("localhost", 3307));

@@ -1,11 +1,11 @@
 //! The database `dsbench`, marked by a row of its table `dsbench_mark`: MySQL has no comments on databases.
 
-use dsbench_core::engine::{Connection, Engine, Place, PlaceState};
+use dsbench_core::engine::{Connection, Place, PlaceState};
 use dsbench_core::error::{ErrorKind, Result};
 use dsbench_core::value::{Table, Type, Value};
 
 use super::{size, text, Mysql, PLACE};
-use crate::place::{self, alone, first_cells, marked, ours, refuse, set_up, strange, vacant, ADMINISTRATION, MADE};
+use crate::place::{self, administer, alone, first_cells, marked, ours, refuse, set_up, strange, vacant, MADE};
 
 /// Errors that say what is not there: database, table, column.
 const NO_DATABASE: &str = "1049";
@@ -38,11 +38,11 @@ const ELSEWHERE: &str = "SELECT CONCAT('view ', TABLE_SCHEMA, '.', TABLE_NAME) A
 
 impl Place for Mysql {
     fn state(&self) -> Result<PlaceState> {
-        state(&mut *self.connect(ADMINISTRATION)?)
+        state(&mut *administer(self)?)
     }
 
     fn create(&self, mark: &str) -> Result<()> {
-        let mut connection = self.connect(ADMINISTRATION)?;
+        let mut connection = administer(self)?;
         vacant(state(&mut *connection)?, format!("database {PLACE}"), "rename it, or use another server")?;
         connection.script(&[CREATE]).map_err(set_up)?;
         let marked = put_mark(&mut *connection, mark);
@@ -54,7 +54,7 @@ impl Place for Mysql {
     }
 
     fn remark(&self, mark: &str) -> Result<()> {
-        let mut connection = self.connect(ADMINISTRATION)?;
+        let mut connection = administer(self)?;
         marked(state(&mut *connection)?)?;
         let update = with_mark(&format!("UPDATE {PLACE}.dsbench_mark SET mark = "), mark, "")?;
         connection.script(&[&update]).map_err(set_up)
@@ -64,7 +64,7 @@ impl Place for Mysql {
         let table = format!("{PLACE}.{MADE}");
         let make = format!("CREATE TABLE IF NOT EXISTS {table} (name varchar(150) NOT NULL)");
         let note = format!("INSERT INTO {table} {THERE}");
-        let mut connection = self.connect(ADMINISTRATION)?;
+        let mut connection = administer(self)?;
         marked(state(&mut *connection)?)?;
         connection.script(&[&make]).map_err(set_up)?;
         connection.begin()?;
@@ -73,11 +73,11 @@ impl Place for Mysql {
     }
 
     fn strangers(&self) -> Result<Vec<String>> {
-        strangers(&mut *self.connect(ADMINISTRATION)?)
+        strangers(&mut *administer(self)?)
     }
 
     fn drop(&self) -> Result<()> {
-        let mut connection = self.connect(ADMINISTRATION)?;
+        let mut connection = administer(self)?;
         if !ours(state(&mut *connection)?)? {
             return Ok(());
         }
@@ -91,7 +91,7 @@ impl Place for Mysql {
     }
 
     fn size_bytes(&self) -> Result<u64> {
-        size::bytes(&mut *self.connect(ADMINISTRATION)?)
+        size::bytes(&mut *administer(self)?)
     }
 }
 

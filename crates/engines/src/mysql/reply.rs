@@ -115,6 +115,24 @@ impl Take for Skip {
     }
 }
 
+/// Skips all rows and counts them.
+pub(super) struct Count(pub(super) u64);
+
+impl Take for Count {
+    fn begin(&mut self, _count: usize, _described: bool) -> Result<(), RowError> {
+        Ok(())
+    }
+
+    fn column(&mut self, _definition: &[u8]) -> Result<(), RowError> {
+        Ok(())
+    }
+
+    fn row(&mut self, _content: &[u8]) -> Result<(), RowError> {
+        self.0 += 1;
+        Ok(())
+    }
+}
+
 /// What of a column's definition decides how its values are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Column {

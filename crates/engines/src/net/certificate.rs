@@ -22,6 +22,18 @@ pub(crate) fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     Some(digest(hash, certificate).as_ref().to_vec())
 }
 
+/// The name of its signature algorithm, when that has no hash function of its own.
+pub(crate) fn without_hash(certificate: &[u8]) -> Option<String> {
+    let oid = read(certificate)?.signature_algorithm().oid;
+    let name = match oid.to_string().as_str() {
+        "1.3.101.112" => "Ed25519".to_owned(),
+        "1.3.101.113" => "Ed448".to_owned(),
+        "1.2.840.113549.1.1.10" => "RSA-PSS".to_owned(),
+        other => other.to_owned(),
+    };
+    signature_hash(oid).is_none().then_some(name)
+}
+
 /// The hash function of a signature algorithm.
 fn signature_hash(algorithm: ObjectIdentifier) -> Option<&'static Algorithm> {
     use rfc5912::*;

@@ -137,7 +137,6 @@ impl Channel {
     }
 
     /// The socket itself.
-    #[cfg(target_os = "linux")]
     pub(crate) fn socket(&self) -> &Socket {
         &self.socket
     }

@@ -7,6 +7,7 @@ pub(crate) mod socket;
 pub(crate) mod tls;
 pub(crate) mod transport;
 pub(crate) mod verifier;
+mod version_one;
 #[cfg(target_os = "linux")]
 pub(crate) mod whereabouts;
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 #[cfg(target_os = "linux")]
 use dsbench_core::carrier;
-use socket2::{Domain, SockAddr, Socket, Type};
+use socket2::{Domain, SockAddr, Socket, TcpKeepalive, Type};
 #[cfg(target_os = "linux")]
 use std::os::fd::AsRawFd;
 
@@ -22,6 +22,49 @@ pub(crate) enum Address {
     Unix(PathBuf),
     /// Host name, port, and the address to use instead of looking the name up.
     Tcp(String, u16, Option<IpAddr>),
+}
+
+/// When a TCP connection that nothing comes over is given up; what is `None` is the system's default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Keepalive {
+    /// Whether the system asks a silent server at all.
+    pub(crate) probes: bool,
+    /// Silence before the first question.
+    pub(crate) idle: Option<Duration>,
+    /// Time between two questions.
+    pub(crate) interval: Option<Duration>,
+    /// Questions without an answer.
+    pub(crate) count: Option<u32>,
+    /// How long what was sent may stay unacknowledged.
+    pub(crate) unanswered: Option<Duration>,
+}
+
+impl Keepalive {
+    /// Sets a connected socket so.
+    pub(crate) fn set(&self, socket: &Socket) -> io::Result<()> {
+        socket.set_keepalive(self.probes)?;
+        let mut wanted = TcpKeepalive::new();
+        if let Some(idle) = self.idle {
+            wanted = wanted.with_time(idle);
+        }
+        #[cfg(target_os = "linux")]
+        {
+            if let Some(interval) = self.interval {
+                wanted = wanted.with_interval(interval);
+            }
+            if let Some(count) = self.count {
+                wanted = wanted.with_retries(count);
+            }
+            if self.unanswered.is_some() {
+                socket.set_tcp_user_timeout(self.unanswered)?;
+            }
+        }
+        let given = self.idle.is_some() || self.interval.is_some() || self.count.is_some();
+        match self.probes && given {
+            true => socket.set_tcp_keepalive(&wanted),
+            false => Ok(()),
+        }
+    }
 }
 
 impl std::fmt::Display for Address {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use dsbench_core::error::{Error, Result};
 use rustls::client::Resumption;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use super::channel::Channel;
@@ -37,6 +38,10 @@ pub(crate) struct Wishes<'a> {
     pub(crate) identity: Option<&'a (PathBuf, PathBuf)>,
     /// Host name or address that the server's certificate must carry when it is checked.
     pub(crate) host: &'a str,
+    /// Files of lists of revoked certificates.
+    pub(crate) revoked: &'a [PathBuf],
+    /// What is to be spoken inside, where the server has to be told (ALPN).
+    pub(crate) protocol: Option<&'static str>,
 }
 
 /// TLS as one target wants it, made once for all connections.
@@ -49,7 +54,8 @@ impl Tls {
     /// Reads the certificates that are named. Error `Configuration` when one cannot be used.
     pub(crate) fn new(wishes: &Wishes<'_>) -> Result<Self> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let verifier = Verifier::new(trusted(wishes)?, wishes.check, &provider);
+        let revoked = wishes.revoked.iter().map(|path| read_revoked(path)).collect::<Result<Vec<_>>>()?.concat();
+        let verifier = Verifier::new(trusted(wishes)?, wishes.check, revoked, &provider)?;
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|e| Error::configuration(format!("TLS: {e}")))?
@@ -57,10 +63,15 @@ impl Tls {
             .with_custom_certificate_verifier(Arc::new(verifier));
         let mut config = match wishes.identity {
             None => builder.with_no_client_auth(),
-            Some((certificate, key)) => builder
-                .with_client_auth_cert(read_certificates(certificate)?, read_key(key)?)
-                .map_err(|e| Error::configuration(format!("{}: {e}", certificate.display())))?,
+            Some((certificate, key)) => {
+                let bad = |e| Error::configuration(format!("private key {}: {e}", key.display()));
+                let signing = rustls::crypto::ring::sign::any_supported_type(&read_key(key)?).map_err(bad)?;
+                // The library would not take a certificate of version 1, which servers take.
+                let own = CertifiedKey::new(read_certificates(certificate)?, signing);
+                builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(own)))
+            }
         };
+        config.alpn_protocols = wishes.protocol.into_iter().map(|name| name.as_bytes().to_vec()).collect();
         // A connection that is measured is opened in full, as other clients do it.
         config.resumption = Resumption::disabled();
         Ok(Self { config: Arc::new(config), name: server_name(wishes)? })
@@ -107,6 +118,18 @@ fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     Ok(found)
 }
 
+/// The lists of revoked certificates of a PEM file, one at least.
+fn read_revoked(path: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>> {
+    let bad = |what: String| Error::configuration(format!("list of revoked certificates {}: {what}", path.display()));
+    let found: std::result::Result<Vec<_>, _> =
+        CertificateRevocationListDer::pem_file_iter(path).map_err(|e| bad(e.to_string()))?.collect();
+    let found = found.map_err(|e| bad(e.to_string()))?;
+    if found.is_empty() {
+        return Err(bad("there is none in PEM form".into()));
+    }
+    Ok(found)
+}
+
 fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>> {
     PrivateKeyDer::from_pem_file(path).map_err(|e| {
         let message = format!("private key {}: {e}", path.display());
@@ -127,6 +150,12 @@ fn server_name(wishes: &Wishes<'_>) -> Result<ServerName<'static>> {
 pub(crate) fn remedy(error: &io::Error, authorities: &str, weaker: &str) -> Option<String> {
     use rustls::{CertificateError as C, Error as E};
     match error.get_ref().and_then(|inner| inner.downcast_ref::<E>()) {
+        Some(E::InvalidCertificate(C::Revoked)) => {
+            Some("give the server another certificate: this one is revoked".into())
+        }
+        Some(E::InvalidCertificate(C::UnknownRevocationStatus)) => {
+            Some("name a list of revoked certificates of this authority by sslcrl=, or leave it out".into())
+        }
         Some(E::InvalidCertificate(C::UnknownIssuer)) => {
             Some(format!("name the authority's certificate by {authorities}"))
         }

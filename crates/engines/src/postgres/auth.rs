@@ -17,7 +17,11 @@ pub struct Authentication<'a> {
     options: &'a Options,
     /// Hash of the server's certificate, when there is TLS and the certificate allows it.
     end_point: Option<Vec<u8>>,
+    /// By what the certificate is signed, when no login can be tied to it.
+    unbindable: Option<String>,
     scram: Option<ScramSha256>,
+    /// The server has named a way to log in.
+    asked: bool,
     /// The login was tied to the TLS connection.
     bound: bool,
     /// The server has shown that it knows the password.
@@ -30,7 +34,8 @@ impl<'a> Authentication<'a> {
     pub fn new(options: &'a Options, transport: &Transport) -> Self {
         let wanted = options.tls.channel_binding != ChannelBinding::Disable;
         let end_point = if wanted { tls::server_end_point(transport) } else { None };
-        Self { options, end_point, scram: None, bound: false, proven: false, done: false }
+        let unbindable = if end_point.is_none() { tls::signature_without_hash(transport) } else { None };
+        Self { options, end_point, unbindable, scram: None, asked: false, bound: false, proven: false, done: false }
     }
 
     /// True when the server is satisfied.
@@ -42,6 +47,7 @@ impl<'a> Authentication<'a> {
     pub fn answer(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>> {
         let mut fields = Fields(body);
         let code = fields.int32().map_err(refuse)?;
+        self.check_way(code)?;
         match code {
             0 => self.accept().map(|()| None),
             3 => {
@@ -83,9 +89,32 @@ impl<'a> Authentication<'a> {
         Ok(())
     }
 
+    /// The way by which the server wants the login must be one that require_auth allows.
+    fn check_way(&mut self, code: i32) -> Result<()> {
+        let way = match code {
+            0 if !self.asked => "none",
+            3 => "password",
+            5 => "md5",
+            7 => "gss",
+            9 => "sspi",
+            10 => "scram-sha-256",
+            _ => return Ok(()),
+        };
+        self.asked = true;
+        if self.options.required_auth.allows(way) {
+            return Ok(());
+        }
+        let words = format!("the server wants a login by {way}, which require_auth excludes");
+        Err(refuse(words).remedy("change pg_hba.conf of the server, or require_auth of the target"))
+    }
+
     /// With channel_binding=require only a bound login will do.
     fn forbid_unbound(&self) -> Result<()> {
         if self.options.tls.channel_binding == ChannelBinding::Require && !self.bound {
+            if let Some(signature) = &self.unbindable {
+                let words = format!("channel_binding=require, but the server's certificate is signed by {signature}");
+                return Err(refuse(words).remedy("give the server a certificate signed by RSA or ECDSA with SHA-2"));
+            }
             return Err(refuse("channel_binding=require, but the server does not offer SCRAM-SHA-256-PLUS over TLS"));
         }
         Ok(())
@@ -128,8 +157,12 @@ fn few_rounds(first: &[u8]) -> Result<()> {
 /// The password; an error that says how to give one when there is none.
 fn password(options: &Options) -> Result<&str> {
     options.password.as_ref().map(|secret| secret.reveal()).ok_or_else(|| {
-        refuse(format!("the server at {} asks for the password of user {:?}", options.place(), options.user))
-            .remedy("give it by PGPASSWORD or ~/.pgpass")
+        let asked = format!("the server at {} asks for the password of user {:?}", options.place(), options.user);
+        match &options.open_passfile {
+            Some(file) => refuse(format!("{asked}; {} is not read, as others may read it", file.display()))
+                .remedy(format!("chmod 600 {}", file.display())),
+            None => refuse(asked).remedy("give it by PGPASSWORD or ~/.pgpass"),
+        }
     })
 }
 

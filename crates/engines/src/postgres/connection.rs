@@ -12,7 +12,7 @@ use super::interrupt::{Cancel, Handle};
 use super::known::Known;
 use super::login::LoggedIn;
 use super::pipeline::Piping;
-use super::reply::rows_changed;
+use super::reply::rows_found;
 use super::sessions::{outside, Frame};
 use super::statement::{parse_and_describe, query, Prepared};
 use super::text::{self, Template};
@@ -27,6 +27,10 @@ pub(super) const BEGIN: &[u8] = b"P\0\0\0\x0d\0BEGIN\0\0\0B\0\0\0\x0c\0\0\0\0\0\
 /// BEGIN in a separate flight.
 const BEGIN_ALONE: &[u8] = b"Q\0\0\0\x0aBEGIN\0";
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
+/// Those that the server has: some came with later versions.
+const LIFT_TIMEOUTS: &str = "SELECT pg_catalog.set_config(name, '0', false) FROM pg_catalog.pg_settings \
+    WHERE name IN ('lock_timeout', 'idle_session_timeout', \
+    'idle_in_transaction_session_timeout', 'transaction_timeout') AND setting <> '0'";
 const ROLLBACK: &[u8] = b"Q\0\0\0\x0dROLLBACK\0";
 
 /// A session with a PostgreSQL server. What each execution needs comes first.
@@ -159,7 +163,7 @@ impl Connection for PostgresConnection {
         let mut rows = 0;
         self.wire.complete("execute", loss, |tag, body| {
             if tag == b'C' {
-                rows = rows_changed(body);
+                rows = rows_found(body);
             }
             Ok(())
         })?;
@@ -232,6 +236,21 @@ impl Connection for PostgresConnection {
         }
     }
 
+    fn lift_timeouts(&mut self) -> Result<()> {
+        if self.frame.moves() {
+            self.frame.lift_timeouts();
+            return Ok(());
+        }
+        // By itself, as the others take longer than the shortest of time-outs.
+        for sql in ["SET statement_timeout TO 0", LIFT_TIMEOUTS] {
+            match simple::run(&mut self.wire, sql) {
+                Err(error) if matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown) => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     fn bulk(&mut self) -> Option<&mut dyn BulkLoad> {
         Some(self)
     }
@@ -257,7 +276,7 @@ impl Connection for PostgresConnection {
 
 impl Texts for PostgresConnection {
     #[inline]
-    fn run(&mut self, sql: &[u8], take: Option<&mut dyn FnMut(Answer<'_>)>) -> Result<()> {
+    fn run(&mut self, sql: &[u8], take: Option<&mut dyn FnMut(Answer<'_>)>) -> Result<u64> {
         let ahead = self.frame.ahead(self.wire.status);
         simple::answers(&mut self.wire, ahead, sql, take)
     }

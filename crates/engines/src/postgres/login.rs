@@ -9,11 +9,11 @@ use dsbench_core::error::{Error, ErrorKind, Result};
 use super::auth::Authentication;
 use super::input::Input;
 use super::interrupt::Cancel;
-use super::options::{Options, SslMode};
+use super::options::{Attributes, Options, SslMode};
 use super::reply::{Complaint, Fields};
 use super::socket::addresses;
-use super::tls;
 use super::wire::{Wire, IDLE};
+use super::{simple, tls, Host};
 use crate::net::socket::{self, Address};
 use crate::net::tls::Tls;
 use crate::net::transport::Transport;
@@ -36,10 +36,76 @@ enum Failure {
     Absent(Error),
 }
 
-/// Logs in at the first place of `options` that answers.
+/// Logs in at the first host that gives a session as it is wanted.
 ///
 /// The session is asked for with `settings`. The time limit stays for what is read on it until it is lifted.
-pub fn open(options: &Options, tls: Option<&Tls>, settings: &[(&str, &str)]) -> Result<LoggedIn> {
+pub fn open(hosts: &[Host], settings: &[(&str, &str)]) -> Result<LoggedIn> {
+    let mut failed = Vec::new();
+    let wanted = hosts.first().map_or(Attributes::Any, |host| host.options.attributes);
+    let passes = match wanted {
+        Attributes::PreferStandby => vec![Attributes::Standby, Attributes::Any],
+        wanted => vec![wanted],
+    };
+    for attributes in passes {
+        failed.clear();
+        for host in hosts {
+            match open_at(&host.options, host.tls.as_ref(), settings).and_then(|session| fit(session, attributes, host))
+            {
+                Ok(found) => return Ok(found),
+                Err(error) if hosts.len() == 1 && wanted != Attributes::PreferStandby => return Err(error),
+                // One that starts up, goes down or is not as it is wanted has others beside it.
+                Err(error) if error.context == ABSENT || error.code.as_str() == NOT_NOW => failed.push(error),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    let words: Vec<String> = failed.iter().map(Error::to_string).collect();
+    let first = failed.into_iter().next();
+    let first = first.unwrap_or_else(|| Error::with(ErrorKind::Setup, ABSENT, "the target names no host"));
+    Err(match words.len() {
+        0 | 1 => first,
+        _ => first.wrapped("", words.join("; ")),
+    })
+}
+
+/// A session of a server that plays another part than `attributes` want is an error.
+fn fit(mut session: LoggedIn, attributes: Attributes, host: &Host) -> Result<LoggedIn> {
+    if matches!(attributes, Attributes::Any | Attributes::PreferStandby) {
+        return Ok(session);
+    }
+    let found = simple::fetch(&mut session.wire, ROLE).map_err(|error| error.wrapped("connect", ROLE))?;
+    let cells: Vec<String> = found.rows.into_iter().flatten().map(Option::unwrap_or_default).collect();
+    let (copy, read_only) = match &cells[..] {
+        [copy, read_only] => (copy == "t", read_only == "on"),
+        _ => (false, false),
+    };
+    let fits = match attributes {
+        Attributes::ReadWrite => !copy && !read_only,
+        Attributes::ReadOnly => copy || read_only,
+        Attributes::Primary => !copy,
+        Attributes::Standby => copy,
+        Attributes::Any | Attributes::PreferStandby => true,
+    };
+    if fits {
+        return Ok(session);
+    }
+    let what = match (copy, read_only) {
+        (true, _) => "this server is a copy (hot standby)",
+        (_, true) => "its sessions take no writes (default_transaction_read_only)",
+        _ => "this server is a primary that takes writes",
+    };
+    let words = format!("{}: {what}, which target_session_attrs excludes", host.options.place());
+    Err(Error::with(ErrorKind::Setup, ABSENT, words).remedy("name another host, or change target_session_attrs"))
+}
+
+/// Whether the server is a copy, and whether its sessions refuse writes.
+const ROLE: &str = "SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.current_setting('transaction_read_only')";
+/// What is done where no session is to be had, for want of a server or of one that fits.
+const ABSENT: &str = "connect";
+/// cannot_connect_now: the server starts up or goes down.
+const NOT_NOW: &str = "57P03";
+
+fn open_at(options: &Options, tls: Option<&Tls>, settings: &[(&str, &str)]) -> Result<LoggedIn> {
     let deadline = options.connect_timeout.map(|limit| Instant::now() + limit);
     let mut absent = None;
     for address in addresses(options) {
@@ -88,7 +154,11 @@ impl Attempt<'_> {
 
     fn once(&self, with_tls: bool) -> Attempted {
         let (options, address) = (self.options, self.address);
-        let channel = socket::connect(address, self.deadline).map_err(|e| Failure::Absent(absent(address, &e)))?;
+        let gone = |error: io::Error| Failure::Absent(absent(address, &error));
+        let channel = socket::connect(address, self.deadline).map_err(gone)?;
+        if matches!(address, Address::Tcp(..)) {
+            options.keepalive.set(channel.socket()).map_err(gone)?;
+        }
         let mut transport = Transport::Plain(channel);
         if with_tls {
             transport = match tls::start(transport, self.tls, options).map_err(Failure::Refused)? {
@@ -162,7 +232,9 @@ fn startup(options: &Options, settings: &[(&str, &str)]) -> Vec<u8> {
     setting("application_name", &options.application_name);
     setting("client_encoding", "UTF8");
     setting("DateStyle", "ISO");
-    for (name, value) in settings {
+    for (name, value) in
+        options.session.iter().map(|(name, value)| (*name, value.as_str())).chain(settings.iter().copied())
+    {
         setting(name, value);
     }
     if let Some(server_options) = &options.server_options {

@@ -1,5 +1,5 @@
 //! PostgreSQL, by a client of our own: a prepared statement is one send and one receive, out of and
-//! into buffers that are kept. `url` and `options` say where; `socket`, `tls`, `auth`, `login` and
+//! into buffers that are kept. `url`, `service` and `options` say where; `socket`, `tls`, `auth`, `login` and
 //! `sessions` open a session; `wire`, `input`, `reply`, `known`, `statement`, `types` and `text` speak the protocol (version
 //! 3.0); `connection`, `simple`, `copy`, `pipeline` and `place` are what the loop calls.
 
@@ -17,6 +17,7 @@ mod passfile;
 mod pipeline;
 mod place;
 mod reply;
+mod service;
 mod sessions;
 mod simple;
 mod socket;
@@ -29,12 +30,14 @@ mod url;
 mod user;
 mod wire;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use dsbench_core::engine::{Connection, Dialect, Engine, Isolation, Place, Pooled, Session};
 use dsbench_core::error::{ErrorKind, Result};
 
 use self::connection::PostgresConnection;
 use self::options::Options;
-use self::sessions::{Found, Way};
+use self::sessions::{Found, Prove, Way};
 use crate::net::tls::Tls;
 
 /// Name of the schema that is dsbench's place.
@@ -46,17 +49,45 @@ const DIALECT: Dialect =
 /// Binds PostgreSQL to a target by libpq's rules: URL, PG* environment, .pgpass. Error
 /// `Configuration` when they make no sense; nothing is connected yet.
 pub fn open(url: &str) -> Result<Box<dyn Engine>> {
-    let options = Options::resolve(url, &|name| std::env::var(name).ok())?;
-    let tls = tls::set_up(&options)?;
-    Ok(Box::new(Postgres { options, tls, found: Found::default() }))
+    let resolved = Options::resolve(url, &|name| std::env::var(name).ok())?;
+    let host = |options| Ok(Host { tls: tls::set_up(&options)?, options });
+    let hosts: Result<_> = resolved.hosts.into_iter().map(host).collect();
+    Ok(Box::new(Postgres {
+        hosts: hosts?,
+        passed_over: resolved.passed_over,
+        found: Found::default(),
+        unproved: AtomicBool::new(false),
+    }))
+}
+
+/// A host that a target names.
+pub struct Host {
+    options: Options,
+    tls: Option<Tls>,
 }
 
 /// A PostgreSQL server at one target.
 struct Postgres {
-    options: Options,
-    tls: Option<Tls>,
+    /// Tried in order, by every session.
+    hosts: Vec<Host>,
+    /// Parameters of the target that change nothing here.
+    passed_over: Vec<String>,
     /// How its sessions get their settings.
     found: Found,
+    /// Whether it did not understand what a session was asked.
+    unproved: AtomicBool,
+}
+
+impl Postgres {
+    fn open(&self, session: Session, prove: Prove) -> Result<Box<dyn Connection>> {
+        let (opened, frame) = sessions::open(self, session, prove)?;
+        Ok(Box::new(PostgresConnection::new(opened, frame, session.in_place)))
+    }
+
+    /// The target for messages.
+    fn place(&self) -> String {
+        self.hosts.iter().map(|host| host.options.place()).collect::<Vec<_>>().join(", ")
+    }
 }
 
 impl Engine for Postgres {
@@ -65,17 +96,27 @@ impl Engine for Postgres {
     }
 
     fn connect(&self, session: Session) -> Result<Box<dyn Connection>> {
-        let (opened, frame) = sessions::open(self, session, true)?;
-        Ok(Box::new(PostgresConnection::new(opened, frame, session.in_place)))
+        self.open(session, Prove::Always)
+    }
+
+    fn connect_existing(&self, isolation: Isolation) -> Result<Box<dyn Connection>> {
+        self.open(Session { isolation, in_place: false }, Prove::Leniently)
     }
 
     fn reconnect(&self, session: Session) -> Result<Box<dyn Connection>> {
-        let (opened, frame) = sessions::open(self, session, false)?;
-        Ok(Box::new(PostgresConnection::new(opened, frame, session.in_place)))
+        self.open(session, Prove::Not)
     }
 
     fn reconnect_existing(&self, isolation: Isolation) -> Result<Box<dyn Connection>> {
         self.reconnect(Session { isolation, in_place: false })
+    }
+
+    fn is_unproved(&self) -> bool {
+        self.unproved.load(Ordering::Relaxed)
+    }
+
+    fn passed_over(&self) -> &[String] {
+        &self.passed_over
     }
 
     fn pooled(&self) -> Option<Pooled> {

@@ -26,6 +26,11 @@ pub fn password(path: &Path, wanted: &Wanted<'_>) -> Option<String> {
     lookup(&String::from_utf8_lossy(&text), wanted)
 }
 
+/// Whether there is such a file, which others than its owner may read.
+pub fn is_open(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|about| about.is_file() && !private(&about))
+}
+
 #[cfg(unix)]
 fn private(about: &fs::Metadata) -> bool {
     std::os::unix::fs::MetadataExt::mode(about) & 0o077 == 0

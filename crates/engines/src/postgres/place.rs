@@ -1,11 +1,11 @@
 //! The schema `dsbench` in the database of the target, marked by a comment on it.
 
-use dsbench_core::engine::{Connection, Engine, Place, PlaceState};
+use dsbench_core::engine::{Connection, Place, PlaceState};
 use dsbench_core::error::Result;
 use dsbench_core::value::Table;
 
 use super::{Postgres, PLACE};
-use crate::place::{alone, first_cells, marked, ours, set_up, size, strange, vacant, ADMINISTRATION, MADE};
+use crate::place::{administer, alone, first_cells, marked, ours, set_up, size, strange, vacant, MADE};
 
 /// A comment that starts with this is dsbench's mark.
 const MARK: &str = "dsbench mark:";
@@ -57,11 +57,11 @@ const STILL_NEEDED: &str = "2BP01";
 
 impl Place for Postgres {
     fn state(&self) -> Result<PlaceState> {
-        state(&mut *self.connect(ADMINISTRATION)?)
+        state(&mut *administer(self)?)
     }
 
     fn create(&self, mark: &str) -> Result<()> {
-        let mut connection = self.connect(ADMINISTRATION)?;
+        let mut connection = administer(self)?;
         vacant(state(&mut *connection)?, format!("schema {PLACE}"), "rename it, or use another database")?;
         let create = format!("CREATE SCHEMA {PLACE}");
         connection.begin()?;
@@ -70,13 +70,13 @@ impl Place for Postgres {
     }
 
     fn remark(&self, mark: &str) -> Result<()> {
-        let mut connection = self.connect(ADMINISTRATION)?;
+        let mut connection = administer(self)?;
         marked(state(&mut *connection)?)?;
         connection.script(&[&comment(mark)]).map_err(set_up)
     }
 
     fn take_stock(&self) -> Result<()> {
-        let mut connection = self.connect(ADMINISTRATION)?;
+        let mut connection = administer(self)?;
         let table = format!("{PLACE}.{MADE}");
         connection.begin()?;
         marked(state(&mut *connection)?)?;
@@ -89,11 +89,11 @@ impl Place for Postgres {
     }
 
     fn strangers(&self) -> Result<Vec<String>> {
-        strangers(&mut *self.connect(ADMINISTRATION)?)
+        strangers(&mut *administer(self)?)
     }
 
     fn drop(&self) -> Result<()> {
-        let mut connection = self.connect(ADMINISTRATION)?;
+        let mut connection = administer(self)?;
         // A session that holds a table would make this wait for ever, during which Ctrl-C has no effect.
         connection.begin()?;
         connection.script(&["SET LOCAL lock_timeout = '10s'"])?;
@@ -107,7 +107,7 @@ impl Place for Postgres {
     }
 
     fn size_bytes(&self) -> Result<u64> {
-        size(&self.connect(ADMINISTRATION)?.fetch(SIZE)?)
+        size(&administer(self)?.fetch(SIZE)?)
     }
 }
 

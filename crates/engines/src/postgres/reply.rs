@@ -80,9 +80,15 @@ impl<'a> Complaint<'a> {
 /// Rows that a command changed, by its tag (`INSERT 0 5`, `UPDATE 1`); 0 for all that change none.
 pub fn rows_changed(tag: &[u8]) -> u64 {
     let counts = [&b"INSERT "[..], b"UPDATE ", b"DELETE ", b"MERGE ", b"COPY "];
-    if !counts.iter().any(|word| tag.starts_with(word)) {
-        return 0;
+    match counts.iter().any(|word| tag.starts_with(word)) {
+        true => rows_found(tag),
+        false => 0,
     }
+}
+
+/// The number at the end of a command tag: rows that were read or changed; 0 for commands that have none.
+#[inline]
+pub fn rows_found(tag: &[u8]) -> u64 {
     let digits = tag.strip_suffix(b"\0").unwrap_or(tag);
     let start = digits.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
     digits[start..].iter().fold(0, |sum: u64, digit| sum.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))

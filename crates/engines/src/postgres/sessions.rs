@@ -13,6 +13,9 @@ use super::{simple, Postgres, PLACE};
 /// What a pooler answers to a setting at the login that it does not know: protocol_violation.
 const UNKNOWN_SETTING: &str = "08P01";
 
+/// What is done when a session turns out not to be as asked.
+const UNPROVED: &str = "prove the session";
+
 /// How often two sessions are compared. In a pool of transactions the first look shows it, unless others use the pool.
 const LOOKS: u32 = 8;
 
@@ -45,6 +48,10 @@ impl Found {
     }
 }
 
+/// Those that all versions have.
+const LIFT_TIMEOUTS: &str = "SET LOCAL statement_timeout TO 0;SET LOCAL lock_timeout TO 0;\
+    SET LOCAL idle_in_transaction_session_timeout TO 0;";
+
 /// What is sent ahead of statements, so that each transaction has its settings; on a server itself nothing but BEGIN.
 pub struct Frame {
     /// Ahead of the first statement of a transaction.
@@ -76,41 +83,72 @@ impl Frame {
         }
     }
 
+    /// Has every transaction set the time-outs aside that the server sets for the user.
+    pub fn lift_timeouts(&mut self) {
+        for texts in [&mut self.begin, &mut self.alone] {
+            *texts = format!("{texts}{LIFT_TIMEOUTS}").into();
+        }
+    }
+
     /// Whether every transaction may have another session.
     pub fn moves(&self) -> bool {
         !self.alone.is_empty()
     }
 }
 
-/// A session whose settings are in force. `prove`: ask it; otherwise one that `server` gave before was asked.
-pub fn open(server: &Postgres, session: Session, prove: bool) -> Result<(LoggedIn, Frame)> {
+/// Whether a session is asked for what it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prove {
+    /// It must have what was asked for.
+    Always,
+    /// The same, but a server that does not understand the question is believed: it speaks PostgreSQL's protocol only.
+    Leniently,
+    /// One that the server gave before was asked.
+    Not,
+}
+
+/// A session whose settings are in force.
+pub fn open(server: &Postgres, session: Session, prove: Prove) -> Result<(LoggedIn, Frame)> {
     match server.found.way() {
+        Some(Way::Login) => match by(server, Way::Login, session, prove) {
+            // The first session may have had by chance what it asked for: one of a server that drops what comes with the
+            // login, or of a pooler that sends some sessions to another server.
+            Err(error) if error.context == UNPROVED => again(server, session),
+            opened => opened,
+        },
         Some(way) => by(server, way, session, prove),
-        None => find(server, session),
+        None => find(server, session, prove),
     }
 }
 
-fn find(server: &Postgres, session: Session) -> Result<(LoggedIn, Frame)> {
-    match login::open(&server.options, server.tls.as_ref(), &settings(session)) {
-        Ok(mut direct) => {
-            if is_proved(&mut direct.wire, "", &proof(session, Some(direct.cancel.key())))? {
+fn again(server: &Postgres, session: Session) -> Result<(LoggedIn, Frame)> {
+    let way = pooled(server)?;
+    server.found.keep(way);
+    by(server, way, session, Prove::Always)
+}
+
+fn find(server: &Postgres, session: Session, prove: Prove) -> Result<(LoggedIn, Frame)> {
+    match login::open(&server.hosts, &settings(session)) {
+        Ok(mut direct) => match ask(&mut direct.wire, "", &proof(session, Some(direct.cancel.key())))? {
+            Proof::Fails => {}
+            Proof::Unanswered(error) if prove != Prove::Leniently => return Err(another(server, &error)),
+            found => {
+                server.unproved.fetch_or(matches!(found, Proof::Unanswered(_)), Ordering::Relaxed);
                 server.found.keep(Way::Login);
                 return lifted(direct, Frame::of(Way::Login, session));
             }
-        }
+        },
         Err(error) if error.code.as_str() == UNKNOWN_SETTING => {}
         Err(error) => return Err(error),
     }
-    let way = pooled(server)?;
-    server.found.keep(way);
-    by(server, way, session, true)
+    again(server, session)
 }
 
 /// A session by a way that is known.
-fn by(server: &Postgres, way: Way, session: Session, prove: bool) -> Result<(LoggedIn, Frame)> {
+fn by(server: &Postgres, way: Way, session: Session, prove: Prove) -> Result<(LoggedIn, Frame)> {
     let frame = Frame::of(way, session);
     let mut opened = match way {
-        Way::Login => login::open(&server.options, server.tls.as_ref(), &settings(session))?,
+        Way::Login => login::open(&server.hosts, &settings(session))?,
         Way::Set | Way::Transaction => plain(server)?,
     };
     if way == Way::Set {
@@ -119,8 +157,13 @@ fn by(server: &Postgres, way: Way, session: Session, prove: bool) -> Result<(Log
         }
     }
     let key = (way == Way::Login).then(|| opened.cancel.key());
-    if prove && !is_proved(&mut opened.wire, &frame.alone, &proof(session, key))? {
-        return Err(unproved(server, &mut opened.wire, &frame, session));
+    if prove != Prove::Not {
+        match ask(&mut opened.wire, &frame.alone, &proof(session, key))? {
+            Proof::Holds => {}
+            Proof::Fails => return Err(unproved(server, &mut opened.wire, &frame, session)),
+            Proof::Unanswered(_) if prove == Prove::Leniently => {}
+            Proof::Unanswered(error) => return Err(another(server, &error)),
+        }
     }
     if way != Way::Login {
         opened.cancel.forget_process();
@@ -136,12 +179,12 @@ fn lifted(mut opened: LoggedIn, frame: Frame) -> Result<(LoggedIn, Frame)> {
 
 /// A login without the settings that poolers refuse.
 fn plain(server: &Postgres) -> Result<LoggedIn> {
-    if server.options.server_options.is_some() {
+    if server.hosts.iter().any(|host| host.options.server_options.is_some()) {
         let words = "a pooler stands before the server, and what options= of the target (PGOPTIONS) asks for does not \
             get through it: leave it out (ALTER ROLE … SET does the same), or name the server itself as the target";
         return Err(Error::configuration(words));
     }
-    login::open(&server.options, server.tls.as_ref(), &[])
+    login::open(&server.hosts, &[])
 }
 
 /// Which sessions a pooler gives: the same as long as the client stays, or any in each transaction.
@@ -211,9 +254,32 @@ fn proof(session: Session, process: Option<i32>) -> String {
     format!("SELECT CASE WHEN {all} THEN 1 ELSE 0 END")
 }
 
-fn is_proved(wire: &mut Wire, ahead: &str, proof: &str) -> Result<bool> {
-    let found = simple::fetch(wire, &format!("{ahead}{proof}")).map_err(|error| refuse(error.to_string()))?;
-    Ok(found.rows.first().and_then(|row| row.first()?.as_deref()) == Some("1"))
+/// What a server answers to the proof.
+enum Proof {
+    Holds,
+    Fails,
+    /// It does not understand the question.
+    Unanswered(Error),
+}
+
+fn ask(wire: &mut Wire, ahead: &str, proof: &str) -> Result<Proof> {
+    match simple::fetch(wire, &format!("{ahead}{proof}")) {
+        Ok(found) if found.rows.first().and_then(|row| row.first()?.as_deref()) == Some("1") => Ok(Proof::Holds),
+        Ok(_) => Ok(Proof::Fails),
+        Err(error) if matches!(error.kind, ErrorKind::Syntax | ErrorKind::Statement) => Ok(Proof::Unanswered(error)),
+        Err(error) => Err(refuse(error.to_string())),
+    }
+}
+
+/// The error of a server that speaks PostgreSQL's protocol and is none.
+#[cold]
+fn another(server: &Postgres, error: &Error) -> Error {
+    /// A server may repeat all of the question.
+    const ENOUGH: usize = 60;
+    let said: String = error.words().chars().take(ENOUGH).collect();
+    let words = format!("{}: this server does not answer as PostgreSQL does ({said}…)", server.place());
+    refuse(words)
+        .remedy("see what it has: dsbench doctor TARGET; and use tables that are there: --existing --script FILE")
 }
 
 #[cold]
@@ -223,14 +289,14 @@ fn unproved(server: &Postgres, wire: &mut Wire, frame: &Frame, session: Session)
     let found = simple::fetch(wire, &format!("{}SELECT {asked}", frame.alone)).unwrap_or_default();
     let found = found.rows.into_iter().flatten().map(Option::unwrap_or_default);
     let found: Vec<String> = names.iter().zip(found).map(|(name, value)| format!("{name} {value:?}")).collect();
-    refuse(format!(
+    let words = format!(
         "{}: sessions do not have what dsbench asks for (isolation {}{}) but {}: something between changes them",
-        server.options.place(),
+        server.place(),
         level(session.isolation),
         if session.in_place { format!(", search_path {PLACE}") } else { String::new() },
         found.join(", ")
-    ))
-    .remedy("name the server itself as the target")
+    );
+    Error { context: UNPROVED, ..refuse(words).remedy("name the server itself as the target") }
 }
 
 fn refuse(message: String) -> Error {

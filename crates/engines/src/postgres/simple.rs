@@ -51,9 +51,10 @@ fn in_words(error: Error) -> Error {
     }
 }
 
-/// Runs a text, with what goes `ahead` of it in the same message, and gives its answers to `take`.
+/// Runs a text, with what goes `ahead` of it in the same message, and gives its answers to `take`; gives the number of
+/// rows that were read or changed.
 #[inline]
-pub fn answers(wire: &mut Wire, ahead: &str, sql: &[u8], take: Option<&mut dyn FnMut(Answer<'_>)>) -> Result<()> {
+pub fn answers(wire: &mut Wire, ahead: &str, sql: &[u8], take: Option<&mut dyn FnMut(Answer<'_>)>) -> Result<u64> {
     if sql.contains(&0) {
         return Err(Error::with(ErrorKind::Syntax, "execute", "the statement holds a zero byte"));
     }
@@ -66,7 +67,16 @@ pub fn answers(wire: &mut Wire, ahead: &str, sql: &[u8], take: Option<&mut dyn F
     close(out, 0)?;
     wire.send("execute")?;
     let loss = wire.loss();
-    let Some(take) = take else { return wire.complete("execute", loss, |_, _| Ok(())) };
+    let mut rows = 0;
+    let Some(take) = take else {
+        wire.complete("execute", loss, |tag, body| {
+            if tag == b'C' {
+                rows += reply::rows_found(body);
+            }
+            Ok(())
+        })?;
+        return Ok(rows);
+    };
     wire.complete("execute", loss, |tag, body| {
         match tag {
             b'T' => reply::columns(body, |name, _| take(Answer::Column(name)))?,
@@ -77,11 +87,16 @@ pub fn answers(wire: &mut Wire, ahead: &str, sql: &[u8], take: Option<&mut dyn F
                 }
                 take(Answer::Row);
             }
-            b'C' | b'I' => take(Answer::End),
+            b'C' => {
+                rows += reply::rows_found(body);
+                take(Answer::End);
+            }
+            b'I' => take(Answer::End),
             _ => {}
         }
         Ok(())
-    })
+    })?;
+    Ok(rows)
 }
 
 fn send(wire: &mut Wire, sql: &str, context: &'static str) -> Result<()> {

@@ -45,7 +45,10 @@ pub fn set_up(options: &Options) -> Result<Option<tls::Tls>> {
         "" => address.as_deref().unwrap_or("localhost"),
         host => host,
     };
-    tls::Tls::new(&Wishes { check: check(options), authorities, identity, host }).map(Some)
+    // As in libpq: without certificates of authorities nothing is checked, so no list either.
+    let revoked = if check(options) == Check::Nothing { &[][..] } else { &options.tls.revoked };
+    let protocol = options.tls.direct.then_some("postgresql");
+    tls::Tls::new(&Wishes { check: check(options), authorities, identity, host, revoked, protocol }).map(Some)
 }
 
 /// How much of the server's certificate is checked. As in libpq, authorities that are at hand are
@@ -84,6 +87,9 @@ pub fn start(transport: Transport, tls: Option<&tls::Tls>, options: &Options) ->
     let (Transport::Plain(mut channel), Some(tls)) = (transport, tls) else {
         return Err(Error::with(ErrorKind::Setup, "connect", "TLS was not set up for this target"));
     };
+    if options.tls.direct {
+        return tls.handshake(channel).map(Started::Encrypted).map_err(failed);
+    }
     channel.write_all(REQUEST).map_err(failed)?;
     // Exactly one byte: what follows belongs to the handshake, or was smuggled in and spoils it.
     let mut answer = [0];
@@ -96,6 +102,12 @@ pub fn start(transport: Transport, tls: Option<&tls::Tls>, options: &Options) ->
         }
     }
     tls.handshake(channel).map(Started::Encrypted).map_err(failed)
+}
+
+/// By what the server's certificate is signed, when that has no hash of its own.
+pub fn signature_without_hash(transport: &Transport) -> Option<String> {
+    let Transport::Tls(stream) = transport else { return None };
+    certificate::without_hash(stream.conn.peer_certificates()?.first()?)
 }
 
 /// Hash of the server's certificate, to which a login can be tied (RFC 5929, tls-server-end-point).

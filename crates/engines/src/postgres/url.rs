@@ -13,31 +13,105 @@ pub const KNOWN: &[&str] = &[
     "channel_binding",
     "connect_timeout",
     "dbname",
+    "fallback_application_name",
     "gssencmode",
     "host",
     "hostaddr",
+    "keepalives",
+    "keepalives_count",
+    "keepalives_idle",
+    "keepalives_interval",
+    "load_balance_hosts",
     "options",
     "passfile",
     "password",
     "port",
+    "replication",
+    "require_auth",
+    "requirepeer",
+    "service",
+    "servicefile",
     "sslcert",
+    "sslcertmode",
+    "sslcrl",
+    "sslcrldir",
     "sslkey",
     "sslmode",
+    "sslnegotiation",
+    "sslpassword",
     "sslrootcert",
+    "ssl_max_protocol_version",
+    "target_session_attrs",
+    "tcp_user_timeout",
     "user",
 ];
+
+/// Parameters that change nothing here: of libpq, what dsbench has its own way for; of other clients, what consoles put
+/// into the URLs that they show.
+const PASSED_OVER: &[&str] = &[
+    // libpq.
+    "client_encoding",
+    "gssdelegation",
+    "gsslib",
+    "krbsrvname",
+    "ssl_min_protocol_version",
+    "sslcompression",
+    "sslsni",
+    // Prisma.
+    "connection_limit",
+    "pgbouncer",
+    "pool_timeout",
+    "schema",
+    "socket_timeout",
+    "statement_cache_size",
+    // JDBC.
+    "ApplicationName",
+    "binaryTransfer",
+    "connectTimeout",
+    "currentSchema",
+    "defaultRowFetchSize",
+    "loginTimeout",
+    "prepareThreshold",
+    "reWriteBatchedInserts",
+    "socketTimeout",
+    "stringtype",
+    "targetServerType",
+    "tcpKeepAlive",
+    // Others.
+    "pool_max_conns",
+    "pool_mode",
+    "prepared_statement_cache_size",
+    "uselibpqcompat",
+];
+
+/// What a URL says.
+#[derive(Debug)]
+pub struct Parsed {
+    /// Settings by libpq's names.
+    pub settings: BTreeMap<&'static str, String>,
+    /// Names of parameters that change nothing here.
+    pub passed_over: Vec<String>,
+}
 
 /// The settings of `url`: a parameter overrides what stands before the question mark, and one that is empty counts as
 /// not given, as in libpq. Error `Configuration` for a bad grammar or an unknown parameter; no message repeats the URL,
 /// since it may hold a password.
-pub fn parse(url: &str) -> Result<BTreeMap<&'static str, String>> {
+pub fn parse(url: &str) -> Result<Parsed> {
     let (head, mut query) = Query::split_last(url)?;
-    let parts = Parts::read(head, &["postgresql", "postgres"], bad)?;
+    let (head, others) = one_host(head);
+    let parts = Parts::read(&head, &["postgresql", "postgres"], bad)?;
+    let port = |port: Option<u16>| port.map_or(String::new(), |port| port.to_string());
+    let (mut hosts, mut ports) = (parts.host.unwrap_or_default(), port(parts.port));
+    for place in others {
+        let other = Parts::read(&format!("postgresql://{place}"), &["postgresql"], bad)?;
+        hosts = format!("{hosts},{}", other.host.unwrap_or_default());
+        ports = format!("{ports},{}", port(other.port));
+    }
     let named = [
         ("user", parts.user),
         ("password", parts.password),
-        ("host", parts.host),
-        ("port", parts.port.map(|port| port.to_string())),
+        ("host", Some(hosts)),
+        ("port", Some(ports)),
         ("dbname", parts.database),
         // JDBC's spelling, which libpq takes too.
         ("sslmode", query.word("ssl", &["true"])?.map(|_| "require".to_owned())),
@@ -48,9 +122,20 @@ pub fn parse(url: &str) -> Result<BTreeMap<&'static str, String>> {
             settings.insert(name, value);
         }
     }
+    let passed_over = query.pass_over(PASSED_OVER);
     query.finish()?;
     settings.retain(|_, value| !value.is_empty());
-    Ok(settings)
+    Ok(Parsed { settings, passed_over })
+}
+
+/// What stands before the question mark with the first of several hosts, and the other hosts with their ports.
+fn one_host(head: &str) -> (String, Vec<&str>) {
+    let begin = head.find("://").map_or(0, |at| at + 3);
+    let end = head[begin..].find('/').map_or(head.len(), |at| begin + at);
+    let place = head[begin..end].rfind('@').map_or(begin, |at| begin + at + 1);
+    let mut places = head[place..end].split(',');
+    let first = places.next().unwrap_or_default();
+    (format!("{}{first}{}", &head[..place], &head[end..]), places.collect())
 }
 
 fn bad(what: &str) -> Error {
@@ -64,7 +149,7 @@ mod tests {
     use super::*;
 
     fn settings(url: &str) -> Vec<(&'static str, String)> {
-        parse(url).unwrap().into_iter().collect()
+        parse(url).unwrap().settings.into_iter().collect()
     }
 
     #[test]
@@ -88,6 +173,21 @@ mod tests {
         assert_eq!(settings("postgresql://[::1]:6000/"), [("host", "::1".into()), ("port", "6000".into())]);
         assert_eq!(settings("postgresql://h?ssl=true"), [("host", "h".into()), ("sslmode", "require".into())]);
         assert_eq!(settings("postgresql://%2Ftmp%2Fs/"), [("host", "/tmp/s".into())]);
+    }
+
+    #[test]
+    fn several_hosts_have_ports_of_their_own() {
+        let expected = [("dbname", "db"), ("host", "a,b,::1"), ("password", "p,w"), ("port", "1,,2"), ("user", "u")];
+        let expected: Vec<_> = expected.map(|(name, value)| (name, value.to_owned())).into();
+        assert_eq!(settings("postgresql://u:p,w@a:1,b,[::1]:2/db"), expected);
+        assert_eq!(settings("postgresql://a,b"), [("host", "a,b".into()), ("port", ",".into())]);
+    }
+
+    #[test]
+    fn words_of_other_clients_are_passed_over_by_name() {
+        let found = parse("postgresql://h/db?pgbouncer=true&sslmode=require&connection_limit=5").unwrap();
+        assert_eq!(found.passed_over, ["connection_limit", "pgbouncer"]);
+        assert_eq!(found.settings["sslmode"], "require");
     }
 
     #[test]

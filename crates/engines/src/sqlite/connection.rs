@@ -66,7 +66,8 @@ impl Session {
         }
     }
 
-    fn run(&mut self, id: StatementId, params: &[Value<'_>], into: Option<&mut Rows>) -> Result<()> {
+    /// Gives the number of rows that it returned.
+    fn run(&mut self, id: StatementId, params: &[Value<'_>], into: Option<&mut Rows>) -> Result<u64> {
         self.alive(During::Execute)?;
         self.db.waiting().doing.begin(id.0);
         let done = self.run_known(id, params, into);
@@ -82,7 +83,7 @@ impl Session {
         done
     }
 
-    fn run_known(&mut self, id: StatementId, params: &[Value<'_>], into: Option<&mut Rows>) -> Result<()> {
+    fn run_known(&mut self, id: StatementId, params: &[Value<'_>], into: Option<&mut Rows>) -> Result<u64> {
         let known = self.known.get_mut(id.0 as usize).ok_or_else(|| unknown(id, "execute"))?;
         if let Some(statement) = &mut known.parsed {
             return run(&self.db, statement, &known.params, &known.columns, params, into);
@@ -100,7 +101,7 @@ impl Session {
     }
 }
 
-/// Binds, runs to the end and resets, so that no lock outlives the call.
+/// Binds, runs to the end and resets, so that no lock outlives the call; gives the number of rows that came.
 fn run(
     db: &Db,
     statement: &mut Stmt,
@@ -108,22 +109,24 @@ fn run(
     columns: &[Type],
     params: &[Value<'_>],
     mut into: Option<&mut Rows>,
-) -> Result<()> {
+) -> Result<u64> {
     // SAFETY: `params` outlives this call, and the statement is reset before it ends.
     let bound = unsafe { convert::bind(statement, types, params) };
     if let Some(rows) = into.as_deref_mut() {
         rows.reset(columns.len());
     }
+    let mut count = 0;
     let result = bound.and_then(|()| loop {
         match statement.step() {
             ffi::SQLITE_ROW => {
+                count += 1;
                 if let Some(rows) = into.as_deref_mut() {
                     if let Err(error) = convert::read_row(statement, columns, rows) {
                         break Err(error);
                     }
                 }
             }
-            ffi::SQLITE_DONE => break Ok(()),
+            ffi::SQLITE_DONE => break Ok(count),
             code => break Err(db.error(code, During::Execute)),
         }
     });
@@ -216,13 +219,13 @@ impl Connection for Session {
 
     fn execute(&mut self, id: StatementId, params: &[Value<'_>]) -> Result<u64> {
         let before = self.db.total_changes();
-        self.run(id, params, None)?;
+        let returned = self.run(id, params, None)?;
         // `changes` keeps the number of an earlier statement when this one changed nothing by its kind.
-        Ok(if self.db.total_changes() == before { 0 } else { self.db.changes() })
+        Ok(if self.db.total_changes() == before { returned } else { self.db.changes() })
     }
 
     fn query(&mut self, id: StatementId, params: &[Value<'_>], into: &mut Rows) -> Result<()> {
-        self.run(id, params, Some(into))
+        self.run(id, params, Some(into)).map(|_| ())
     }
 
     fn commit(&mut self) -> Result<()> {

@@ -8,7 +8,10 @@ use std::process::Command;
 use dsbench_core::engine::{Connection, Prepare, RowSource};
 use dsbench_core::error::{ErrorKind, Result};
 use dsbench_core::value::{Rows, Type, Value};
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, DnType, IsCa, Issuer, KeyIdMethod, KeyPair,
+    RevokedCertParams, SerialNumber,
+};
 
 use crate::server::{Server, ADMIN};
 use crate::{cell, rows, Wire};
@@ -265,8 +268,70 @@ fn certificates_as_people_make_them_by_hand(wire: Wire) {
         by_hand(folder, &[request, "x509 -req -in server.csr -days 2 -signkey server.key -out server.crt"]);
     });
     assert_eq!(version(wire, safely(wire, &bare, "sslmode=require").unwrap()), "TLSv1.3");
-    let error = safely(wire, &bare, "sslmode=verify-full&sslrootcert=@server.crt").err().unwrap();
-    assert!(format!("{error:#}").contains("version 3"), "{error}");
+    assert!(safely(wire, &bare, "sslmode=verify-full&sslrootcert=@server.crt").is_ok(), "and named as its own root");
+    let signed = server_with(wire, &[wire.either("ssl_ca_file=../ca.crt", "--ssl-ca=../ca.crt")], |folder| {
+        let own = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.crt";
+        let request = "req -new -nodes -newkey rsa:2048 -subj /CN";
+        let by = "-CA ca.crt -CAkey ca.key -CAcreateserial -days 2";
+        by_hand(
+            folder,
+            &[
+                own,
+                &format!("{request}=localhost -keyout server.key -out server.csr"),
+                &format!("x509 -req -in server.csr {by} -out server.crt"),
+                &format!("{request}=carded -keyout client.key -out client.csr"),
+                &format!("x509 -req -in client.csr {by} -out client.crt"),
+            ],
+        );
+        write_key(&folder.join("client.key"), &fs::read_to_string(folder.join("client.key")).unwrap());
+        authority(folder, "other");
+    });
+    for (root, good) in [("ca", true), ("other", false)] {
+        let parameters = format!("sslmode=verify-full&sslrootcert=@{root}.crt");
+        assert_eq!(safely(wire, &signed, &parameters).is_ok(), good, "{parameters}");
+    }
+    let card = wire.either(
+        "sslmode=require&sslcert=@client.crt&sslkey=@client.key",
+        "ssl_mode=REQUIRED&ssl_cert=@client.crt&ssl_key=@client.key",
+    );
+    check(wire, &signed, "carded", card, NEWEST);
+}
+
+#[test]
+fn a_certificate_that_was_revoked_is_refused_where_a_list_is_named() {
+    let server = server_with(Wire::Postgres, &[], |folder| {
+        let ca = authority(folder, "ca");
+        for (list, serial) in [("revoked", 1_u64), ("others", 2)] {
+            let revoked = RevokedCertParams {
+                serial_number: SerialNumber::from(serial),
+                revocation_time: rcgen::date_time_ymd(2020, 1, 1),
+                reason_code: None,
+                invalidity_date: None,
+            };
+            let params = CertificateRevocationListParams {
+                this_update: rcgen::date_time_ymd(2020, 1, 1),
+                next_update: rcgen::date_time_ymd(2120, 1, 1),
+                crl_number: SerialNumber::from(1),
+                issuing_distribution_point: None,
+                revoked_certs: vec![revoked],
+                key_identifier_method: KeyIdMethod::Sha256,
+            };
+            fs::write(folder.join(format!("{list}.crl")), params.signed_by(&ca).unwrap().pem().unwrap()).unwrap();
+        }
+        let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        params.serial_number = Some(SerialNumber::from(1));
+        let key = KeyPair::generate().unwrap();
+        fs::write(folder.join("server.crt"), params.signed_by(&key, &ca).unwrap().pem()).unwrap();
+        write_key(&folder.join("server.key"), &key.serialize_pem());
+    });
+    for mode in ["verify-ca", "verify-full"] {
+        let parameters = format!("sslmode={mode}&sslrootcert=@ca.crt&sslcrl=");
+        assert!(safely(Wire::Postgres, &server, &format!("{parameters}@others.crl")).is_ok());
+        let error = safely(Wire::Postgres, &server, &format!("{parameters}@revoked.crl")).err().unwrap();
+        assert!(format!("{error:#}").contains("revoked"), "{error:#}");
+    }
+    let error = safely(Wire::Postgres, &server, "sslmode=verify-ca&sslrootcert=@ca.crt&sslcrl=@ca.crt").err().unwrap();
+    assert_eq!(error.kind, ErrorKind::Configuration);
 }
 
 /// A hundred thousand rows.

@@ -9,7 +9,7 @@ use dsbench_core::engine::{Connection, Pipeline, Prepare, Statement, StatementId
 use dsbench_core::error::{ErrorKind, Result};
 use dsbench_core::random::Stream;
 use dsbench_core::value::Rows;
-use dsbench_core::workload::{Bell, Client, ClientId, Drawn, End, KindId, Shape, StatementTime};
+use dsbench_core::workload::{Bell, Client, ClientId, Drawn, End, Found, KindId, Shape, StatementTime};
 use dsbench_script::{Memory, Random, Slot, Value as Held, Wrong};
 
 use super::answers::Answers;
@@ -50,6 +50,8 @@ pub(crate) struct ScriptClient {
     pub(super) timing: bool,
     /// Commands of the last attempt, where they are timed; it never grows beyond the longest script.
     pub(super) timed: Vec<StatementTime>,
+    /// What the statements found whose rows are counted.
+    pub(super) found: Vec<Found>,
     beside: Arc<Beside>,
     /// What was added up, for each of the sums.
     sums: Vec<i64>,
@@ -110,6 +112,7 @@ impl ScriptClient {
             bell: None,
             timing: false,
             timed: Vec::new(),
+            found: plan.finding.iter().map(|statement| Found { statement: *statement, ..Found::default() }).collect(),
             sums: vec![0; beside.sums.len()],
             beside: Arc::clone(beside),
             role: (kinds, weight),
@@ -219,6 +222,10 @@ impl Client for ScriptClient {
 
     fn timed(&self) -> &[StatementTime] {
         &self.timed
+    }
+
+    fn found(&self) -> &[Found] {
+        &self.found
     }
 
     fn heed(&mut self, bell: Arc<dyn Bell>) {

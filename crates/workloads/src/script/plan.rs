@@ -40,6 +40,10 @@ pub(crate) struct Plan {
     pub(super) words: Vec<Word>,
     /// Of each script, for each command: its number among those that are timed.
     pub(super) numbers: Vec<Vec<Option<u16>>>,
+    /// Of each script, for each command: its place among those whose rows are counted.
+    pub(super) finders: Vec<Vec<Option<usize>>>,
+    /// The numbers of these.
+    pub(super) finding: Vec<u16>,
     /// Of each script, whether variables or random numbers may change once its first statement was sent.
     pub(super) changing: Vec<bool>,
     /// As the first database that was asked describes them.
@@ -107,9 +111,19 @@ impl Plan {
         }
         let mut timed = 0..u16::MAX;
         let mut number = |command: &Command| if is_timed(&command.action) { timed.next() } else { None };
-        let numbers = scripts.scripts.iter().map(|script| script.commands.iter().map(&mut number).collect()).collect();
+        let numbers: Vec<Vec<Option<u16>>> =
+            scripts.scripts.iter().map(|script| script.commands.iter().map(&mut number).collect()).collect();
         let played = !dialect.keeps_data;
-        Ok(Self { scripts, numbered, plain, played, places, words, numbers, changing, bound: Mutex::new(None) })
+        let mut finding = Vec::new();
+        let mut finder = |(command, number): (&Command, &Option<u16>)| {
+            let number = (*number).filter(|_| !played && is_finding(&command.action))?;
+            finding.push(number);
+            Some(finding.len() - 1)
+        };
+        let pairs = scripts.scripts.iter().zip(&numbers);
+        let finders = pairs.map(|(script, of)| script.commands.iter().zip(of).map(&mut finder).collect()).collect();
+        let bound = Mutex::new(None);
+        Ok(Self { scripts, numbered, plain, played, places, words, numbers, finders, finding, changing, bound })
     }
 
     /// Whether a client sends statements as text.
@@ -160,6 +174,16 @@ impl Plan {
             _ => String::new(),
         }
     }
+}
+
+/// Whether it is one statement that reads or changes rows.
+fn is_finding(action: &Action) -> bool {
+    const WORDS: [&str; 7] = ["SELECT", "WITH", "UPDATE", "DELETE", "INSERT", "MERGE", "REPLACE"];
+    let Action::Sql(parts, _) = action else { return false };
+    let [part] = parts.as_slice() else { return false };
+    let sql = part.sql(|_| String::new());
+    let first = sql.split(|letter: char| !letter.is_ascii_alphabetic()).find(|word| !word.is_empty());
+    first.is_some_and(|first| WORDS.iter().any(|word| word.eq_ignore_ascii_case(first)))
 }
 
 /// Whether it takes time of its own: all else is evaluated between statements.

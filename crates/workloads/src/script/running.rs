@@ -6,7 +6,7 @@ use dsbench_core::clock::{Monotonic, Nanos};
 use dsbench_core::engine::{Answer, Connection, Piped, StatementId};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Value};
-use dsbench_core::workload::{End, StatementTime};
+use dsbench_core::workload::{End, Found, StatementTime};
 use dsbench_script::{Action, Memory, Value as Held, Wrong};
 
 use super::bound::Bound;
@@ -66,13 +66,15 @@ impl ScriptClient {
                 continue;
             }
             let id = self.ids.get(place).copied().unwrap_or(StatementId(u32::MAX));
-            if bound.columns.is_empty() {
-                self.giving.with(bound, &self.memory, |values| conn.execute(id, values))?;
+            let rows = if bound.columns.is_empty() {
+                self.giving.with(bound, &self.memory, |values| conn.execute(id, values))?
             } else {
                 self.giving.with(bound, &self.memory, |values| conn.query(id, values, &mut self.rows))?;
                 let all = store.as_ref().is_some_and(|store| store.all);
                 keep(&self.rows, bound, all, &mut self.memory).map_err(|wrong| failed(script, number, &wrong))?;
-            }
+                self.rows.len() as u64
+            };
+            count_found(&mut self.found, self.plan.finders[self.script][number], rows);
             open.transaction |= bound.word == Word::Opens;
         }
         Ok(())
@@ -116,6 +118,9 @@ impl ScriptClient {
                 texts.run(&self.text, Some(&mut take))
             }
         };
+        if let Ok(rows) = &done {
+            count_found(&mut self.found, plan.finders[self.script][number], *rows);
+        }
         if let Err(error) = done {
             // Whatever of it was done before the error.
             open.transaction |= words.len() > 1;
@@ -183,6 +188,16 @@ impl ScriptClient {
         if let Some(statement) = self.plan.numbers[self.script][number] {
             self.timed.push(StatementTime { statement, took: Monotonic.now() - began, failed });
         }
+    }
+}
+
+/// Counts an execution that found so many `rows`, of a statement whose rows are counted.
+#[inline]
+fn count_found(found: &mut [Found], finder: Option<usize>, rows: u64) {
+    if let Some(one) = finder.and_then(|at| found.get_mut(at)) {
+        one.executions += 1;
+        one.rows += rows;
+        one.empty += u64::from(rows == 0);
     }
 }
 

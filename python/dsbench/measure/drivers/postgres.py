@@ -10,6 +10,7 @@ from typing import Any
 
 from dsbench._core import by_format
 from dsbench.measure.drivers.session import Run, Session
+from dsbench.spec import SpecError
 from dsbench.spec.target import Target
 
 _PLACE = "dsbench"
@@ -87,6 +88,13 @@ class Psycopg2(_Postgres):
         return None if code is None and self.connection.closed else str(code or "")
 
 
+def _own_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # A user without an entry, as in a container of any user's.
+        raise SpecError("TARGET", "no user name is known", "write one: postgresql://user@…") from None
+
+
 class Pg8000(_Postgres):
     """pg8000, which is written in Python; each statement with parameters takes a message for parsing and an answer."""
 
@@ -94,7 +102,7 @@ class Pg8000(_Postgres):
         level, asked = isolation.replace("-", " "), asked_options(target)
         host, port = target.host, target.port or 5432
         unix = f"{host}/.s.PGSQL.{port}" if host.startswith("/") else None
-        user = target.user or os.environ.get("PGUSER") or getpass.getuser()
+        user = target.user or os.environ.get("PGUSER") or _own_name()
         connection = module.connect(
             user,
             host=host or os.environ.get("PGHOST") or "localhost",

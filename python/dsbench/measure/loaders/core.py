@@ -167,6 +167,21 @@ class TargetDatabase:
         return self._core.seen()
 
     @property
+    def is_unproved(self) -> bool:
+        """Whether the server did not understand the question for the isolation of a session."""
+        return self._core.is_unproved()
+
+    @property
+    def passed_over(self) -> list[str]:
+        """Names of parameters of the URL that other clients know, and that change nothing here."""
+        return self._core.passed_over()
+
+    def round_trips(self, sql: str, count: int) -> list[int]:
+        """Nanoseconds of ``count`` executions of a query, one after another."""
+        with errors():
+            return self._core.round_trips(sql, count)
+
+    @property
     def pooled(self) -> str:
         """What a pooler before the server gives: ``sessions``, ``transactions``; empty where none was seen yet."""
         return self._core.pooled()

@@ -61,6 +61,8 @@ class CycleResult:
     """File of the trace, 40 bytes a transaction (see ``TRACE_WORDS``); ``None`` without a trace."""
     statements: tuple[tuple[int, int, int, int, int, int, int, UInts], ...] = ()
     """(group, statement, failed, retried, sum, least and greatest time in ns, buckets as those of ``histograms``)."""
+    found: tuple[tuple[int, int, int, int, int], ...] = ()
+    """(group, statement, executions, rows, executions without a row) of statements of scripts."""
     dropped_trace_rows: int = 0
     """Transactions that are missing in it, because it could not be written as fast as they came."""
     untold: tuple[str, ...] = ()
@@ -116,6 +118,7 @@ def read_result(raw: Mapping[str, Any], kinds: int, trace: Path | None = None) -
         seconds=_words(raw["seconds"], SECOND_WORDS),
         statements=tuple((*key, _words(data, BUCKET_WORDS)) for *key, data in raw["statements"]),
         errors=tuple(raw["errors"]),
+        found=tuple(raw.get("found", ())),
         sums=raw["sums"],
         placements=tuple(raw["placements"]),
         failure=CoreError(*failure) if failure else None,
@@ -137,7 +140,13 @@ def merge_results(results: Sequence[CycleResult]) -> CycleResult:
     errors: dict[tuple[Any, ...], tuple[int, str]] = {}
     placements: Counter[tuple[int, str]] = Counter()
     sums: Counter[str] = Counter()
+    found: dict[tuple[int, int], tuple[int, int, int]] = {}
     for result in results:
+        for group, statement, executions, rows, empty in result.found:
+            before_these = found.get((group, statement), (0, 0, 0))
+            found[group, statement] = (
+                before_these[0] + executions, before_these[1] + rows, before_these[2] + empty
+            )  # fmt: skip
         for *key, count, example in result.errors:
             before = errors.get(tuple(key), (0, ""))
             errors[tuple(key)] = (before[0] + count, before[1] or example)
@@ -152,6 +161,7 @@ def merge_results(results: Sequence[CycleResult]) -> CycleResult:
         seconds=np.concatenate([result.seconds for result in results]),
         statements=tuple(row for result in results for row in result.statements),
         errors=tuple((*key, *value) for key, value in errors.items()),
+        found=tuple((*key, *counts) for key, counts in found.items()),
         sums=sums,
         placements=tuple((*key, clients) for key, clients in placements.items()),
         failure=next((result.failure for result in results if result.failure), None),

@@ -54,6 +54,7 @@ _CHECKPOINTS_BEFORE_17 = _Part(
     _CHECKPOINT_UNITS,
 )
 
+_COPY = "select pg_catalog.pg_is_in_recovery()::int as number"
 _OTHER_SESSIONS = (
     "select pg_catalog.count(*) as number from pg_catalog.pg_stat_activity"
     " where datname = pg_catalog.current_database() and usename = current_user"
@@ -77,7 +78,9 @@ class Postgres:
         # Until version 14 a separate process gathered the counters and published them every half second.
         self._gathered_late = version < 150_000
         checkpoints = _CHECKPOINTS if version >= 170_000 else _CHECKPOINTS_BEFORE_17
-        self._parts = [part for part in (_DATABASE, _WAL, checkpoints) if version and self._readable(part)]
+        # A copy writes no log of its own.
+        parts = (_DATABASE, checkpoints) if version and self._number(_COPY) else (_DATABASE, _WAL, checkpoints)
+        self._parts = [part for part in parts if version and self._readable(part)]
         self._sessions_before = self._number(_OTHER_SESSIONS) if version else 0
 
     def _number(self, query: str) -> int:

@@ -66,7 +66,8 @@ def encode(
         "ended": course.ended, "start_late_ns": course.start_late_ns, "paused_ns": course.paused_ns,
         "histograms": [key for *key, _rows in result.histograms],
         "statements": [key for *key, _rows in result.statements],
-        "errors": result.errors, "sums": dict(result.sums), "placements": result.placements, "cpu_ns": result.cpu_ns,
+        "errors": result.errors, "found": result.found,
+        "sums": dict(result.sums), "placements": result.placements, "cpu_ns": result.cpu_ns,
         "failure": failure and (failure.kind, failure.code, str(failure), failure.remedy, failure.by_user),
         "samples": [[sample[name] for name in _SAMPLED] for sample in samples],
         "machine": asdict(machine) if machine is not None else None,
@@ -96,6 +97,7 @@ class _Head(BaseModel, strict=True, extra="forbid"):
     histograms: list[tuple[_Word, _Word, Literal["residence", "response", "failed"]]]
     statements: list[tuple[_Word, _Word, _Counted, _Counted, _Counted, _Counted, _Counted]]
     errors: list[tuple[_Word, _Word, _Text, _Text, _Counted, _Text]]
+    found: list[tuple[_Word, _Word, _Counted, _Counted, _Counted]]
     sums: dict[_Text, _Signed]
     placements: list[tuple[_Word, _Text, _Word]]
     cpu_ns: tuple[_Counted, _Counted]
@@ -146,6 +148,7 @@ def _decode(data: bytes, node: str, fit: NodeLimits) -> NodeResult:
             seconds=words("seconds", None, SECOND_WORDS),
             statements=tuple((*key, words(f"s{at}", None, BUCKET_WORDS)) for at, key in enumerate(said.statements)),
             errors=tuple(said.errors),
+            found=tuple(said.found),
             sums=said.sums,
             placements=tuple((group, plain(text, _LONGEST_PLACEMENT), n) for group, text, n in said.placements),
             failure=CoreError(*said.failure) if said.failure else None,
@@ -167,6 +170,7 @@ def _check(result: CycleResult, fit: NodeLimits) -> None:
         _below(result.seconds[:, 0], fit.groups) and _below(result.seconds[:, 2], fit.kinds),
         all(group < fit.groups and kind < fit.kinds for group, kind in of_kinds),
         all(one[0] < fit.groups and one[1] < fit.statements for one in result.statements),
+        all(group < fit.groups and empty <= executions for group, _, executions, _, empty in result.found),
         all(_below(rows, _NUMBER) and (rows[:, 0] <= rows[:, 1]).all() for rows in histograms),
         all(group < fit.groups and count <= fit.clients for group, _, count in result.placements),
     ]

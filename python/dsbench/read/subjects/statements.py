@@ -42,6 +42,17 @@ def statements_of(statements: pa.Table, buckets: pa.Table) -> dict[int, tuple[St
     return {scale: tuple(results) for scale, results in found.items()}
 
 
+def _rows_of(found: pa.Table) -> tuple[tuple[object, ...], ...]:
+    keys = ["scale", "statement", "kind", "line", "text"]
+    sums = found.group_by(keys).aggregate([("executions", "sum"), ("rows", "sum"), ("empty", "sum")])
+    rows = sums.to_pylist() if found.num_rows else []
+    return tuple(
+        (row["scale"], row["kind"], row["executions_sum"], row["rows_sum"] / row["executions_sum"],
+         row["empty_sum"] / row["executions_sum"], row["line"], row["text"])
+        for row in sorted(rows, key=lambda one: (one["scale"], one["statement"]))
+    )  # fmt: skip
+
+
 _SCRIPTS: Final = (
     *(Column(name) for name in ("connections", "done", "rolled back on purpose", "failed attempts")),
     Column("failed", form=".3%", about="share of the attempts"), Column("retries"),
@@ -50,6 +61,10 @@ _SCRIPTS: Final = (
 _STATEMENTS: Final = (
     *(Column(name, "ms", 1e-6, form=".3f") for name in ("mean", "stddev", "p50", "p99", "max")),
     *(Column(name) for name in ("executions", "failures", "retries", "line")), Column("statement", left=True),
+)  # fmt: skip
+_FOUND: Final = (
+    Column("executions"), Column("rows per execution", form=".4g"), Column("without a row", form=".1%"),
+    Column("line"), Column("statement", left=True),
 )  # fmt: skip
 _UNTIMED: Final = "No statement was timed: run scripts with --per-statement."
 
@@ -69,7 +84,10 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
              for scale, rows in sorted(part.of(StatementsResult).statement_times.items()) for row in rows]  # fmt: skip
     if timed:
         yield Table("Statements", (*keys, *_STATEMENTS), timed)
-    else:
+    found = [(*cells, *row) for cells, part in parts for row in part.of(StatementsResult).statement_rows]
+    if found:
+        yield Table("Rows found", (*keys, *_FOUND), found)
+    if not timed:
         yield Sentence(_UNTIMED)
 
 
@@ -94,6 +112,10 @@ class StatementsResult(Result):
         )
     )
     """Scale to the statements of scripts in their order; empty where they were not timed."""
+    statement_rows: computed[tuple[tuple[object, ...], ...]] = computed(
+        lambda evaluation: _rows_of(evaluation.rows.of_cycles("statement_rows"))
+    )
+    """Of each statement: scale, kind, executions, rows per execution, share of executions without a row, line, text."""
 
 
 def _tell_on_page(evaluation: Evaluation) -> Iterator[Block]:

@@ -189,8 +189,9 @@ fn client_thread(plan: &LoadPlan, shared: &Arc<Shared>, index: usize, mut record
     shared.client_ended(number);
     recorder.finish();
     let sums = clients.iter().flat_map(|client| client.sums()).collect();
+    let found = clients.iter().flat_map(|client| client.found()).copied().collect();
     let (missed, (placed, moves)) = (done.missed, done.placed);
-    ClientOutcome { group: number, recorder, missed, sums, placed, moves, cpu_ns: (0, 0) }
+    ClientOutcome { group: number, recorder, missed, sums, found, placed, moves, cpu_ns: (0, 0) }
 }
 
 /// The end of a cycle for the clients of one group.

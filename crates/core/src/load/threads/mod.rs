@@ -50,6 +50,8 @@ pub struct ClientOutcome {
     pub missed: u64,
     /// Their sums over committed transactions; a name appears once for each client.
     pub sums: Vec<(&'static str, i64)>,
+    /// What their statements found; a statement appears once for each client.
+    pub found: Vec<crate::workload::Found>,
     /// Where it ran.
     pub placed: Placed,
     /// How often it moved to another CPU.

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 import psutil
 
@@ -57,11 +58,10 @@ _DIFFERENT = (
 def describe(queries: StackQueries, url: str) -> Database:  # noqa: ARG001
     """Version, settings, promises and sizes; what the login may not see is left out."""
     known = variables(queries)
-    version = known.get("version", "")
     pid = process(queries)
     engine = storage_engine(queries)
     return Database(
-        version=_named(version),
+        version=named(known),
         here=pid is not None,
         pid=pid,
         items=_items(queries, known, engine),
@@ -136,10 +136,26 @@ def settings(queries: StackQueries) -> dict[str, str]:
     return shown([(n, value) for n, value in found if not _PLACES.search(n) and n not in _NO_NEWS], _HIDDEN)
 
 
-def _named(version: str) -> str:
+_OWN: Final = re.compile(r"mysql|mariadb|percona|source distribution|debian|ubuntu|homebrew|gpl|^$", re.IGNORECASE)
+"""What the two products and their packages say in ``version_comment``."""
+
+
+def is_itself(known: Mapping[str, str]) -> bool:
+    """Whether a server is one of the two products, and not another that speaks their protocol."""
+    return _OWN.search(known.get("version_comment", "")) is not None
+
+
+def demands_keys(known: Mapping[str, str]) -> str:
+    """The setting by which a server refuses tables without a primary key; empty where none does."""
+    names = ("sql_require_primary_key", "innodb_force_primary_key")
+    return next((name for name in names if known.get(name, "").upper() in ("ON", "1")), "")
+
+
+def named(known: Mapping[str, str]) -> str:
     """``MariaDB 10.11.19 (10.11.19-MariaDB-0+deb12u1)``: the product, its numbers, and all that it says."""
+    version, comment = known.get("version", ""), known.get("version_comment", "")
     numbers = re.match(r"[\d.]*", version)
-    product = "MariaDB" if "mariadb" in version.lower() else "MySQL"
+    product = "MariaDB" if "mariadb" in version.lower() else "MySQL" if is_itself(known) else comment.split(" (")[0]
     short = f"{product} {numbers[0] if numbers else ''}".strip()
     return short if short.endswith(version) else f"{short} ({version})"
 
@@ -158,6 +174,7 @@ def _items(queries: StackQueries, known: Mapping[str, str], engine: str) -> Item
             "page size" if engine == "innodb" else "block size": size(int(page)) if page.isdecimal() else "",
             "compression": _compression(queries) if engine == "rocksdb" else "",
             "foreign keys": "none: MyRocks has none" if engine == "rocksdb" else "",
+            "primary keys": _invisible_keys(known),
             "redo log": _redo_log(known) if engine == "innodb" else "",
             "binary log": known.get("log_bin", "").lower(),
             "character set": known.get("character_set_server", ""),
@@ -166,6 +183,11 @@ def _items(queries: StackQueries, known: Mapping[str, str], engine: str) -> Item
             "read only": known.get("read_only", "").lower(),
         }
     )
+
+
+def _invisible_keys(known: Mapping[str, str]) -> str:
+    name = demands_keys(known)
+    return f"tables without one got an invisible one: {name}" if name else ""
 
 
 def _redo_log(known: Mapping[str, str]) -> str:

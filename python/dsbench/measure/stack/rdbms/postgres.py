@@ -32,6 +32,8 @@ _PLACES = {
 }  # fmt: skip
 """Settings that say where things are: they differ everywhere, change no figure, and may name a person."""
 
+POOL_VERSION = "show pool_version"
+"""What only Pgpool-II answers."""
 _DIFFERENT = (
     "select name, pg_catalog.current_setting(name, true) as value from pg_catalog.pg_settings"
     " where source not in ('default', 'override', 'client', 'session', 'interactive', 'test')"

@@ -1,0 +1,93 @@
+"""What a server allows, against what a run needs: asked before anything is made.
+
+``ask`` asks the server; ``facts`` has the types, and one file for each product what it is asked. A server that speaks
+a product's protocol and is another one is asked the same: what it does not answer is left out, and said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from types import ModuleType
+from typing import Final
+
+from dsbench.measure.journal import RunError
+from dsbench.measure.loaders import Bench, CoreError, TargetDatabase
+from dsbench.measure.opening import sessions
+from dsbench.measure.preflight import firebird, mysql, postgres
+from dsbench.measure.preflight.facts import Asking, Fact, Fit, Need
+from dsbench.spec import RunSpec
+
+__all__ = ["Fact", "Fit", "Need", "ask", "ask_url", "has_facts", "lines", "need_of", "refuse"]
+
+_PRODUCTS: Final[dict[str, ModuleType]] = {"postgres": postgres, "mysql": mysql, "firebird": firebird}
+"""By dialect: modules with ``facts(asking) -> Iterator[Fact]``."""
+_READING: Final = "select-only"
+"""The builtin script that only reads."""
+
+
+def need_of(spec: RunSpec) -> Need:
+    """What the run of ``spec`` needs of a server."""
+    chosen = spec.workload_settings
+    reads = spec.existing and chosen.get("builtin") == _READING and not chosen.get("scripts")
+    return Need(
+        makes=not (spec.existing or spec.reuse), existing=spec.existing, only_reads=reads,
+        unknown=spec.existing and not reads, connections=spec.all_clients * spec.connections + 1,
+        with_spare=sessions(spec), statements=_statements(spec), procedures=spec.call != "statements",
+        of_user=spec.target.private is None, paced=bool(spec.rate or spec.load or spec.objective),
+    )  # fmt: skip
+
+
+def _statements(spec: RunSpec) -> int:
+    """How many statements all clients prepare together, where they prepare what is no call of a procedure."""
+    if not spec.prepare or spec.existing:
+        return 0
+    with closing(TargetDatabase("mock:")) as target:
+        bench = Bench(target, spec.workload, spec.scales[0], spec.call, spec.workload_settings, spec.all_clients)
+        if bench.call == "procedure":
+            return 0
+        target.create("a count")
+        return len(bench.prepared().statements) * spec.all_clients * spec.connections
+
+
+def has_facts(target: TargetDatabase) -> bool:
+    """Whether there is a server to ask: not of an engine in this process, nor of the mock."""
+    return target.dialect.name in _PRODUCTS and not target.dialect.embedded
+
+
+def ask(target: TargetDatabase, need: Need) -> list[Fact]:
+    """Facts about the server of ``target``, for ``need``. ``CoreError`` where no session can be had."""
+    if not has_facts(target):
+        return []
+    return list(_PRODUCTS[target.dialect.name].facts(Asking(target, need)))
+
+
+def ask_url(spec: RunSpec) -> list[Fact]:
+    """The same for the server of the user's that ``spec`` names; why it cannot be asked is a fact, too."""
+    try:
+        with closing(TargetDatabase(spec.target.url, existing=True)) as target:
+            return ask(target, need_of(spec))
+    except CoreError as error:
+        if error.usage:
+            raise RunError(str(error), error.remedy, usage=True) from None
+        return [Fact("server", Fit.UNKNOWN, f"cannot be asked: {error}", error.remedy)]
+
+
+def refuse(spec: RunSpec, target: TargetDatabase) -> None:
+    """``RunError`` with all that the server refuses of what the run of ``spec`` needs."""
+    if not has_facts(target):
+        return
+    no = [fact for fact in ask(target, need_of(spec)) if fact.fit is Fit.REFUSED]
+    if no:
+        words = "; ".join(f"{fact.name}: {fact.found}" for fact in no)
+        raise RunError(words, "; ".join(dict.fromkeys(fact.remedy for fact in no if fact.remedy)), usage=True)
+
+
+def lines(facts: Iterable[Fact]) -> Iterator[str]:
+    """The facts as a table for people."""
+    facts = list(facts)
+    wide = max((len(fact.name) for fact in facts), default=0)
+    for fact in facts:
+        yield f"{fact.fit.word:<5} {fact.name:<{wide}}  {fact.found}"
+        if fact.remedy:
+            yield f"{'':5} {'':<{wide}}  hint: {fact.remedy}"

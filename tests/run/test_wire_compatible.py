@@ -1,0 +1,94 @@
+"""Servers that speak PostgreSQL's protocol and are others: what they have is asked of them, and no figure is theirs by
+mistake."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from fixtures.program import Program, described, only_archive
+from fixtures.waiting import PATIENCE_S, until
+
+pytestmark = pytest.mark.thorough
+
+FOLDER = Path(os.environ.get("DSBENCH_TEST_WIRE", "/var/tmp/dsbench-wire"))
+SCRIPT = "\\set id random(1, 3)\nSELECT name FROM shop WHERE id = :id;\n"
+SHORT = ("--cycles", "1", "--duration", "1", "--clients", "1", "--out", "out")
+
+
+def _free() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+@contextmanager
+def _served(command: Sequence[str], port: int) -> Iterator[None]:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/tmp") as process:
+        try:
+            assert until(lambda: socket.create_connection(("127.0.0.1", port), 1).close() is None, PATIENCE_S)
+            assert process.poll() is None
+            yield
+        finally:
+            process.send_signal(signal.SIGTERM)
+
+
+@pytest.fixture
+def pglite() -> Iterator[str]:
+    program = FOLDER / "node_modules/.bin/pglite-server"
+    if not program.exists() or shutil.which("node") is None:
+        pytest.skip("PGlite is not there: scripts/need-wire")
+    port = _free()
+    with _served([str(program), f"--port={port}", "--max-connections=30"], port):
+        time.sleep(1)
+        yield f"postgresql://postgres:postgres@127.0.0.1:{port}/postgres?sslmode=disable"
+
+
+@pytest.fixture
+def h2(tmp_path: Path) -> Iterator[str]:
+    jar = FOLDER / "h2-2.3.232.jar"
+    if not jar.exists() or shutil.which("java") is None:
+        pytest.skip("H2 is not there: scripts/need-wire")
+    rows = "create table shop(id int primary key, name varchar(9)); insert into shop values (1,'a'),(2,'b'),(3,'c')"
+    url = f"jdbc:h2:{tmp_path}/test;MODE=PostgreSQL;DATABASE_TO_LOWER=TRUE"
+    made = ["java", "-cp", str(jar), "org.h2.tools.Shell", "-url", url, "-user", "sa"]
+    subprocess.run([*made, "-password", "sa", "-sql", rows], check=True, capture_output=True)
+    port = _free()
+    with _served(["java", "-cp", str(jar), "org.h2.tools.Server", "-pg", "-pgPort", str(port), "-baseDir", str(tmp_path)], port):
+        yield f"postgresql://sa:sa@127.0.0.1:{port}/test?sslmode=disable"
+
+
+def test_h2_is_told_for_what_it_is_and_read_by_scripts(h2: str, called: Program, tmp_path: Path) -> None:
+    asked = called("doctor", h2)
+    assert asked.returncode == 1
+    assert "it has no advisory locks" in asked.stdout
+    assert "use tables that are there" in asked.stdout
+    run = called("run", h2, "--scales", "1", *SHORT)
+    said = " ".join(run.stderr.split())
+    assert run.returncode == 2, said
+    assert "does not answer as PostgreSQL does" in said
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "shop.sql").write_text(SCRIPT)
+    done = called("run", h2, "--existing", "--script", "shop.sql", *SHORT)
+    assert done.returncode == 0, done.stderr
+    codes = {one["code"] for one in described(only_archive(tmp_path / "out"))["warnings"]}
+    assert "unproved" in codes
+    assert "nothing-found" not in codes
+
+
+def test_pglite_reads_and_writes_with_one_client(pglite: str, called: Program, tmp_path: Path) -> None:
+    asked = called("doctor", pglite)
+    assert asked.returncode == 0, asked.stdout
+    (tmp_path / "one.sql").write_text("SELECT 1 AS one;\n")
+    done = called("run", pglite, "--existing", "--script", "one.sql", *SHORT)
+    assert done.returncode == 0, done.stderr
