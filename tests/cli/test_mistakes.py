@@ -73,7 +73,10 @@ MISTAKES = {
     "run --existing": ("creates its own tables", "use --script or --builtin"),
     "run --keep": ("ends with its run", "private:sqlite?directory=FOLDER"),
     "run --erase /dev/sda": ("no device /dev/sda is used", "add --storage TYPE?device="),
-    "doctor --clients 3": ("is an option of the calibration", "add --calibrate"),
+    "doctor --clients 3": ("is about a server or the client", "specify TARGET, or add --calibrate"),
+    "doctor --duration 3": ("is an option of the calibration", "add --calibrate"),
+    "doctor --existing": ("is about a server", "specify TARGET"),
+    "doctor private:postgresql": ("is a server that dsbench starts", "specify a URL"),
     "show file.zip --as csv --json": ("exclude each other", "use one"),
     # Files.
     "run --config nosuch.toml": ("No such file", "specify a readable TOML file"),

@@ -193,6 +193,25 @@ class StatementResult:
     """Quantile (0-1) to time."""
 
 
+@dataclass(frozen=True)
+class FoundRows:
+    """What a statement of a script found at one scale, over all cycles."""
+
+    kind: str
+    """The script."""
+    statement: int
+    """Number among the statements of all scripts, from 1."""
+    line: int
+    """Line in its script, from 1."""
+    text: str
+    executions: int
+    """Without an error."""
+    rows: int
+    """That it read or changed."""
+    empty: int
+    """Executions without a row."""
+
+
 def statement_result(
     kind: str, statement: int, line: int, text: str, failed: int, retried: int, sum_ns: int, times: Histogram
 ) -> StatementResult:

@@ -16,7 +16,7 @@ from dsbench.read.subjects.errors import count_classes
 from dsbench.read.subjects.kinds import KindsResult
 from dsbench.read.subjects.rate import RateResult
 from dsbench.stats import histogram as hist
-from dsbench.stats.kinds import STATEMENT_QUANTILES, KindResult, StatementResult, statement_result
+from dsbench.stats.kinds import STATEMENT_QUANTILES, FoundRows, KindResult, StatementResult, statement_result
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -42,15 +42,16 @@ def statements_of(statements: pa.Table, buckets: pa.Table) -> dict[int, tuple[St
     return {scale: tuple(results) for scale, results in found.items()}
 
 
-def _rows_of(found: pa.Table) -> tuple[tuple[object, ...], ...]:
+def found_rows(table: pa.Table) -> dict[int, tuple[FoundRows, ...]]:
+    """By scale, what statements found, out of the table ``statement_rows``; empty where none is counted."""
     keys = ["scale", "statement", "kind", "line", "text"]
-    sums = found.group_by(keys).aggregate([("executions", "sum"), ("rows", "sum"), ("empty", "sum")])
-    rows = sums.to_pylist() if found.num_rows else []
-    return tuple(
-        (row["scale"], row["kind"], row["executions_sum"], row["rows_sum"] / row["executions_sum"],
-         row["empty_sum"] / row["executions_sum"], row["line"], row["text"])
-        for row in sorted(rows, key=lambda one: (one["scale"], one["statement"]))
-    )  # fmt: skip
+    sums = table.group_by(keys).aggregate([("executions", "sum"), ("rows", "sum"), ("empty", "sum")])
+    found: dict[int, list[FoundRows]] = {}
+    for row in sorted(sums.to_pylist(), key=lambda one: (one["scale"], one["statement"])):
+        counts = row["executions_sum"], row["rows_sum"], row["empty_sum"]
+        named = row["kind"], row["statement"], row["line"], row["text"]
+        found.setdefault(row["scale"], []).append(FoundRows(*named, *counts))
+    return {scale: tuple(rows) for scale, rows in found.items()}
 
 
 _SCRIPTS: Final = (
@@ -84,7 +85,10 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
              for scale, rows in sorted(part.of(StatementsResult).statement_times.items()) for row in rows]  # fmt: skip
     if timed:
         yield Table("Statements", (*keys, *_STATEMENTS), timed)
-    found = [(*cells, *row) for cells, part in parts for row in part.of(StatementsResult).statement_rows]
+    found = [(*cells, scale, row.kind, row.executions, row.rows / row.executions, row.empty / row.executions, row.line,
+              row.text)
+             for cells, part in parts
+             for scale, rows in sorted(part.of(StatementsResult).statement_rows.items()) for row in rows]  # fmt: skip
     if found:
         yield Table("Rows found", (*keys, *_FOUND), found)
     if not timed:
@@ -112,10 +116,10 @@ class StatementsResult(Result):
         )
     )
     """Scale to the statements of scripts in their order; empty where they were not timed."""
-    statement_rows: computed[tuple[tuple[object, ...], ...]] = computed(
-        lambda evaluation: _rows_of(evaluation.rows.of_cycles("statement_rows"))
+    statement_rows: computed[Mapping[int, tuple[FoundRows, ...]]] = computed(
+        lambda evaluation: found_rows(evaluation.rows.of_cycles("statement_rows"))
     )
-    """Of each statement: scale, kind, executions, rows per execution, share of executions without a row, line, text."""
+    """Scale to what the statements of scripts found that read or change rows, each alone in its command."""
 
 
 def _tell_on_page(evaluation: Evaluation) -> Iterator[Block]:
