@@ -13,9 +13,6 @@ use super::{simple, Postgres, PLACE};
 /// What a pooler answers to a setting at the login that it does not know: protocol_violation.
 const UNKNOWN_SETTING: &str = "08P01";
 
-/// What is done when a session turns out not to be as asked.
-const UNPROVED: &str = "prove the session";
-
 /// How often two sessions are compared. In a pool of transactions the first look shows it, unless others use the pool.
 const LOOKS: u32 = 8;
 
@@ -110,21 +107,9 @@ pub enum Prove {
 /// A session whose settings are in force.
 pub fn open(server: &Postgres, session: Session, prove: Prove) -> Result<(LoggedIn, Frame)> {
     match server.found.way() {
-        Some(Way::Login) => match by(server, Way::Login, session, prove) {
-            // The first session may have had by chance what it asked for: one of a server that drops what comes with the
-            // login, or of a pooler that sends some sessions to another server.
-            Err(error) if error.context == UNPROVED => again(server, session),
-            opened => opened,
-        },
         Some(way) => by(server, way, session, prove),
         None => find(server, session, prove),
     }
-}
-
-fn again(server: &Postgres, session: Session) -> Result<(LoggedIn, Frame)> {
-    let way = pooled(server)?;
-    server.found.keep(way);
-    by(server, way, session, Prove::Always)
 }
 
 fn find(server: &Postgres, session: Session, prove: Prove) -> Result<(LoggedIn, Frame)> {
@@ -141,7 +126,9 @@ fn find(server: &Postgres, session: Session, prove: Prove) -> Result<(LoggedIn, 
         Err(error) if error.code.as_str() == UNKNOWN_SETTING => {}
         Err(error) => return Err(error),
     }
-    again(server, session)
+    let way = pooled(server)?;
+    server.found.keep(way);
+    by(server, way, session, Prove::Always)
 }
 
 /// A session by a way that is known.
@@ -160,6 +147,7 @@ fn by(server: &Postgres, way: Way, session: Session, prove: Prove) -> Result<(Lo
     if prove != Prove::Not {
         match ask(&mut opened.wire, &frame.alone, &proof(session, key))? {
             Proof::Holds => {}
+            Proof::Fails if way == Way::Login => return set(server, opened, session),
             Proof::Fails => return Err(unproved(server, &mut opened.wire, &frame, session)),
             Proof::Unanswered(_) if prove == Prove::Leniently => {}
             Proof::Unanswered(error) => return Err(another(server, &error)),
@@ -168,6 +156,21 @@ fn by(server: &Postgres, way: Way, session: Session, prove: Prove) -> Result<(Lo
     if way != Way::Login {
         opened.cancel.forget_process();
     }
+    lifted(opened, frame)
+}
+
+/// The settings by SET in a session whose login did not bring them. The first session may have had by chance what it asked
+/// for: one of a server that drops what comes with the login, or of a pooler that sends some to another server.
+fn set(server: &Postgres, mut opened: LoggedIn, session: Session) -> Result<(LoggedIn, Frame)> {
+    let frame = Frame::of(Way::Set, session);
+    for (name, value) in settings(session) {
+        simple::run(&mut opened.wire, &format!("SET {name} = '{value}'"))?;
+    }
+    if !matches!(ask(&mut opened.wire, "", &proof(session, None))?, Proof::Holds) {
+        return Err(unproved(server, &mut opened.wire, &frame, session));
+    }
+    server.found.keep(Way::Set);
+    opened.cancel.forget_process();
     lifted(opened, frame)
 }
 
@@ -296,7 +299,7 @@ fn unproved(server: &Postgres, wire: &mut Wire, frame: &Frame, session: Session)
         if session.in_place { format!(", search_path {PLACE}") } else { String::new() },
         found.join(", ")
     );
-    Error { context: UNPROVED, ..refuse(words).remedy("name the server itself as the target") }
+    refuse(words).remedy("name the server itself as the target")
 }
 
 fn refuse(message: String) -> Error {

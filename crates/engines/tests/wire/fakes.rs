@@ -94,9 +94,9 @@ fn welcome(wire: Wire) -> Vec<Step> {
     let more = [0, 0, 0, 10, 0, 0, 0];
     let settings = [packet(1, &more), packet(2, &more)].concat();
     let column = b"\x03def\0\0\0\x01a\x01a\x0c\x2d\0\0\0\0\0\xfd\0\0\0\0\0";
-    let columns: Vec<u8> = (4..8).flat_map(|number| packet(number, column)).collect();
-    let row = packet(8, b"\x0eREAD-COMMITTED\x011\x06+00:00\xfb");
-    let settings = [settings, packet(3, &[4]), columns, row, packet(9, END)].concat();
+    let columns: Vec<u8> = (4..9).flat_map(|number| packet(number, column)).collect();
+    let row = packet(9, b"\x0eREAD-COMMITTED\x011\x06+00:00\xfb\x0816777216");
+    let settings = [settings, packet(3, &[5]), columns, row, packet(10, END)].concat();
     vec![Say(greeting("mysql_native_password")), Take, Say(packet(2, DONE)), Take, Say(settings)]
 }
 
