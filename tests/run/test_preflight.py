@@ -179,3 +179,13 @@ def test_words_of_consoles_are_passed_over_by_name(postgresql: servers.Server, c
     assert "its parameters connection_limit, pgbouncer change nothing here" in done.stdout
     typed = called("doctor", f"{postgresql.url}&sslmod=require")
     assert (typed.returncode, 'unknown parameter "sslmod"' in typed.stderr) == (2, True)
+
+
+def test_a_wrong_password_is_tried_once(called: Program) -> None:
+    settings = {"fsync": "off", "listen_addresses": "127.0.0.1"}
+    with servers.start(Target(url="private:postgresql", settings=settings), 20) as server:
+        wrong = server.url.replace(f":{Target(url=server.url).password}@", ":falsch@") + "?sslmode=disable"
+        for number, command in enumerate((("doctor", wrong), ("run", wrong, *SHORT)), start=1):
+            done = called(*command)
+            assert "password authentication failed" in done.stdout + done.stderr
+            assert "\n".join(server.log_tail(500)).count("FATAL:  password authentication failed") == number

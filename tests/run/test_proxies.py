@@ -33,7 +33,7 @@ def test_clients_that_a_proxy_cuts_while_they_wait_end_the_run_as_failed(
         done = called("run", url, *SHORT[:4], "--rate", "1", "--clients", "4", "--duration", "5", "--cycles", "1", "--out", "out")
     said = " ".join(done.stderr.split())
     assert done.returncode == 1, said
-    assert "no transaction succeeded" in said
+    assert "no transaction succeeded" in said or "the connection was lost" in said
 
 
 def test_pgpool_is_told_and_its_runs_end_well(called: Program, tmp_path: Path) -> None:

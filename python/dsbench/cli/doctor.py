@@ -55,7 +55,7 @@ def command(
     if target is not None:
         if given := [*usage.given(context, "duration"), *(["--calibrate"] if calibrate else [])]:
             raise spec.SpecError(given[0], "measures the client, and TARGET names a server", "omit one of them")
-        _ask(target, clients, workload, prepare, existing, as_json)
+        _ask(target, clients, workload, prepare and bool(usage.given(context, "prepare")), existing, as_json)
         return
     if given := usage.given(context, "existing"):
         raise spec.SpecError(given[0], "is about a server", "specify TARGET")

@@ -43,7 +43,10 @@ class Driver:
 
     def ignored(self, target: Target) -> list[str]:
         """What the URL of ``target`` asks for and the driver would not do."""
-        return [] if self.takes is None else sorted(set(target.parameters) - self.takes)
+        if self.takes is None:
+            return []
+        several = ["several hosts"] if target.has_several_hosts else []
+        return [*several, *sorted(set(target.parameters) - self.takes)]
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,10 @@ class Peer:
 
     def ignored(self, target: Target) -> list[str]:
         """What the URL of ``target`` asks for and the program would not do."""
+        several = ["several hosts"] if target.has_several_hosts else []
         asked = target.parameters.items()
-        return sorted(name for name, value in asked if name.startswith("ssl_") and (name, value) != _PREFERRED)
+        ignored = (name for name, value in asked if name not in _OF_PEERS and (name, value) != _PREFERRED)
+        return [*several, *sorted(ignored)]
 
 
 _POSTGRES = frozenset({
@@ -74,6 +79,7 @@ _MYSQL = frozenset({
     "socket", "ssl_mode", "ssl_ca", "ssl_cert", "ssl_key", "storage_engine", "connect_timeout",
     "allow_public_key_retrieval",
 })  # fmt: skip
+_OF_PEERS = _POSTGRES | {"hostaddr", "passfile", "channel_binding", "socket", "storage_engine"}
 _FIREBIRD = frozenset({
     "page_size", "page_buffers", "sweep_interval", "forced_writes", "connect_timeout", "client_library",
 })  # fmt: skip

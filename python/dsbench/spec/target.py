@@ -174,6 +174,13 @@ class Target(Frozen):
         return Path("/" + path.lstrip("/") if rooted else path)
 
     @property
+    def has_several_hosts(self) -> bool:
+        """Whether the URL names more than one host, of which each session takes the first that fits."""
+        place = self.url.partition("://")[2].partition("?")[0].partition("/")[0].rpartition("@")[2]
+        named = (place, self.parameters.get("host", ""), self.parameters.get("hostaddr", ""))
+        return any("," in text for text in named)
+
+    @property
     def is_server(self) -> bool:
         """Whether the URL names a server of the user's."""
         return self.scheme in _PASSWORDS and self.file is None

@@ -148,7 +148,11 @@ fn tls(query: &mut Query) -> Result<TlsOptions> {
     ];
     let mut named = None;
     for name in ["ssl_mode", "ssl-mode", "sslMode", "sslmode"] {
-        named = named.or(query.word(name, &MODES.map(|(name, _)| name))?);
+        let given = query.word(name, &MODES.map(|(name, _)| name))?;
+        if named.is_some() && given.is_some() {
+            return Err(bad("it names the mode of TLS twice"));
+        }
+        named = named.or(given);
     }
     let mut either = |name, other| query.text(name).or(query.text(other));
     let authorities = either("ssl_ca", "ssl-ca").map(PathBuf::from);
@@ -158,10 +162,14 @@ fn tls(query: &mut Query) -> Result<TlsOptions> {
         _ => return Err(bad("ssl_cert and ssl_key belong together: give both")),
     };
     let mode = MODES.iter().find(|(name, _)| Some(*name) == named).map(|(_, mode)| *mode);
-    let mode = mode.max(of_others(query)?);
     // Naming an authority asks for the check, as with the mysql client.
     let default = if authorities.is_some() { SslMode::VerifyCa } else { SslMode::Preferred };
-    Ok(TlsOptions { mode: mode.unwrap_or(default), authorities, identity })
+    let mode = match (mode, of_others(query)?) {
+        (Some(own), others) => others.map_or(own, |others| own.max(others)),
+        (None, Some(SslMode::Disabled)) => SslMode::Disabled,
+        (None, others) => others.map_or(default, |others| default.max(others)),
+    };
+    Ok(TlsOptions { mode, authorities, identity })
 }
 
 /// The strictest mode that the words of other clients ask for.

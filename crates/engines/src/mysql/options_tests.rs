@@ -56,6 +56,8 @@ fn words_of_other_clients_mean_what_they_mean_there() {
     }
     assert_eq!(resolve("mysql://h?charset=utf8mb4&parseTime=true").unwrap().passed_over, ["charset", "parseTime"]);
     assert!(resolve("mysql://h?tls=custom").is_err());
+    assert!(resolve("mysql://h?ssl_mode=PREFERRED&sslMode=VERIFY_IDENTITY").is_err());
+    assert_eq!(resolve("mysql://h?ssl_ca=ca.pem&useSSL=true").unwrap().tls.mode, SslMode::VerifyCa);
 }
 
 #[test]

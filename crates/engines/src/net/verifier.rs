@@ -92,6 +92,10 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         if let (true, Some(one)) = (self.check >= Check::Authority, version_one::read(shown)) {
+            if self.with_lists.is_some() {
+                // Lists are read by the library, which does not read these certificates.
+                return Err(Error::InvalidCertificate(CertificateError::UnknownRevocationStatus));
+            }
             let name = (self.check >= Check::Name).then_some(name);
             version_one::verify(&one, &self.authorities, name, now, self.algorithms)?;
         } else if self.check >= Check::Authority {

@@ -160,14 +160,16 @@ impl Connection for PostgresConnection {
 
     fn execute(&mut self, id: StatementId, params: &[Value<'_>]) -> Result<u64> {
         let loss = self.start(id, params, "execute")?;
-        let mut rows = 0;
+        let (mut rows, mut came) = (0, 0);
         self.wire.complete("execute", loss, |tag, body| {
-            if tag == b'C' {
-                rows = rows_found(body);
+            match tag {
+                b'C' => rows = rows_found(body),
+                b'D' => came += 1,
+                _ => {}
             }
             Ok(())
         })?;
-        Ok(rows)
+        Ok(rows.max(came))
     }
 
     fn query(&mut self, id: StatementId, params: &[Value<'_>], into: &mut Rows) -> Result<()> {

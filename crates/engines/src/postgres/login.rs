@@ -32,7 +32,7 @@ enum Failure {
     Final(Error),
     /// The server refused the session before it was open; with or without TLS it might accept it.
     Refused(Error),
-    /// No server answers there.
+    /// No server answers there, or one that is not as it is wanted.
     Absent(Error),
 }
 
@@ -49,19 +49,20 @@ pub fn open(hosts: &[Host], settings: &[(&str, &str)]) -> Result<LoggedIn> {
     for attributes in passes {
         failed.clear();
         for host in hosts {
-            match open_at(&host.options, host.tls.as_ref(), settings).and_then(|session| fit(session, attributes, host))
-            {
+            let opened = open_at(&host.options, host.tls.as_ref(), settings);
+            match opened.and_then(|session| fit(session, attributes, host)) {
                 Ok(found) => return Ok(found),
-                Err(error) if hosts.len() == 1 && wanted != Attributes::PreferStandby => return Err(error),
-                // One that starts up, goes down or is not as it is wanted has others beside it.
-                Err(error) if error.context == ABSENT || error.code.as_str() == NOT_NOW => failed.push(error),
-                Err(error) => return Err(error),
+                Err(Failure::Absent(error)) => failed.push(error),
+                Err(Failure::Final(error) | Failure::Refused(error)) if error.code.as_str() == NOT_NOW => {
+                    failed.push(error)
+                }
+                Err(Failure::Final(error) | Failure::Refused(error)) => return Err(error),
             }
         }
     }
     let words: Vec<String> = failed.iter().map(Error::to_string).collect();
     let first = failed.into_iter().next();
-    let first = first.unwrap_or_else(|| Error::with(ErrorKind::Setup, ABSENT, "the target names no host"));
+    let first = first.unwrap_or_else(|| Error::with(ErrorKind::Setup, "connect", "the target names no host"));
     Err(match words.len() {
         0 | 1 => first,
         _ => first.wrapped("", words.join("; ")),
@@ -69,11 +70,14 @@ pub fn open(hosts: &[Host], settings: &[(&str, &str)]) -> Result<LoggedIn> {
 }
 
 /// A session of a server that plays another part than `attributes` want is an error.
-fn fit(mut session: LoggedIn, attributes: Attributes, host: &Host) -> Result<LoggedIn> {
+fn fit(mut session: LoggedIn, attributes: Attributes, host: &Host) -> Attempted {
     if matches!(attributes, Attributes::Any | Attributes::PreferStandby) {
         return Ok(session);
     }
-    let found = simple::fetch(&mut session.wire, ROLE).map_err(|error| error.wrapped("connect", ROLE))?;
+    let found = simple::fetch(&mut session.wire, ROLE).map_err(|error| {
+        let words = format!("{}: {error}", host.options.place());
+        Failure::Final(error.wrapped("connect", words))
+    })?;
     let cells: Vec<String> = found.rows.into_iter().flatten().map(Option::unwrap_or_default).collect();
     let (copy, read_only) = match &cells[..] {
         [copy, read_only] => (copy == "t", read_only == "on"),
@@ -95,17 +99,16 @@ fn fit(mut session: LoggedIn, attributes: Attributes, host: &Host) -> Result<Log
         _ => "this server is a primary that takes writes",
     };
     let words = format!("{}: {what}, which target_session_attrs excludes", host.options.place());
-    Err(Error::with(ErrorKind::Setup, ABSENT, words).remedy("name another host, or change target_session_attrs"))
+    let error = Error::with(ErrorKind::Setup, "connect", words);
+    Err(Failure::Absent(error.remedy("name another host, or change target_session_attrs")))
 }
 
 /// Whether the server is a copy, and whether its sessions refuse writes.
 const ROLE: &str = "SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.current_setting('transaction_read_only')";
-/// What is done where no session is to be had, for want of a server or of one that fits.
-const ABSENT: &str = "connect";
 /// cannot_connect_now: the server starts up or goes down.
 const NOT_NOW: &str = "57P03";
 
-fn open_at(options: &Options, tls: Option<&Tls>, settings: &[(&str, &str)]) -> Result<LoggedIn> {
+fn open_at(options: &Options, tls: Option<&Tls>, settings: &[(&str, &str)]) -> Attempted {
     let deadline = options.connect_timeout.map(|limit| Instant::now() + limit);
     let mut absent = None;
     for address in addresses(options) {
@@ -114,10 +117,11 @@ fn open_at(options: &Options, tls: Option<&Tls>, settings: &[(&str, &str)]) -> R
             Err(Failure::Absent(error)) => {
                 absent.get_or_insert(error);
             }
-            Err(Failure::Final(error) | Failure::Refused(error)) => return Err(error),
+            failed => return failed,
         }
     }
-    Err(absent.unwrap_or_else(|| Error::with(ErrorKind::Setup, "connect", "there is no place to connect to")))
+    let nowhere = || Error::with(ErrorKind::Setup, "connect", "there is no place to connect to");
+    Err(Failure::Absent(absent.unwrap_or_else(nowhere)))
 }
 
 /// A login at one place.

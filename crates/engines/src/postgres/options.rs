@@ -168,7 +168,7 @@ impl Options {
         service::add(&mut settings, environment)?;
         let source = Source { settings, environment };
         for (name, variable, harmless, remedy) in REFUSED {
-            if source.get(name, variable).is_some_and(|value| value != *harmless) {
+            if source.get(name, variable).is_some_and(|value| !harmless.contains(&value.as_str())) {
                 let given = if source.settings.contains_key(name) { *name } else { *variable };
                 return Err(Error::configuration(format!("{given}: dsbench has no such thing")).remedy(*remedy));
             }
@@ -199,7 +199,8 @@ impl Options {
             Error::configuration("no user name is known").remedy("write one into the target: postgresql://user@…")
         })?;
         let database = source.get("dbname", "PGDATABASE").unwrap_or_else(|| user.clone());
-        let (password, open_passfile) = source.password(&host, port, &database, &user);
+        let named = if host.is_empty() { address } else { &host };
+        let (password, open_passfile) = source.password(named, port, &database, &user);
         let address = (!address.is_empty()).then(|| {
             let bad = |_| Error::configuration(format!("hostaddr {address:?} is not an IP address"));
             address.parse().map_err(bad)
@@ -396,13 +397,22 @@ const WAYS_TO_LOG_IN: &[&str] = &["password", "md5", "gss", "sspi", "scram-sha-2
 /// Settings of sessions, by the variables in which libpq finds them.
 const SESSION: &[(&str, &str)] = &[("timezone", "PGTZ"), ("geqo", "PGGEQO")];
 
-/// Parameters of libpq that are refused, with their variables, the value that asks for nothing, and what to do.
-const REFUSED: &[(&str, &str, &str, &str)] = &[
-    ("load_balance_hosts", "PGLOADBALANCEHOSTS", "disable", "omit it: the first host that fits is measured"),
-    ("requirepeer", "PGREQUIREPEER", "", "omit it, or connect over TCP with sslmode=verify-full"),
-    ("replication", "", "false", "omit it: sessions of replication take no statements"),
-    ("sslpassword", "", "", "name a key that is not encrypted, with a mode of 0600"),
-    ("ssl_max_protocol_version", "PGSSLMAXPROTOCOLVERSION", "TLSv1.3", "omit it: the newest that both have is used"),
+/// Parameters that are refused, with their variables, the values that change nothing, and what to do.
+const REFUSED: &[(&str, &str, &[&str], &str)] = &[
+    ("load_balance_hosts", "PGLOADBALANCEHOSTS", &["disable"], "omit it: the first host that fits is measured"),
+    ("requirepeer", "PGREQUIREPEER", &[], "omit it, or connect over TCP with sslmode=verify-full"),
+    ("replication", "", &["false"], "omit it: sessions of replication take no statements"),
+    ("sslpassword", "", &[], "name a key that is not encrypted, with a mode of 0600"),
+    ("ssl_max_protocol_version", "PGSSLMAXPROTOCOLVERSION", &["TLSv1.3"], "omit it: the newest that both have is used"),
+    (
+        "ssl_min_protocol_version",
+        "PGSSLMINPROTOCOLVERSION",
+        &["TLSv1", "TLSv1.1", "TLSv1.2"],
+        "omit it: TLS 1.2 is the oldest that is used; set ssl_min_protocol_version of the server",
+    ),
+    ("schema", "", &["public"], "omit it; ALTER ROLE … SET search_path does the same"),
+    ("currentSchema", "", &["public"], "omit it; ALTER ROLE … SET search_path does the same"),
+    ("targetServerType", "", &["any"], "use target_session_attrs"),
 ];
 
 fn choose<T: Copy>(setting: &str, known: &[(&str, T)], name: &str) -> Result<T> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use dsbench_core::error::{Error, Result};
 
-use super::url::KNOWN;
+use super::url::{KNOWN, PASSED_OVER};
 use crate::url::Environment;
 
 /// Where the file of the system lies.
@@ -71,6 +71,7 @@ fn group(text: &str, service: &str) -> std::result::Result<Option<Group>, (usize
         match known {
             Some(known) if group.iter().all(|(name, _)| name != known) => group.push((known, value.to_owned())),
             Some(_) => {}
+            None if PASSED_OVER.contains(&name) => {}
             None => return Err((at + 1, format!("dsbench does not know the setting {name:?}"))),
         }
     }

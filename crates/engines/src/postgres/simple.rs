@@ -67,15 +67,18 @@ pub fn answers(wire: &mut Wire, ahead: &str, sql: &[u8], take: Option<&mut dyn F
     close(out, 0)?;
     wire.send("execute")?;
     let loss = wire.loss();
-    let mut rows = 0;
+    // Those that a tag counts, and those that came: servers that only speak the protocol may leave the number out.
+    let (mut rows, mut came) = (0, 0);
     let Some(take) = take else {
         wire.complete("execute", loss, |tag, body| {
-            if tag == b'C' {
-                rows += reply::rows_found(body);
+            match tag {
+                b'C' => rows += reply::rows_found(body),
+                b'D' => came += 1,
+                _ => {}
             }
             Ok(())
         })?;
-        return Ok(rows);
+        return Ok(rows.max(came));
     };
     wire.complete("execute", loss, |tag, body| {
         match tag {
@@ -86,6 +89,7 @@ pub fn answers(wire: &mut Wire, ahead: &str, sql: &[u8], take: Option<&mut dyn F
                     take(Answer::Cell(at, fields.value()?));
                 }
                 take(Answer::Row);
+                came += 1;
             }
             b'C' => {
                 rows += reply::rows_found(body);
@@ -96,7 +100,7 @@ pub fn answers(wire: &mut Wire, ahead: &str, sql: &[u8], take: Option<&mut dyn F
         }
         Ok(())
     })?;
-    Ok(rows)
+    Ok(rows.max(came))
 }
 
 fn send(wire: &mut Wire, sql: &str, context: &'static str) -> Result<()> {

@@ -41,6 +41,10 @@ pub const KNOWN: &[&str] = &[
     "sslpassword",
     "sslrootcert",
     "ssl_max_protocol_version",
+    "ssl_min_protocol_version",
+    "currentSchema",
+    "schema",
+    "targetServerType",
     "target_session_attrs",
     "tcp_user_timeout",
     "user",
@@ -48,34 +52,30 @@ pub const KNOWN: &[&str] = &[
 
 /// Parameters that change nothing here: of libpq, what dsbench has its own way for; of other clients, what consoles put
 /// into the URLs that they show.
-const PASSED_OVER: &[&str] = &[
+pub const PASSED_OVER: &[&str] = &[
     // libpq.
     "client_encoding",
     "gssdelegation",
     "gsslib",
     "krbsrvname",
-    "ssl_min_protocol_version",
     "sslcompression",
     "sslsni",
     // Prisma.
     "connection_limit",
     "pgbouncer",
     "pool_timeout",
-    "schema",
     "socket_timeout",
     "statement_cache_size",
     // JDBC.
     "ApplicationName",
     "binaryTransfer",
     "connectTimeout",
-    "currentSchema",
     "defaultRowFetchSize",
     "loginTimeout",
     "prepareThreshold",
     "reWriteBatchedInserts",
     "socketTimeout",
     "stringtype",
-    "targetServerType",
     "tcpKeepAlive",
     // Others.
     "pool_max_conns",

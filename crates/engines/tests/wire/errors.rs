@@ -180,7 +180,7 @@ fn a_function_of_postgres_that_returns_nothing_can_be_executed() {
         connection.prepare(&Statement { sql, params: &[Type::Int32], columns }, Prepare::Once).unwrap()
     };
     let [f, g] = [prepare("SELECT f($1)", &[]), prepare("SELECT g($1)", &[Type::Decimal(2)])];
-    assert_eq!(connection.execute(f, &[Value::Int(9)]).unwrap(), 0);
+    assert_eq!(connection.execute(f, &[Value::Int(9)]).unwrap(), 1, "a row of nothing");
     assert_eq!(rows(&mut *connection, "SELECT DISTINCT b FROM t"), [[Some("9".to_owned())]]);
     let mut found = Rows::new();
     connection.query(g, &[Value::Int(1234)], &mut found).unwrap();

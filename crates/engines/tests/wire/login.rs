@@ -91,7 +91,8 @@ fn every_method_of_postgres_asks_for_the_right_password() {
     }
     refused(plain("refused", ""), "28000");
     for login in ["trusty", "scrammed:x"] {
-        let error = plain(login, "channel_binding=require").err().unwrap();
+        let url = server.tcp(login, "sslmode=disable&channel_binding=require");
+        let error = dsbench_engines::open(&url).err().unwrap();
         assert!(format!("{error:#}").contains("channel_binding"), "{error}");
     }
     let url = server.tcp("trusty", "sslmode=disable").replace("/postgres?", "/nothing?");

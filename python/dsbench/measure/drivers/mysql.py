@@ -22,8 +22,8 @@ class PyMySQL(Session):
 
     def __init__(self, module: ModuleType, target: Target, isolation: str) -> None:
         connection = module.connect(
-            host=target.host or None,
-            port=target.port or 3306,
+            host=target.host or os.environ.get("MYSQL_HOST"),
+            port=target.port or int(os.environ.get("MYSQL_TCP_PORT") or 3306),
             unix_socket=target.parameters.get("socket"),
             user=target.user or None,
             password=target.password or os.environ.get("MYSQL_PWD", ""),

@@ -99,6 +99,8 @@ class Pg8000(_Postgres):
     """pg8000, which is written in Python; each statement with parameters takes a message for parsing and an answer."""
 
     def __init__(self, module: ModuleType, target: Target, isolation: str) -> None:
+        if os.environ.get("PGSERVICE"):
+            raise SpecError("PGSERVICE", "pg8000 reads no service files", "name host, port and database in TARGET")
         level, asked = isolation.replace("-", " "), asked_options(target)
         host, port = target.host, target.port or 5432
         unix = f"{host}/.s.PGSQL.{port}" if host.startswith("/") else None

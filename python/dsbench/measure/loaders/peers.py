@@ -315,7 +315,8 @@ class Sysbench(PeerProgram):
             lines |= {"pgsql-user": env.get("PGUSER", ""), "pgsql-db": env.get("PGDATABASE", ""), "pgsql-password": ""}
         else:
             lines |= {"mysql-user": target.user, "mysql-password": target.password or os.environ.get("MYSQL_PWD", "")}
-            where = {"mysql-host": target.host, "mysql-port": target.port or 3306}
+            host = target.host or os.environ.get("MYSQL_HOST", "")
+            where = {"mysql-host": host, "mysql-port": target.port or os.environ.get("MYSQL_TCP_PORT") or 3306}
             socket = target.parameters.get("socket")
             lines |= {"mysql-db": "dsbench", **({"mysql-socket": socket} if socket else where)}
         settings = self._folder / "settings"

@@ -21,33 +21,37 @@ from dsbench.spec import RunSpec
 __all__ = ["Fact", "Fit", "Need", "ask", "ask_url", "has_facts", "lines", "need_of", "refuse"]
 
 _PRODUCTS: Final[dict[str, ModuleType]] = {"postgres": postgres, "mysql": mysql, "firebird": firebird}
-"""By dialect: modules with ``facts(asking) -> Iterator[Fact]``."""
+"""By dialect: modules with ``facts(asking) -> Iterator[Fact]`` and the ``SMALLEST`` query."""
 _READING: Final = "select-only"
 """The builtin script that only reads."""
 
 
-def need_of(spec: RunSpec) -> Need:
-    """What the run of ``spec`` needs of a server."""
+def need_of(spec: RunSpec, target: TargetDatabase) -> Need:
+    """What the run of ``spec`` needs of the server of ``target``."""
     chosen = spec.workload_settings
+    statements, procedures = _calls(spec, target)
     reads = spec.existing and chosen.get("builtin") == _READING and not chosen.get("scripts")
     return Need(
         makes=not (spec.existing or spec.reuse), existing=spec.existing, only_reads=reads,
         unknown=spec.existing and not reads, connections=spec.all_clients * spec.connections + 1,
-        with_spare=sessions(spec), statements=_statements(spec), procedures=spec.call != "statements",
+        with_spare=sessions(spec), statements=statements, procedures=procedures,
         of_user=spec.target.private is None, paced=bool(spec.rate or spec.load or spec.objective),
     )  # fmt: skip
 
 
-def _statements(spec: RunSpec) -> int:
-    """How many statements all clients prepare together, where they prepare what is no call of a procedure."""
-    if not spec.prepare or spec.existing:
-        return 0
-    with closing(TargetDatabase("mock:")) as target:
-        bench = Bench(target, spec.workload, spec.scales[0], spec.call, spec.workload_settings, spec.all_clients)
-        if bench.call == "procedure":
-            return 0
-        target.create("a count")
-        return len(bench.prepared().statements) * spec.all_clients * spec.connections
+def _calls(spec: RunSpec, target: TargetDatabase) -> tuple[int, bool]:
+    """How many statements all clients prepare together, where they prepare what is no call of a procedure; and whether
+    a transaction is such a call."""
+    if spec.existing:
+        return 0, False
+    chosen = spec.workload, spec.scales[0], spec.call, spec.workload_settings, spec.all_clients
+    called = Bench(target, *chosen).call == "procedure"
+    if called or not spec.prepare:
+        return 0, called
+    with closing(TargetDatabase("mock:")) as played:
+        played.create("a count")
+        bench = Bench(played, *chosen)
+        return len(bench.prepared().statements) * spec.all_clients * spec.connections, False
 
 
 def has_facts(target: TargetDatabase) -> bool:
@@ -59,14 +63,18 @@ def ask(target: TargetDatabase, need: Need) -> list[Fact]:
     """Facts about the server of ``target``, for ``need``. ``CoreError`` where no session can be had."""
     if not has_facts(target):
         return []
-    return list(_PRODUCTS[target.dialect.name].facts(Asking(target, need)))
+    product = _PRODUCTS[target.dialect.name]
+    if not (need.makes and product is firebird):  # It has no session before its database is made.
+        # A login that is refused is tried once: the questions below leave out what the server refuses.
+        target.round_trips(product.SMALLEST, 1)
+    return list(product.facts(Asking(target, need)))
 
 
 def ask_url(spec: RunSpec) -> list[Fact]:
     """The same for the server of the user's that ``spec`` names; why it cannot be asked is a fact, too."""
     try:
         with closing(TargetDatabase(spec.target.url, existing=True)) as target:
-            return ask(target, need_of(spec))
+            return ask(target, need_of(spec, target))
     except CoreError as error:
         if error.usage:
             raise RunError(str(error), error.remedy, usage=True) from None
@@ -77,7 +85,7 @@ def refuse(spec: RunSpec, target: TargetDatabase) -> None:
     """``RunError`` with all that the server refuses of what the run of ``spec`` needs."""
     if not has_facts(target):
         return
-    no = [fact for fact in ask(target, need_of(spec)) if fact.fit is Fit.REFUSED]
+    no = [fact for fact in ask(target, need_of(spec, target)) if fact.fit is Fit.REFUSED]
     if no:
         words = "; ".join(f"{fact.name}: {fact.found}" for fact in no)
         raise RunError(words, "; ".join(dict.fromkeys(fact.remedy for fact in no if fact.remedy)), usage=True)

@@ -110,7 +110,7 @@ def number(text: str) -> int | None:
         return None
 
 
-def way(target: TargetDatabase, smallest: str = "SELECT 1") -> Iterator[Fact]:
+def way(target: TargetDatabase, smallest: str) -> Iterator[Fact]:
     """How the server is reached, by its ``smallest`` query."""
     words = f"a round trip takes {median(target.round_trips(smallest, _ROUND_TRIPS)) / 1e6:.3g} ms"
     if target.pooled:
@@ -145,7 +145,7 @@ def connections(need: Need, free: dict[str, int], raise_by: str) -> Fact:
     if not free:
         return Fact("connections", Fit.UNKNOWN, f"{need.connections} needed; the server does not report its limit")
     limit = min(free, key=lambda name: free[name])
-    words = f"{free[limit]} free ({limit}), {need.connections} needed"
+    words = f"{max(free[limit], 0)} free ({limit}), {need.connections} needed"
     if free[limit] < need.connections:
         return Fact("connections", Fit.REFUSED, words, f"use fewer --clients, or raise {raise_by}")
     if free[limit] < need.with_spare:

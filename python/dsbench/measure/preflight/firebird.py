@@ -8,6 +8,7 @@ from typing import Final
 from dsbench.measure.preflight.facts import Asking, Fact, Fit, durability, way
 from dsbench.measure.stack.rdbms import firebird as stack
 
+SMALLEST: Final = "SELECT 1 FROM rdb$database"
 _DATABASE: Final = (
     "SELECT rdb$get_context('SYSTEM', 'ENGINE_VERSION') AS version, mon$read_only AS closed,"
     " mon$forced_writes AS forced, current_user AS name FROM mon$database"
@@ -22,7 +23,7 @@ def facts(asking: Asking) -> Iterator[Fact]:
         return
     found = {name.lower(): value for name, value in asking.row(_DATABASE).items()}
     yield Fact("server", Fit.OK if found else Fit.UNKNOWN, f"Firebird {found.get('version', '')}".strip())
-    yield from way(asking.target, "SELECT 1 FROM rdb$database")
+    yield from way(asking.target, SMALLEST)
     if found.get("closed") == "1":
         fit = Fit.REFUSED if asking.need.writes else Fit.OK
         yield Fact("writes", fit, "the database is read-only", "gfix -mode read_write" if fit is Fit.REFUSED else "")

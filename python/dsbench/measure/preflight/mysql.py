@@ -10,11 +10,12 @@ from typing import Final
 from dsbench.measure.preflight.facts import Asking, Fact, Fit, connections, durability, logged, number, way
 from dsbench.measure.stack.rdbms import mysql as stack
 
+SMALLEST: Final = "SELECT 1"
 _ON: Final = ("ON", "1", "YES")
 _SMALL_PACKET: Final = 1 << 20
 _SHORT_WAIT_S: Final = 60
-_OVER_READ_ONLY: Final = re.compile(r"\b(SUPER|READ[_ ]ONLY[_ ]ADMIN|CONNECTION[_ ]ADMIN|ALL PRIVILEGES)\b.* ON \*\.\*")
-"""Rights by which a user writes although the server is read-only."""
+_OVER_LIMITS: Final = re.compile(r"\b(SUPER|READ[_ ]ONLY[_ ]ADMIN|CONNECTION[_ ]ADMIN|ALL PRIVILEGES)\b.* ON \*\.\*")
+"""Rights by which a user may write to a read-only server, and pass over limits of connections."""
 
 
 def facts(asking: Asking) -> Iterator[Fact]:
@@ -25,10 +26,10 @@ def facts(asking: Asking) -> Iterator[Fact]:
         "server", Fit.COSTS, f"{stack.named(known)}: it speaks MySQL's protocol and is none",
         "what it does not answer is left out of the archive",
     )  # fmt: skip
-    yield from way(asking.target)
+    yield from way(asking.target, SMALLEST)
     yield from _writes(asking, known, grants)
     yield from _user(asking, grants)
-    yield _connections(asking, known, counts)
+    yield _connections(asking, known, counts, grants)
     yield from _prepared(asking, known, counts)
     yield from _keys(asking, known)
     yield from _load(asking, known)
@@ -46,8 +47,10 @@ def _status(asking: Asking) -> dict[str, str]:
 def _writes(asking: Asking, known: Mapping[str, str], grants: list[str]) -> Iterator[Fact]:
     names = ("super_read_only", "innodb_read_only", "transaction_read_only", "tx_read_only", "read_only")
     closed = [name for name in names if known.get(name, "").upper() in (*_ON, "NO_LOCK", "NO_LOCK_NO_ADMIN")]
-    if closed == ["read_only"] and any(_OVER_READ_ONLY.search(grant) for grant in grants):
-        yield Fact("writes", Fit.OK, "read_only ON, which this user may pass over")
+    passes_over = _by_role(grants) or any(_OVER_LIMITS.search(grant) for grant in grants)
+    if closed == ["read_only"] and passes_over:
+        words = "read_only ON: whether this user may write even so depends on the version and the roles"
+        yield Fact("writes", Fit.UNKNOWN if asking.need.writes else Fit.OK, words)
     elif closed:
         words = f"{closed[0]} {known[closed[0]]}: this server takes no writes, as a copy does"
         remedy = f"name the primary, or SET GLOBAL {closed[0]} = OFF; or read only: --existing --builtin select-only"
@@ -61,11 +64,16 @@ def _user(asking: Asking, grants: list[str]) -> Iterator[Fact]:
         yield Fact("user", Fit.OK, name)
     elif any(_may_create(grant) for grant in grants):
         yield Fact("user", Fit.OK, f"{name}: may create the database dsbench")
-    elif not grants or any(" ON " not in grant for grant in grants):  # Roles have rights of their own.
+    elif _by_role(grants):
         yield Fact("user", Fit.UNKNOWN, f"{name}: whether it may create the database dsbench is not reported")
     else:
         remedy = f"GRANT ALL ON dsbench.* TO {name}, or use tables that are there: --existing"
         yield Fact("user", Fit.REFUSED, f"{name}: may not create the database dsbench", remedy)
+
+
+def _by_role(grants: list[str]) -> bool:
+    """Whether rights may come by roles, which are not listed, or none are shown."""
+    return not grants or any(" ON " not in grant for grant in grants)
 
 
 def _may_create(grant: str) -> bool:
@@ -77,12 +85,14 @@ def _may_create(grant: str) -> bool:
     return said[2] == "*" or fnmatchcase("dsbench", pattern)
 
 
-def _connections(asking: Asking, known: Mapping[str, str], counts: Mapping[str, str]) -> Fact:
+def _connections(asking: Asking, known: Mapping[str, str], counts: Mapping[str, str], grants: list[str]) -> Fact:
     limits = {}
     most, used = number(known.get("max_connections", "")), number(counts.get("Threads_connected", ""))
     if most is not None and used is not None:
         limits["max_connections"] = most - used + 1  # This session is among those that are used.
-    if of_user := number(asking.cell("SELECT @@session.max_user_connections AS most")):
+    of_user = number(asking.cell("SELECT @@session.max_user_connections AS most"))
+    passes_over = _by_role(grants) or any(_OVER_LIMITS.search(grant) for grant in grants)
+    if of_user is not None and of_user > 0 and not passes_over:
         limits["max_user_connections"] = of_user
     return connections(asking.need, limits, min(limits, key=lambda name: limits[name], default=""))
 
@@ -125,7 +135,7 @@ def _timeouts(asking: Asking, known: Mapping[str, str]) -> Iterator[Fact]:
     }
     for name, words in found.items():
         value = known.get(name, "")
-        if value and value.strip("0.") and not value.startswith("0.0"):
+        if value.strip("0."):
             words = f"{name} {value}: {words}; dsbench's own work lifts it"
             yield Fact("time-outs", Fit.COSTS, words, f"set {name} = 0 to measure without it")
     wait = number(known.get("wait_timeout", ""))

@@ -8,6 +8,7 @@ from typing import Final
 from dsbench.measure.preflight.facts import Asking, Fact, Fit, connections, durability, logged, number, way
 from dsbench.measure.stack.rdbms import postgres as stack
 
+SMALLEST: Final = "SELECT 1"
 _ROLE: Final = (
     "SELECT current_user AS name, r.rolsuper AS super, r.rolconnlimit AS most, d.datconnlimit AS of_database,"
     " has_database_privilege(current_database(), 'CREATE') AS creates, current_database() AS database,"
@@ -16,7 +17,9 @@ _ROLE: Final = (
     " WHERE r.rolname = session_user AND d.datname = current_database()"
 )
 _CONNECTIONS: Final = (
-    "SELECT count(*) FILTER (WHERE backend_type = 'client backend') AS all_used,"
+    # Of sessions of other roles an ordinary user sees the number and the database only.
+    "SELECT count(*) FILTER (WHERE datid IS NOT NULL"
+    " AND coalesce(backend_type, 'client backend') = 'client backend') AS all_used,"
     " count(*) FILTER (WHERE usename = session_user) AS of_role,"
     " count(*) FILTER (WHERE datname = current_database()) AS of_database"
     " FROM pg_catalog.pg_stat_activity WHERE pid <> pg_backend_pid()"
@@ -53,7 +56,7 @@ def facts(asking: Asking) -> Iterator[Fact]:
     if asking.need.of_user and (version := asking.cell(stack.POOL_VERSION)):
         words = f"Pgpool-II {version} is in front of the server: it may send reads to copies"
         yield Fact("pooler", Fit.COSTS, words, "name the server itself as TARGET to measure it without the pooler")
-    yield from way(asking.target)
+    yield from way(asking.target, SMALLEST)
     role = asking.row(_ROLE)
     yield from _user(asking, role)
     if not asking.target.pooled:
@@ -120,9 +123,8 @@ def _connections(asking: Asking, role: dict[str, str]) -> Fact:
     used = asking.row(_CONNECTIONS)
     most, limits = number(_setting(asking, "max_connections")), {}
     if most is not None and used:
-        kept = 0 if role.get("super") == "t" else sum(
-            number(_setting(asking, name)) or 0 for name in ("superuser_reserved_connections", "reserved_connections")
-        )  # fmt: skip
+        # Those that are reserved for pg_use_reserved_connections may be this user's.
+        kept = 0 if role.get("super") == "t" else number(_setting(asking, "superuser_reserved_connections")) or 0
         limits["max_connections"] = most - kept - int(used["all_used"])
     for name, column, counted in (
         (f"CONNECTION LIMIT of role {role.get('name')}", "most", "of_role"),
@@ -138,17 +140,19 @@ def _timeouts(asking: Asking) -> Iterator[Fact]:
         name = str(row["name"])
         if name in _IDLE and not asking.need.paced:
             continue
-        words = f"{name} {row['reset_val']} ms: {_TIMEOUTS[name]}; dsbench's own work lifts it"
+        lifted = "; dsbench's own work lifts it" if asking.target.pooled != "transactions" else ""
+        words = f"{name} {row['reset_val']} ms: {_TIMEOUTS[name]}{lifted}"
         yield Fact("time-outs", Fit.COSTS, words, f"ALTER ROLE … SET {name} = 0 to measure without it")
 
 
 def _logs(asking: Asking) -> Iterator[Fact]:
     costly = {
-        "log_statement": ("", "none"), "log_min_duration_statement": ("", "-1"), "log_duration": ("", "off"),
-        "log_min_duration_sample": ("", "-1"), "pgaudit.log": ("", "none"), "auto_explain.log_min_duration": ("", "-1"),
+        "log_statement": ("", "none"), "log_duration": ("", "off"), "pgaudit.log": ("", "none"),
     }  # fmt: skip
     values = {name: _setting(asking, name) for name in costly}
-    if found := [f"{name} {value}" for name, value in values.items() if value not in costly[name]]:
+    found = [f"{name} {value}" for name, value in values.items() if value not in costly[name]]
+    timed = ("log_min_duration_statement", "auto_explain.log_min_duration")
+    if found := [*found, *(f"{name} 0" for name in timed if _setting(asking, name) == "0")]:
         yield logged(", ".join(found))
 
 

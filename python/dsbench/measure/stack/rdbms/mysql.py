@@ -136,13 +136,22 @@ def settings(queries: StackQueries) -> dict[str, str]:
     return shown([(n, value) for n, value in found if not _PLACES.search(n) and n not in _NO_NEWS], _HIDDEN)
 
 
-_OWN: Final = re.compile(r"mysql|mariadb|percona|source distribution|debian|ubuntu|homebrew|gpl|^$", re.IGNORECASE)
+_OWN: Final = re.compile(
+    "mysql|mariadb|percona|source distribution|google|debian|ubuntu|homebrew|gpl|^$", re.IGNORECASE
+)
 """What the two products and their packages say in ``version_comment``."""
+
+
+_OTHERS: Final = re.compile(r"tidb|singlestore|memsql|oceanbase|dolt|vitess|starrocks|doris", re.IGNORECASE)
+"""Others that speak the protocol, some of which call themselves compatible."""
 
 
 def is_itself(known: Mapping[str, str]) -> bool:
     """Whether a server is one of the two products, and not another that speaks their protocol."""
-    return _OWN.search(known.get("version_comment", "")) is not None
+    version, comment = known.get("version", ""), known.get("version_comment", "")
+    if _OTHERS.search(f"{version} {comment}"):
+        return False
+    return "mariadb" in version.lower() or _OWN.search(comment) is not None
 
 
 def demands_keys(known: Mapping[str, str]) -> str:
