@@ -76,7 +76,7 @@ MISTAKES = {
     "doctor --clients 3": ("is about a server or the client", "specify TARGET, or add --calibrate"),
     "doctor --duration 3": ("is an option of the calibration", "add --calibrate"),
     "doctor --existing": ("is about a server", "specify TARGET"),
-    "doctor private:postgresql": ("is a server that dsbench starts", "specify a URL"),
+    "doctor private:postgresql": ("dsbench starts this server", "specify the URL of a server"),
     "show file.zip --as csv --json": ("exclude each other", "use one"),
     # Files.
     "run --config nosuch.toml": ("No such file", "specify a readable TOML file"),

@@ -86,15 +86,19 @@ def test_a_server_that_has_all_is_well(postgresql: servers.Server) -> None:
     spec = merged({"clients": (4,)}, target=postgresql.url).spec
     facts = {fact.name: fact for fact in preflight.ask_url(spec)}
     assert {name: fact.fit for name, fact in facts.items()} == {
-        "server": Fit.OK, "way": Fit.OK, "user": Fit.OK, "connections": Fit.OK, "durability": Fit.COSTS}  # fmt: skip
+        "server": Fit.OK, "connection": Fit.OK, "user": Fit.OK, "connections": Fit.OK, "durability": Fit.COSTS}  # fmt: skip
     assert facts["server"].found.startswith("PostgreSQL 1")
     assert "fsync off" in facts["durability"].found
 
 
-def test_a_server_that_is_not_there_is_no_plan_that_failed(called: Program) -> None:
+def test_a_plan_does_without_the_server_and_the_doctor_does_not(called: Program) -> None:
     done = called("run", "postgresql://me@127.0.0.1:1/db?pgbouncer=true&sslmode=require", "--dry-run")
     assert done.returncode == 0
-    assert "?     server  cannot be asked: connect: 127.0.0.1:1" in done.stdout
+    assert "the server was not asked: postgresql://me@127.0.0.1:1" in done.stdout
+    asked = called("doctor", "postgresql://me@127.0.0.1:1/db")
+    assert (asked.returncode, "start the server" in asked.stderr) == (1, True)
+    silent = called("doctor", "sqlite:////tmp/a.db")
+    assert (silent.returncode, "there is no server to ask" in silent.stderr) == (2, True)
 
 
 @pytest.fixture(scope="module")
@@ -171,14 +175,17 @@ def test_a_login_that_require_auth_excludes_is_refused(postgresql: servers.Serve
     for words, fits in (("none", True), ("scram-sha-256,md5", False), ("!password", True), ("!none", False)):
         done = called("doctor", f"{postgresql.url}&require_auth={words}")
         assert done.stdout.startswith("ok    server") is fits, done.stdout
-        assert ("login by none, which require_auth excludes" in done.stdout) is not fits
+        assert ("login by none, which require_auth excludes" in done.stderr) is not fits
+        assert done.returncode == (0 if fits else 1)
 
 
 def test_words_of_consoles_are_passed_over_by_name(postgresql: servers.Server, called: Program) -> None:
     done = called("doctor", f"{postgresql.url}&pgbouncer=true&connection_limit=5&keepalives_idle=30")
-    assert "its parameters connection_limit, pgbouncer change nothing here" in done.stdout
+    assert "its parameters connection_limit, pgbouncer have no effect here" in done.stdout
     typed = called("doctor", f"{postgresql.url}&sslmod=require")
     assert (typed.returncode, 'unknown parameter "sslmod"' in typed.stderr) == (2, True)
+    assert "sslmode" in typed.stderr
+    assert "load_balance_hosts" not in typed.stderr, "which would be refused"
 
 
 def test_a_wrong_password_is_tried_once(called: Program) -> None:
@@ -189,3 +196,17 @@ def test_a_wrong_password_is_tried_once(called: Program) -> None:
             done = called(*command)
             assert "password authentication failed" in done.stdout + done.stderr
             assert "\n".join(server.log_tail(500)).count("FATAL:  password authentication failed") == number
+
+
+def test_what_protects_a_schema_is_asked_for_before_it_is_made(called: Program) -> None:
+    with (
+        servers.start(Target(url="private:postgresql", settings={"fsync": "off"}), 20) as server,
+        role(server, "REVOKE ALL ON pg_catalog.pg_stat_activity FROM PUBLIC") as url,
+    ):
+        refused, asked = called("run", url, *SHORT), called("doctor", url, "--existing")
+    said = " ".join(refused.stderr.split())
+    assert refused.returncode == 2
+    assert "this user has no list of sessions; a run needs for its schema: list of sessions" in said
+    assert "grant them to the user" in said
+    assert asked.returncode == 0
+    assert asked.stdout.startswith("costs server")

@@ -71,7 +71,7 @@ def h2(tmp_path: Path) -> Iterator[str]:
 def test_h2_is_told_for_what_it_is_and_read_by_scripts(h2: str, called: Program, tmp_path: Path) -> None:
     asked = called("doctor", h2)
     assert asked.returncode == 1
-    assert "it has no advisory locks" in asked.stdout
+    assert "this user has no advisory locks" in asked.stdout
     assert "use tables that are there" in asked.stdout
     run = called("run", h2, "--scales", "1", *SHORT)
     said = " ".join(run.stderr.split())

@@ -46,6 +46,11 @@ impl Query {
     /// Takes the text of a parameter out.
     pub(crate) fn text(&mut self, name: &'static str) -> Option<String> {
         self.known.push(name);
+        self.unoffered(name)
+    }
+
+    /// The same for a parameter that no error offers.
+    pub(crate) fn unoffered(&mut self, name: &str) -> Option<String> {
         let (named, others) = self.pairs.drain(..).partition(|(found, _)| found == name);
         self.pairs = others;
         let mut named: Vec<(String, String)> = named;

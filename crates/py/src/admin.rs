@@ -233,5 +233,5 @@ impl Admin {
 }
 
 fn is_lost(error: &Error) -> bool {
-    matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown)
+    error.kind.is_loss()
 }

@@ -62,6 +62,11 @@ _KEY = (
 )
 _KIND = ArchiveColumn("kind", "string", "Kind of transaction.")
 _STATEMENT = ArchiveColumn("statement", "uint32", "Number of the statement among those of all scripts, from 1.")
+_NAMED_STATEMENT = (
+    _STATEMENT,
+    ArchiveColumn("line", "uint32", "Line in its script, from 1."),
+    ArchiveColumn("text", "string", "Text of the statement, in one line.", few=True),
+)
 
 
 _COUNTERS: Final = (
@@ -225,9 +230,7 @@ _TABLES: Final = (
             *_KEY,
             _GROUP,
             _KIND,
-            _STATEMENT,
-            ArchiveColumn("line", "uint32", "Line in its script, from 1."),
-            ArchiveColumn("text", "string", "Text of the statement, in one line.", few=True),
+            *_NAMED_STATEMENT,
             ArchiveColumn("count", "uint64", "Executions without an error.", "statements", "sum"),
             ArchiveColumn("failed", "uint64", "Errors that ended their transaction.", "statements", "sum"),
             ArchiveColumn(
@@ -258,9 +261,7 @@ _TABLES: Final = (
             *_KEY,
             _GROUP,
             _KIND,
-            _STATEMENT,
-            ArchiveColumn("line", "uint32", "Line in its script, from 1."),
-            ArchiveColumn("text", "string", "Text of the statement, in one line.", few=True),
+            *_NAMED_STATEMENT,
             ArchiveColumn("executions", "uint64", "Executions without an error.", "statements", "sum"),
             ArchiveColumn("rows", "uint64", "Rows that it read or changed.", "rows", "sum"),
             ArchiveColumn("empty", "uint64", "Executions without a row.", "statements", "sum"),

@@ -86,8 +86,9 @@ def _ask(target: str, clients: int, workload: str, prepare: bool, existing: bool
     values = {"clients": (clients,), "prepare": prepare}
     values |= {"existing": True, "builtin": ["select-only"]} if existing else {"workload": workload}
     asked = spec.merged(values, target=target).spec
-    if asked.target.private is not None:
-        raise spec.SpecError("TARGET", "is a server that dsbench starts as a run needs it", "specify a URL")
+    if not asked.target.is_server:
+        why = "dsbench starts this server" if asked.target.private is not None else "there is no server to ask"
+        raise spec.SpecError("TARGET", why, "specify the URL of a server, such as postgresql://me@host/db")
     facts = preflight.ask_url(asked)
     if as_json:
         print(json.dumps([fact.described() for fact in facts], indent=2, ensure_ascii=False))

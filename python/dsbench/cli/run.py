@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dsbench.measure.events import Observer
     from dsbench.measure.interrupts import Stop
     from dsbench.measure.journal import RunError
+    from dsbench.measure.preflight.facts import Fact
     from dsbench.measure.run import Outcome
 
 EPILOG = (
@@ -158,10 +159,11 @@ def command(
         refuse_settings(asked.spec)
         ahead = look_ahead(asked)
         # A file may be somebody else's: only a server that the command line names is asked.
-        facts = preflight.ask_url(asked.spec) if target is not None and asked.spec.target.is_server else []
-        told = {**ahead.described(), "server": [fact.described() for fact in facts]}
+        facts, absent = _ask(asked.spec) if target is not None and asked.spec.target.is_server else ([], "")
+        told = {**ahead.described(), "server": [fact.described() for fact in facts], "not_asked": absent}
         described = json.dumps(told, indent=2, ensure_ascii=False) if as_json else ""
         asks = ["server", *(f"  {line}" for line in preflight.lines(facts))] if facts else []
+        asks += [f"the server was not asked: {absent}"] if absent else []
         print(described or "\n".join([text_of(ahead, verbose=verbose), *asks]))
         if any(fact.fit is preflight.Fit.REFUSED for fact in facts):
             sys.exit(errors.USAGE)
@@ -180,6 +182,19 @@ def command(
         joined_by = library.Joining(*joining)
         finished = library.perform(asked.spec, out, observer, stop, joined_by, report=report == "full")
     _tell(finished, stop, as_json, verbose)
+
+
+def _ask(asked: spec.RunSpec) -> tuple[list[Fact], str]:
+    """What the server of a plan allows, or why it was not asked: it may start later."""
+    from dsbench.measure import preflight
+    from dsbench.measure.journal import RunError
+
+    try:
+        return preflight.ask_url(asked), ""
+    except RunError as error:
+        if error.usage:
+            raise
+        return [], f"{error}; hint: {error.remedy}"
 
 
 def _exported(progress: Observer, asked: spec.RunSpec, metrics: str) -> AbstractContextManager[Observer]:

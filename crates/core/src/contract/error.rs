@@ -56,6 +56,11 @@ impl ErrorKind {
         matches!(self, Self::Serialization | Self::Deadlock | Self::Conflict | Self::Busy)
     }
 
+    /// True when the connection is gone.
+    pub fn is_loss(self) -> bool {
+        matches!(self, Self::Disconnected | Self::Unknown)
+    }
+
     /// The word that archives, tables and messages use.
     pub fn name(self) -> &'static str {
         match self {

@@ -105,7 +105,7 @@ fn enter(wire: &mut Wire, table: &str, names: &[&str]) -> Result<bool> {
     match wire.first(CONTEXT, ErrorKind::Disconnected) {
         Ok(First::LocalFile) => Ok(true),
         Ok(_) => Err(wire.lose(super::fields::garbage("no request for the rows"), ErrorKind::Disconnected, CONTEXT)),
-        Err(error) if matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown) => Err(error),
+        Err(error) if error.kind.is_loss() => Err(error),
         Err(_) => Ok(false),
     }
 }

@@ -182,9 +182,8 @@ impl Connection for MysqlConnection {
                 (Err(error), Some(with_key)) if keys::are_wanted(&error) => {
                     self.wire.ready("script")?;
                     // A version without invisible columns: then the server's first words count.
-                    let lost = |error: &Error| matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown);
-                    self.command(&with_key, "script", loss)
-                        .map_err(|second| if lost(&second) { second } else { error })?;
+                    let second = self.command(&with_key, "script", loss);
+                    second.map_err(|second| if second.kind.is_loss() { second } else { error })?;
                 }
                 (done, _) => done?,
             }
@@ -202,7 +201,7 @@ impl Connection for MysqlConnection {
 
     fn lift_timeouts(&mut self) -> Result<()> {
         match self.script(&[LIFT_TIMEOUTS]) {
-            Err(error) if !matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown) => Ok(()),
+            Err(error) if !error.kind.is_loss() => Ok(()),
             done => done,
         }
     }

@@ -246,7 +246,7 @@ impl Connection for PostgresConnection {
         // By itself, as the others take longer than the shortest of time-outs.
         for sql in ["SET statement_timeout TO 0", LIFT_TIMEOUTS] {
             match simple::run(&mut self.wire, sql) {
-                Err(error) if matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown) => return Err(error),
+                Err(error) if error.kind.is_loss() => return Err(error),
                 _ => {}
             }
         }

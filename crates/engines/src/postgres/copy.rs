@@ -8,7 +8,7 @@ use dsbench_core::value::{Type, Value};
 
 use super::connection::PostgresConnection;
 use super::input::garbage;
-use super::reply::{rows_changed, Complaint};
+use super::reply::{rows_found, Complaint};
 use super::statement::{close, query};
 use super::types;
 use super::wire::Wire;
@@ -105,7 +105,7 @@ fn finish(wire: &mut Wire, sent: u64, loss: ErrorKind) -> Result<u64> {
     let mut taken = 0;
     wire.complete(CONTEXT, loss, |tag, body| {
         if tag == b'C' {
-            taken = rows_changed(body);
+            taken = rows_found(body);
         }
         Ok(())
     })?;

@@ -167,10 +167,10 @@ impl Options {
         let url::Parsed { mut settings, passed_over } = url::parse(url)?;
         service::add(&mut settings, environment)?;
         let source = Source { settings, environment };
-        for (name, variable, harmless, remedy) in REFUSED {
+        for (name, variable, harmless, remedy) in url::REFUSED {
             if source.get(name, variable).is_some_and(|value| !harmless.contains(&value.as_str())) {
                 let given = if source.settings.contains_key(name) { *name } else { *variable };
-                return Err(Error::configuration(format!("{given}: dsbench has no such thing")).remedy(*remedy));
+                return Err(Error::configuration(format!("{given}: dsbench does not support it")).remedy(*remedy));
             }
         }
         let listed = |name, variable| -> Vec<String> {
@@ -396,24 +396,6 @@ const WAYS_TO_LOG_IN: &[&str] = &["password", "md5", "gss", "sspi", "scram-sha-2
 
 /// Settings of sessions, by the variables in which libpq finds them.
 const SESSION: &[(&str, &str)] = &[("timezone", "PGTZ"), ("geqo", "PGGEQO")];
-
-/// Parameters that are refused, with their variables, the values that change nothing, and what to do.
-const REFUSED: &[(&str, &str, &[&str], &str)] = &[
-    ("load_balance_hosts", "PGLOADBALANCEHOSTS", &["disable"], "omit it: the first host that fits is measured"),
-    ("requirepeer", "PGREQUIREPEER", &[], "omit it, or connect over TCP with sslmode=verify-full"),
-    ("replication", "", &["false"], "omit it: sessions of replication take no statements"),
-    ("sslpassword", "", &[], "name a key that is not encrypted, with a mode of 0600"),
-    ("ssl_max_protocol_version", "PGSSLMAXPROTOCOLVERSION", &["TLSv1.3"], "omit it: the newest that both have is used"),
-    (
-        "ssl_min_protocol_version",
-        "PGSSLMINPROTOCOLVERSION",
-        &["TLSv1", "TLSv1.1", "TLSv1.2"],
-        "omit it: TLS 1.2 is the oldest that is used; set ssl_min_protocol_version of the server",
-    ),
-    ("schema", "", &["public"], "omit it; ALTER ROLE … SET search_path does the same"),
-    ("currentSchema", "", &["public"], "omit it; ALTER ROLE … SET search_path does the same"),
-    ("targetServerType", "", &["any"], "use target_session_attrs"),
-];
 
 fn choose<T: Copy>(setting: &str, known: &[(&str, T)], name: &str) -> Result<T> {
     known.iter().find(|(word, _)| *word == name).map(|(_, value)| *value).ok_or_else(|| {

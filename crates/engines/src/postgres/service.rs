@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use dsbench_core::error::{Error, Result};
 
-use super::url::{KNOWN, PASSED_OVER};
+use super::url::{KNOWN, PASSED_OVER, REFUSED};
 use crate::url::Environment;
 
 /// Where the file of the system lies.
@@ -66,7 +66,8 @@ fn group(text: &str, service: &str) -> std::result::Result<Option<Group>, (usize
         }
         let Some(group) = &mut found else { continue };
         let (name, value) = line.split_once('=').ok_or((at + 1, "it is no setting=value".to_owned()))?;
-        let known = KNOWN.iter().find(|known| **known == name && name != "service" && name != "servicefile");
+        let mut readable = KNOWN.iter().chain(REFUSED.iter().map(|(known, ..)| known));
+        let known = readable.find(|known| **known == name && name != "service" && name != "servicefile");
         // The first of several counts.
         match known {
             Some(known) if group.iter().all(|(name, _)| name != known) => group.push((known, value.to_owned())),

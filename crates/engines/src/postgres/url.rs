@@ -21,14 +21,11 @@ pub const KNOWN: &[&str] = &[
     "keepalives_count",
     "keepalives_idle",
     "keepalives_interval",
-    "load_balance_hosts",
     "options",
     "passfile",
     "password",
     "port",
-    "replication",
     "require_auth",
-    "requirepeer",
     "service",
     "servicefile",
     "sslcert",
@@ -38,16 +35,28 @@ pub const KNOWN: &[&str] = &[
     "sslkey",
     "sslmode",
     "sslnegotiation",
-    "sslpassword",
     "sslrootcert",
-    "ssl_max_protocol_version",
-    "ssl_min_protocol_version",
-    "currentSchema",
-    "schema",
-    "targetServerType",
     "target_session_attrs",
     "tcp_user_timeout",
     "user",
+];
+
+/// Parameters that are refused, with their variables, the values that change nothing, and what to do.
+pub const REFUSED: &[(&str, &str, &[&str], &str)] = &[
+    ("load_balance_hosts", "PGLOADBALANCEHOSTS", &["disable"], "omit it: the first host that fits is measured"),
+    ("requirepeer", "PGREQUIREPEER", &[], "omit it, or connect over TCP with sslmode=verify-full"),
+    ("replication", "", &["false"], "omit it: sessions of replication take no statements"),
+    ("sslpassword", "", &[], "name a key that is not encrypted, with a mode of 0600"),
+    ("ssl_max_protocol_version", "PGSSLMAXPROTOCOLVERSION", &["TLSv1.3"], "omit it: the newest that both have is used"),
+    (
+        "ssl_min_protocol_version",
+        "PGSSLMINPROTOCOLVERSION",
+        &["TLSv1", "TLSv1.1", "TLSv1.2"],
+        "omit it: TLS 1.2 is the oldest that is used; set ssl_min_protocol_version of the server",
+    ),
+    ("schema", "", &["public"], "omit it; ALTER ROLE … SET search_path does the same"),
+    ("currentSchema", "", &["public"], "omit it; ALTER ROLE … SET search_path does the same"),
+    ("targetServerType", "", &["any"], "use target_session_attrs"),
 ];
 
 /// Parameters that change nothing here: of libpq, what dsbench has its own way for; of other clients, what consoles put
@@ -119,6 +128,11 @@ pub fn parse(url: &str) -> Result<Parsed> {
     let mut settings: BTreeMap<_, _> = named.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     for name in KNOWN {
         if let Some(value) = query.text(name) {
+            settings.insert(name, value);
+        }
+    }
+    for (name, ..) in REFUSED {
+        if let Some(value) = query.unoffered(name) {
             settings.insert(name, value);
         }
     }

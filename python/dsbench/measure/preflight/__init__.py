@@ -1,7 +1,8 @@
 """What a server allows, against what a run needs: asked before anything is made.
 
-``ask`` asks the server; ``facts`` has the types, and one file for each product what it is asked. A server that speaks
-a product's protocol and is another one is asked the same: what it does not answer is left out, and said.
+``refuse`` and ``ask_url`` ask the server; ``facts`` has the types, and one file for each product what it is asked. A
+server that speaks a product's protocol and is another one is asked the same: what it does not answer is left out, and
+said.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from types import ModuleType
 from typing import Final
 
 from dsbench.measure.journal import RunError
-from dsbench.measure.loaders import Bench, CoreError, TargetDatabase
-from dsbench.measure.opening import sessions
+from dsbench.measure.loaders import Bench, TargetDatabase
+from dsbench.measure.opening import explain_errors, sessions
 from dsbench.measure.preflight import firebird, mysql, postgres
 from dsbench.measure.preflight.facts import Asking, Fact, Fit, Need
 from dsbench.spec import RunSpec
 
-__all__ = ["Fact", "Fit", "Need", "ask", "ask_url", "has_facts", "lines", "need_of", "refuse"]
+__all__ = ["Fit", "ask_url", "lines", "refuse"]
 
 _PRODUCTS: Final[dict[str, ModuleType]] = {"postgres": postgres, "mysql": mysql, "firebird": firebird}
 """By dialect: modules with ``facts(asking) -> Iterator[Fact]`` and the ``SMALLEST`` query."""
@@ -26,13 +27,13 @@ _READING: Final = "select-only"
 """The builtin script that only reads."""
 
 
-def need_of(spec: RunSpec, target: TargetDatabase) -> Need:
+def _need_of(spec: RunSpec, target: TargetDatabase) -> Need:
     """What the run of ``spec`` needs of the server of ``target``."""
     chosen = spec.workload_settings
     statements, procedures = _calls(spec, target)
     reads = spec.existing and chosen.get("builtin") == _READING and not chosen.get("scripts")
     return Need(
-        makes=not (spec.existing or spec.reuse), existing=spec.existing, only_reads=reads,
+        makes=not (spec.existing or spec.reuse), only_reads=reads,
         unknown=spec.existing and not reads, connections=spec.all_clients * spec.connections + 1,
         with_spare=sessions(spec), statements=statements, procedures=procedures,
         of_user=spec.target.private is None, paced=bool(spec.rate or spec.load or spec.objective),
@@ -54,38 +55,35 @@ def _calls(spec: RunSpec, target: TargetDatabase) -> tuple[int, bool]:
         return len(bench.prepared().statements) * spec.all_clients * spec.connections, False
 
 
-def has_facts(target: TargetDatabase) -> bool:
+def _has_facts(target: TargetDatabase) -> bool:
     """Whether there is a server to ask: not of an engine in this process, nor of the mock."""
     return target.dialect.name in _PRODUCTS and not target.dialect.embedded
 
 
-def ask(target: TargetDatabase, need: Need) -> list[Fact]:
+def _ask(target: TargetDatabase, need: Need) -> list[Fact]:
     """Facts about the server of ``target``, for ``need``. ``CoreError`` where no session can be had."""
-    if not has_facts(target):
+    if not _has_facts(target):
         return []
     product = _PRODUCTS[target.dialect.name]
-    if not (need.makes and product is firebird):  # It has no session before its database is made.
-        # A login that is refused is tried once: the questions below leave out what the server refuses.
+    # A login that is refused is tried once: the questions below leave out what the server refuses.
+    if need.makes and product is firebird:  # It has no session before its database is made.
+        target.state()
+    else:
         target.round_trips(product.SMALLEST, 1)
     return list(product.facts(Asking(target, need)))
 
 
 def ask_url(spec: RunSpec) -> list[Fact]:
-    """The same for the server of the user's that ``spec`` names; why it cannot be asked is a fact, too."""
-    try:
-        with closing(TargetDatabase(spec.target.url, existing=True)) as target:
-            return ask(target, need_of(spec, target))
-    except CoreError as error:
-        if error.usage:
-            raise RunError(str(error), error.remedy, usage=True) from None
-        return [Fact("server", Fit.UNKNOWN, f"cannot be asked: {error}", error.remedy)]
+    """The same for the server of the user's that ``spec`` names. ``RunError`` where it cannot be asked."""
+    # A server that only speaks PostgreSQL's protocol is heard as one with tables that are there.
+    existing = spec.existing or spec.target.scheme != "firebird"
+    with explain_errors(spec.target.redacted), closing(TargetDatabase(spec.target.url, existing=existing)) as target:
+        return _ask(target, _need_of(spec, target))
 
 
 def refuse(spec: RunSpec, target: TargetDatabase) -> None:
     """``RunError`` with all that the server refuses of what the run of ``spec`` needs."""
-    if not has_facts(target):
-        return
-    no = [fact for fact in ask(target, need_of(spec, target)) if fact.fit is Fit.REFUSED]
+    no = [fact for fact in _ask(target, _need_of(spec, target)) if fact.fit is Fit.REFUSED]
     if no:
         words = "; ".join(f"{fact.name}: {fact.found}" for fact in no)
         raise RunError(words, "; ".join(dict.fromkeys(fact.remedy for fact in no if fact.remedy)), usage=True)

@@ -22,7 +22,7 @@ class Fit(Enum):
     """It can, and the figures have something of it."""
     REFUSED = "refused"
     UNKNOWN = "unknown"
-    """The server does not tell."""
+    """The server does not report it."""
 
     @property
     def word(self) -> str:
@@ -50,8 +50,6 @@ class Need:
 
     makes: bool
     """A schema or database of its own."""
-    existing: bool
-    """It works on tables that are there."""
     only_reads: bool
     unknown: bool
     """It has scripts of the user's, which may write."""
@@ -80,7 +78,6 @@ class Asking:
     def __init__(self, target: TargetDatabase, need: Need) -> None:
         self.target = target
         self.need = need
-        self.unanswered = 0
 
     def fetch(self, sql: str) -> list[dict[str, str | None]]:
         """Rows by column name; none where the server refuses the query. ``CoreError`` where it cannot be reached."""
@@ -89,7 +86,6 @@ class Asking:
         except CoreError as error:
             if error.kind in ("disconnected", "unknown", "configuration") or (error.kind == "setup" and not error.code):
                 raise
-            self.unanswered += 1
             return []
 
     def row(self, sql: str) -> dict[str, str]:
@@ -116,14 +112,14 @@ def way(target: TargetDatabase, smallest: str) -> Iterator[Fact]:
     if target.pooled:
         kept = {"sessions": "as long as it stays", "transactions": "for each transaction"}[target.pooled]
         words = f"a pooler gives each client a session {kept}; {words}"
-        yield Fact("way", Fit.COSTS, words, "name the server itself as TARGET to measure it without the pooler")
+        yield Fact("connection", Fit.COSTS, words, "name the server itself as TARGET to measure it without the pooler")
     else:
-        yield Fact("way", Fit.OK, words)
+        yield Fact("connection", Fit.OK, words)
     if target.is_unproved:
         words = "the server does not report the isolation and the settings of its sessions"
         yield Fact("isolation", Fit.UNKNOWN, words)
     if passed := target.passed_over:
-        yield Fact("target", Fit.OK, f"its parameters {', '.join(passed)} change nothing here")
+        yield Fact("URL", Fit.OK, f"its parameters {', '.join(passed)} have no effect here")
 
 
 def logged(settings: str) -> Fact:
@@ -140,15 +136,15 @@ def durability(switches: list[Switch]) -> Fact:
     return Fact("durability", Fit.OK if known else Fit.UNKNOWN, known or "the user may not see the settings")
 
 
-def connections(need: Need, free: dict[str, int], raise_by: str) -> Fact:
-    """``free``: connections that are left, by what limits them; ``raise_by``: how these limits are raised."""
+def connections(need: Need, free: dict[str, int]) -> Fact:
+    """``free``: connections that are left, by what limits them."""
     if not free:
         return Fact("connections", Fit.UNKNOWN, f"{need.connections} needed; the server does not report its limit")
     limit = min(free, key=lambda name: free[name])
     words = f"{max(free[limit], 0)} free ({limit}), {need.connections} needed"
     if free[limit] < need.connections:
-        return Fact("connections", Fit.REFUSED, words, f"use fewer --clients, or raise {raise_by}")
+        return Fact("connections", Fit.REFUSED, words, f"use fewer --clients, or raise {limit}")
     if free[limit] < need.with_spare:
         words += f", {need.with_spare} with those that load and check in parallel"
-        return Fact("connections", Fit.COSTS, words, f"raise {raise_by}")
+        return Fact("connections", Fit.COSTS, words, f"raise {limit}")
     return Fact("connections", Fit.OK, words)

@@ -23,7 +23,7 @@ def facts(asking: Asking) -> Iterator[Fact]:
     known, counts = stack.variables(asking), _status(asking)
     grants = [str(next(iter(row.values()))) for row in asking.fetch("SHOW GRANTS")]
     yield Fact("server", Fit.OK, stack.named(known)) if stack.is_itself(known) else Fact(
-        "server", Fit.COSTS, f"{stack.named(known)}: it speaks MySQL's protocol and is none",
+        "server", Fit.COSTS, f"{stack.named(known)}: neither MySQL nor MariaDB, whose protocol it speaks",
         "what it does not answer is left out of the archive",
     )  # fmt: skip
     yield from way(asking.target, SMALLEST)
@@ -47,8 +47,7 @@ def _status(asking: Asking) -> dict[str, str]:
 def _writes(asking: Asking, known: Mapping[str, str], grants: list[str]) -> Iterator[Fact]:
     names = ("super_read_only", "innodb_read_only", "transaction_read_only", "tx_read_only", "read_only")
     closed = [name for name in names if known.get(name, "").upper() in (*_ON, "NO_LOCK", "NO_LOCK_NO_ADMIN")]
-    passes_over = _by_role(grants) or any(_OVER_LIMITS.search(grant) for grant in grants)
-    if closed == ["read_only"] and passes_over:
+    if closed == ["read_only"] and _may_pass_over(grants):
         words = "read_only ON: whether this user may write even so depends on the version and the roles"
         yield Fact("writes", Fit.UNKNOWN if asking.need.writes else Fit.OK, words)
     elif closed:
@@ -76,6 +75,11 @@ def _by_role(grants: list[str]) -> bool:
     return not grants or any(" ON " not in grant for grant in grants)
 
 
+def _may_pass_over(grants: list[str]) -> bool:
+    """Whether the user may have one of the rights over limits."""
+    return _by_role(grants) or any(_OVER_LIMITS.search(grant) for grant in grants)
+
+
 def _may_create(grant: str) -> bool:
     """Whether ``GRANT … ON …`` lets its user make the database dsbench and its tables."""
     said = re.match(r"GRANT (.*?) ON [`\"]?(.*?)[`\"]?\.\*", grant)
@@ -91,10 +95,9 @@ def _connections(asking: Asking, known: Mapping[str, str], counts: Mapping[str, 
     if most is not None and used is not None:
         limits["max_connections"] = most - used + 1  # This session is among those that are used.
     of_user = number(asking.cell("SELECT @@session.max_user_connections AS most"))
-    passes_over = _by_role(grants) or any(_OVER_LIMITS.search(grant) for grant in grants)
-    if of_user is not None and of_user > 0 and not passes_over:
+    if of_user is not None and of_user > 0 and not _may_pass_over(grants):
         limits["max_user_connections"] = of_user
-    return connections(asking.need, limits, min(limits, key=lambda name: limits[name], default=""))
+    return connections(asking.need, limits)
 
 
 def _prepared(asking: Asking, known: Mapping[str, str], counts: Mapping[str, str]) -> Iterator[Fact]:

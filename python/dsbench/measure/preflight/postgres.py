@@ -44,7 +44,7 @@ _CAPABILITIES: Final = {
     "counters of the database": "SELECT count(*) FROM pg_catalog.pg_stat_database",
 }
 """What PostgreSQL has, and who speaks its protocol may not have: a query that gives something where it is there."""
-_TO_MAKE: Final = ("advisory locks", "comments on schemas")
+_TO_MAKE: Final = ("advisory locks", "comments on schemas", "list of sessions")
 _AT_PRIMARY: Final = "/*NO LOAD BALANCE*/"
 _IDLE: Final = ("idle_session_timeout",)
 """Where a closed loop has no such clients."""
@@ -73,17 +73,18 @@ def _setting(asking: Asking, name: str) -> str:
 
 def _server(asking: Asking) -> Iterator[Fact]:
     version = asking.cell("SELECT version()")
+    name = version.partition(" on ")[0] or "a server without a version"
     lacking = [what for what, sql in _CAPABILITIES.items() if not asking.cell(sql)]
-    if lacking:
-        words = f"{version or 'a server without a version'}: it has no {', no '.join(lacking)}"
-        remedy = "what it does not answer is left out of the archive"
-        refused = asking.need.makes and any(what in lacking for what in _TO_MAKE)
-        if refused:
-            words += "; a run can neither mark nor lock a schema of its own here"
-            remedy = "use tables that are there: --existing with --script or --builtin"
-        yield Fact("server", Fit.REFUSED if refused else Fit.COSTS, words, remedy)
+    needed = [what for what in lacking if what in _TO_MAKE and asking.need.makes]
+    if needed:
+        words = f"{name}: this user has no {', no '.join(lacking)}; a run needs for its schema: {', '.join(needed)}"
+        remedy = "grant them to the user, or use tables that are there: --existing with --script or --builtin"
+        yield Fact("server", Fit.REFUSED, words, remedy)
+    elif lacking:
+        words = f"{name}: this user has no {', no '.join(lacking)}"
+        yield Fact("server", Fit.COSTS, words, "what it does not answer is left out of the archive")
     else:
-        yield Fact("server", Fit.OK, " ".join(version.split()[:2]))
+        yield Fact("server", Fit.OK, name)
     # The comment has Pgpool-II ask the primary.
     copy = asking.cell(f"{_AT_PRIMARY} SELECT pg_catalog.pg_is_in_recovery()") == "t"
     closed = asking.cell(f"{_AT_PRIMARY} SELECT pg_catalog.current_setting('transaction_read_only', true)") == "on"
@@ -132,7 +133,7 @@ def _connections(asking: Asking, role: dict[str, str]) -> Fact:
     ):
         if (limit := number(role.get(column, ""))) is not None and limit >= 0 and role.get("super") != "t" and used:
             limits[name] = limit - int(used[counted])
-    return connections(asking.need, limits, min(limits, key=lambda name: limits[name], default=""))
+    return connections(asking.need, limits)
 
 
 def _timeouts(asking: Asking) -> Iterator[Fact]:

@@ -15,6 +15,7 @@ use crate::placement::{Placed, Placement};
 use crate::recorder::Recorder;
 pub use crate::stage::{Pacing, Until};
 use crate::trace::TraceWriter;
+use crate::workload::Found;
 use clients::{defect, defect_of, run_alone, share_cpu, Carried, Crew};
 #[cfg(target_os = "linux")]
 use clients::{run_carrier, Fleet};
@@ -51,7 +52,7 @@ pub struct ClientOutcome {
     /// Their sums over committed transactions; a name appears once for each client.
     pub sums: Vec<(&'static str, i64)>,
     /// What their statements found; a statement appears once for each client.
-    pub found: Vec<crate::workload::Found>,
+    pub found: Vec<Found>,
     /// Where it ran.
     pub placed: Placed,
     /// How often it moved to another CPU.
