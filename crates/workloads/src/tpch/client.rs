@@ -57,6 +57,8 @@ pub struct TpchClient {
     text: String,
     second: String,
     statements: Option<Refreshing>,
+    /// Refreshes that were done when the query was drawn: its block, which fixes what it sees, had not begun.
+    before: u64,
     /// The answer to the query drawn last.
     answer: Option<Answer>,
     answers: Vec<Answer>,
@@ -103,6 +105,7 @@ impl TpchClient {
             text: String::new(),
             second: String::new(),
             statements: None,
+            before: 0,
             answer: None,
             answers: Vec::new(),
             broken: false,
@@ -122,7 +125,6 @@ impl TpchClient {
     }
 
     fn query(&mut self, conn: &mut dyn Connection) -> Result<End> {
-        let before = self.market.done.load(Ordering::SeqCst);
         let given = conn.fetch(&self.text);
         let after = self.market.begun.load(Ordering::SeqCst);
         let failed = match &given {
@@ -137,7 +139,7 @@ impl TpchClient {
             kind: self.drawn().0,
             text: std::mem::take(&mut self.second),
             rows: Vec::new(),
-            states: (before, after),
+            states: (self.before, after),
             failed,
             published: if default { published(usize::from(self.drawn().0) + 1) } else { "" },
         };
@@ -223,6 +225,7 @@ impl Client for TpchClient {
         if kind >= RF1 {
             return Drawn { kind, shape: Shape::Block };
         }
+        self.before = self.market.done.load(Ordering::SeqCst);
         let (query, form) = (usize::from(kind) + 1, self.market.form);
         let text = |second: bool| {
             let plain = form == Form::Real && !second;
@@ -276,6 +279,8 @@ impl Drop for TpchClient {
 
 #[cfg(test)]
 mod tests {
+    use dsbench_core::engine::{Isolation, Session};
+
     use super::super::market::tests::open;
     use super::*;
 
@@ -291,5 +296,20 @@ mod tests {
             drop(client);
             assert_eq!(lock(&market.answers).len(), kept, "{setting}");
         }
+    }
+
+    #[test]
+    fn a_refresh_that_ends_between_the_begin_of_a_block_and_its_query_may_or_may_not_be_seen() {
+        let market = Arc::new(open("firebird", 1, &[("size", "0.01")]).unwrap());
+        let who = ClientId { role: 2 * Work::Queries as u8, ..ClientId::alone(0) };
+        let mut client = TpchClient::new(Arc::clone(&market), who, 1);
+        let engine = dsbench_engines::mock::open("mock:").unwrap();
+        let mut conn = engine.connect(Session { isolation: Isolation::RepeatableRead, in_place: false }).unwrap();
+        assert_eq!(client.draw(0).shape, Shape::ReadBlock);
+        conn.begin().unwrap();
+        market.begun.store(1, Ordering::SeqCst);
+        market.done.store(1, Ordering::SeqCst);
+        client.execute(&mut *conn).unwrap();
+        assert_eq!(client.answer.as_ref().map(|answer| answer.states), Some((0, 1)));
     }
 }
