@@ -68,6 +68,17 @@ def h2(tmp_path: Path) -> Iterator[str]:
         yield f"postgresql://sa:sa@127.0.0.1:{port}/test?sslmode=disable"
 
 
+@pytest.fixture
+def dolt() -> Iterator[str]:
+    """Dolt's engine, whose tables are in memory and not of transactions."""
+    program = FOLDER / "dolt-engine"
+    if not program.exists():
+        pytest.skip("Dolt's engine is not there: scripts/need-wire")
+    port = _free()
+    with _served([str(program), f"-address=127.0.0.1:{port}"], port):
+        yield f"mysql://root@127.0.0.1:{port}/test"
+
+
 def test_h2_is_told_for_what_it_is_and_read_by_scripts(h2: str, called: Program, tmp_path: Path) -> None:
     asked = called("doctor", h2)
     assert asked.returncode == 1
@@ -92,3 +103,20 @@ def test_pglite_reads_and_writes_with_one_client(pglite: str, called: Program, t
     (tmp_path / "one.sql").write_text("SELECT 1 AS one;\n")
     done = called("run", pglite, "--existing", "--script", "one.sql", *SHORT)
     assert done.returncode == 0, done.stderr
+
+
+def test_dolt_is_told_for_what_it_is_and_its_lost_rows_void_the_run(dolt: str, called: Program, tmp_path: Path) -> None:
+    asked = called("doctor", dolt)
+    assert asked.returncode == 0, asked.stdout
+    assert "neither MySQL nor MariaDB, whose protocol it speaks" in " ".join(asked.stdout.split())
+    assert "rows are loaded by INSERT" in asked.stdout
+    (tmp_path / "one.sql").write_text("SELECT 1 AS one;\n")
+    read = called("run", dolt, "--existing", "--script", "one.sql", *SHORT)
+    assert read.returncode == 0, read.stderr
+    assert described(only_archive(tmp_path / "out"))["server_version"].startswith("Dolt ")
+    done = called("run", dolt, "--workload", "select", "--scales", "1", *SHORT[:-1], "written")
+    archive = described(only_archive(tmp_path / "written"))
+    assert archive["status"] == "complete", done.stderr
+    assert "uncleaned" in {one["code"] for one in archive["warnings"]}
+    broken = [one["name"] for one in archive["checks"]["1"] if one["state"] == "broken"]
+    assert (done.returncode, bool(broken)) in ((0, False), (1, True))

@@ -91,7 +91,7 @@ impl Place for Existing {
         never(DROP)
     }
 
-    fn size_bytes(&self) -> Result<u64> {
+    fn size_bytes(&self) -> Result<Option<u64>> {
         never("measure the place")
     }
 }

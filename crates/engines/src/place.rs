@@ -100,8 +100,12 @@ pub(crate) fn set_up(error: Error) -> Error {
     }
 }
 
-/// The one number of a server's answer about a place.
-pub(crate) fn size(answer: &Table) -> Result<u64> {
-    let size = answer.rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok());
-    size.ok_or_else(|| Error::with(ErrorKind::Statement, "size", "the server gave no size"))
+/// The one number of a server's answer about the size of a place; none where it has none, or cannot be asked.
+pub(crate) fn size(answer: Result<Table>) -> Result<Option<u64>> {
+    match answer {
+        Ok(table) => Ok(table.rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok())),
+        // What another version or product has not, a right that the user has not.
+        Err(error) if matches!(error.kind, ErrorKind::Syntax | ErrorKind::Setup | ErrorKind::Statement) => Ok(None),
+        Err(error) => Err(error),
+    }
 }

@@ -119,7 +119,7 @@ impl Place for Faulty {
         self.0.place().drop()
     }
 
-    fn size_bytes(&self) -> Result<u64> {
+    fn size_bytes(&self) -> Result<Option<u64>> {
         self.0.place().size_bytes()
     }
 }

@@ -288,9 +288,9 @@ fn a_place_is_made_marked_and_dropped_with_its_logs() {
     assert_eq!(place.state().unwrap(), PlaceState::Marked("it's a test".into()));
     assert_eq!(place.create("again").unwrap_err().kind, ErrorKind::Setup);
     let mut conn = engine.connect(LOAD).unwrap();
-    let before = place.size_bytes().unwrap();
+    let before = place.size_bytes().unwrap().unwrap();
     conn.script(&["CREATE TABLE t (v TEXT)", "INSERT INTO t VALUES (hex(randomblob(50000)))"]).unwrap();
-    assert!(place.size_bytes().unwrap() >= before + 100_000, "the write-ahead log counts");
+    assert!(place.size_bytes().unwrap().unwrap() >= before + 100_000, "the write-ahead log counts");
     assert_eq!(place.state().unwrap(), PlaceState::Marked("it's a test".into()));
     place.drop().unwrap();
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "no file is left");

@@ -123,8 +123,8 @@ impl Target {
         self.place(py, |engine| engine.place().take())
     }
 
-    /// Size of the place in bytes.
-    fn size_bytes(&self, py: Python<'_>) -> PyResult<u64> {
+    /// Size of the place in bytes; none where the server does not say it.
+    fn size_bytes(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         self.place(py, |engine| engine.place().size_bytes())
     }
 

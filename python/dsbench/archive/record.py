@@ -183,6 +183,8 @@ class RunRecord(Recorded):
     isolation: str | None = None
     """What is in force, which may be stricter than what was asked for."""
     call: str | None = None
+    pooled: str = ""
+    """What a pooler before the server gave its clients: "sessions" or "transactions"; empty where none was seen."""
     server_version: str = ""
     nodes: tuple[Machine, ...] = ()
     promised: Promised | None = None

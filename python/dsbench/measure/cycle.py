@@ -51,6 +51,8 @@ ABORTED = "client-aborted"
 """The warning of a cycle that some of its clients left early."""
 _STARTS = 5
 """How often the nodes of a cycle may miss its start before the run is given up."""
+_NOT_DONE: Final = ("syntax", "statement", "setup")
+"""Kinds of errors by which a server says that it does not do something, or not for this user."""
 _SESSIONS_TO_CLEAN = 3
 """How many sessions may be ended while they clean before the run is."""
 _LATE_SHARE = 0.01
@@ -236,7 +238,15 @@ def _where(scale: int, number: int) -> str:
 
 def _clean(setting: ScaleContext, scale: int, cycle: PlannedCycle, recorded: bool) -> None:
     with setting.during("clean", cycle.number):
-        cleaned = _cleaned(setting, scale, cycle.number)
+        try:
+            cleaned = _cleaned(setting, scale, cycle.number)
+        except CoreError as error:
+            # Not a fault of what the user wrote, nor of the session: the server does not do it.
+            if error.by_user or error.kind not in _NOT_DONE:
+                raise
+            words = f"the statements between cycles failed ({error}): tables may be larger, and plans others"
+            setting.journal.warn("uncleaned", words, "compare it only with runs that have this warning", scale)
+            return
     if not recorded:
         return
     phase = {"scale": scale, "stage": cycle.stage.name, "cycle": cycle.number, "phase": "clean"}

@@ -274,7 +274,8 @@ def drop_target(target: Target, agreed: Callable[[str], bool]) -> str:
         if text is None:
             return ""
         place.check_alone(found)
-        words = f"{target.redacted}: {_described(text)}, {found.size_bytes() / 1e9:.3f} GB"
+        size = found.size_bytes()
+        words = f"{target.redacted}: {_described(text)}" + (f", {size / 1e9:.3f} GB" if size is not None else "")
         if not agreed(words):
             return ""
         back = place.remove(found, text)

@@ -97,7 +97,7 @@ class Scale:
         per_s = rows / (filled.duration_ns / 1e9)
         if rows:
             grown = f" added to those of scale {there}" if there else ""
-            setting.journal.say(f"scale {self._scale}: {rows:,} rows{grown}, {per_s:,.0f} rows/s, {size / 1e9:.3f} GB")
+            setting.journal.say(f"scale {self._scale}: {rows:,} rows{grown}, {per_s:,.0f} rows/s, {_takes(size)}")
 
     def _create(self, stage: Stage) -> None:
         setting = self._setting
@@ -124,7 +124,7 @@ class Scale:
             )
         self._phase(stage, "reuse", checked, size_bytes=size)
         held = say_conditions(checked.conditions)
-        setting.journal.say(f"scale {self._scale}: the kept database, {size / 1e9:.3f} GB: {held}")
+        setting.journal.say(f"scale {self._scale}: the kept database, {_takes(size)}: {held}")
 
     def _parts(self) -> int:
         """Parts of a population at the same time: a core each, one where only one may write."""
@@ -236,11 +236,17 @@ class Scale:
         part = f"scale-{self._scale:05d}_{stage.name}_{LOCAL}"
         self._setting.journal.writer.rows("monitors", part, [{**key, **row} for row in samples])
 
-    def _phase(self, stage: Stage, phase: str, result: PhaseResult, rows: int = 0, size_bytes: int = 0) -> None:
+    def _phase(
+        self, stage: Stage, phase: str, result: PhaseResult, rows: int = 0, size_bytes: int | None = None,
+    ) -> None:  # fmt: skip
         row = {"scale": self._scale, "stage": stage.name, "cycle": 0, "phase": phase, "duration_ns": result.duration_ns}
         journal = self._setting.journal
         part = f"scale-{self._scale:05d}_{len(journal.record.segments):03d}_{stage.name}_{phase}"
-        journal.writer.rows("phases", part, [{**row, "rows": rows, "size_bytes": size_bytes}])
+        journal.writer.rows("phases", part, [{**row, "rows": rows, "size_bytes": size_bytes or 0}])
+
+
+def _takes(size: int | None) -> str:
+    return "size not known" if size is None else f"{size / 1e9:.3f} GB"
 
 
 def _timed(phase: Callable[[], None]) -> PhaseResult:

@@ -74,6 +74,7 @@ def note_system(
     if before not in ("", version):
         words = f"resumed on {version}, begun on {before}"
         journal.warn("resumed", words, "repeat the run on one version")
+    pooler = _pooler(target, server)
     journal.note(
         engine=target.dialect.name,
         dialect=asdict(target.dialect),
@@ -81,7 +82,8 @@ def note_system(
         # With one writer at a time every level comes out as the strictest.
         isolation="serializable" if target.dialect.single_writer else spec.isolation,
         server_version=version,
-        stack=stack.by_client(described.layers, spec.driver),
+        pooled=target.pooled,
+        stack=stack.by_client(stack.behind(described.layers, pooler), spec.driver),
         settings=described.settings,
         durability=described.durability,
         marks=described.marks,
@@ -90,11 +92,11 @@ def note_system(
         host = platform.node() if server or target.dialect.embedded else ""
         checked = read_checked(spec.checked)
         journal.note(promised=compare_checked(checked, version, described.durability, host))
-    if target.dialect.name == "postgres" and server is None and (version := cell(target, POOL_VERSION)):
-        words = f"Pgpool-II {version} is in front of the server and may send reads to copies: the figures include that"
-        journal.warn("pooler", words, "specify the server itself as TARGET to measure it alone")
-    elif target.pooled:
+    if server is None and target.pooled:
         words = f"a pooler of {target.pooled} is in front of the server: the figures include its time"
+        journal.warn("pooler", words, "specify the server itself as TARGET to measure it alone")
+    elif server is None and pooler:
+        words = f"{pooler['program']} is in front of the server and may send reads to copies: the figures include that"
         journal.warn("pooler", words, "specify the server itself as TARGET to measure it alone")
     if target.is_unproved:
         words = f"the server does not report the isolation of its sessions: it may differ from {spec.isolation}"
@@ -104,6 +106,16 @@ def note_system(
     pids = server.pids() if server else []
     for words in stack.fall_short(Limits.of(spec.limits), pids[0] if pids else None):
         journal.warn("limits", words, "check the limits of dsbench's container or control group")
+
+
+def _pooler(target: TargetDatabase, server: servers.Server | None) -> dict[str, str]:
+    """What is known of a pooler before the server; nothing where there is none."""
+    if target.pooled:
+        kept = {"sessions": "as long as it stays", "transactions": "for each transaction"}[target.pooled]
+        return {"program": (server.pooler if server else "") or "a pooler", "a session of the server": kept}
+    asked = target.dialect.name == "postgres" and server is None
+    version = cell(target, POOL_VERSION) if asked else None
+    return {"program": f"Pgpool-II {version}"} if version else {}
 
 
 def sample_sessions(spec: RunSpec, target: TargetDatabase) -> SessionSampler:

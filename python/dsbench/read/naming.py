@@ -101,10 +101,13 @@ def tag(run: RunRecord) -> str:
 
 
 def _variant(run: RunRecord) -> tuple[str, ...]:
-    """The storage engine, the mode of the server, or that there is none; what a product always is goes unsaid."""
+    """The storage engine, the mode of the server, or that there is none, and the pooler before it; what a product
+    always is goes unsaid."""
     engine = run.item("RDBMS", "storage engine")
     embedded = run.embedded and run.engine == "firebird"
-    return _STORAGE_ENGINES.get(engine.lower(), engine), run.item("RDBMS", "server mode"), "embedded" * embedded
+    pooler = run.item("pooler", "program").partition(" ")
+    behind = f"behind {pooler[0] if pooler[0] != 'a' else 'a pooler'}" if pooler[0] else ""
+    return _STORAGE_ENGINES.get(engine.lower(), engine), run.item("RDBMS", "server mode"), "embedded" * embedded, behind
 
 
 def _release(run: RunRecord) -> str:

@@ -36,6 +36,8 @@ class Server(ABC):
     """Product and version, as the product's program says it."""
     url: str
     """What an engine connects to. It may hold a password: write and show it redacted only."""
+    pooler: str = ""
+    """Program and version of the pooler at ``url``; empty where the server itself is there."""
     directory: Path
     """Where the data lies."""
     restarts = True

@@ -21,7 +21,7 @@ OF_WORKLOAD: Final = "spec.workload_settings."
 OF_SERVER: Final = "spec.target.settings."
 _LISTING: Final = frozenset({"postgres", "mysql"})
 """Engines whose ``settings`` are all those that are not at the product's default."""
-_NO_VARIABLES: Final = frozenset({"storage_engine", "listen_addresses", "bind_address", "port", "block_size"})
+_NO_VARIABLES: Final = frozenset({"storage_engine", "listen_addresses", "bind_address", "port", "block_size", "pooler"})
 """Settings of private servers that are none of the product's, or that no archive lists."""
 
 
@@ -57,7 +57,8 @@ def _at_default(run: RunRecord, name: str) -> bool:
     """Whether the server lists no other value than its default for a setting that it was given."""
     setting = name.removeprefix(OF_SERVER).lower().replace("-", "_")
     known = {other.lower() for other in run.settings}
-    return run.engine in _LISTING and bool(known) and setting not in known | _NO_VARIABLES
+    of_pooler = setting.startswith("pgbouncer.")
+    return run.engine in _LISTING and bool(known) and setting not in known | _NO_VARIABLES and not of_pooler
 
 
 def flat(values: Mapping[str, Any], prefix: str) -> dict[str, str]:

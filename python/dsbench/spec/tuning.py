@@ -9,6 +9,7 @@ words. The names are those of the manuals:
   https://dev.mysql.com/doc/refman/8.4/en/server-option-variable-reference.html
 - MyRocks: https://mariadb.com/docs/server/server-usage/storage-engines/myrocks/myrocks-system-variables
 - Firebird: the comments of its ``firebird.conf``
+- PgBouncer: https://www.pgbouncer.org/config.html
 - SQLite: https://www.sqlite.org/pragma.html
 """
 
@@ -168,10 +169,21 @@ charset page_size page_buffers forced_writes sweep_interval wait auto_undo wire_
 """
 """In lower case, as Firebird takes any; the last line is the database's and dsbench's own."""
 
+_PGBOUNCER: Final = """
+pool_mode max_client_conn default_pool_size min_pool_size reserve_pool_size reserve_pool_timeout max_db_connections
+max_user_connections server_round_robin server_reset_query_always server_check_delay server_fast_close server_lifetime
+server_idle_timeout server_connect_timeout server_login_retry client_login_timeout client_idle_timeout query_timeout
+query_wait_timeout idle_transaction_timeout transaction_timeout max_prepared_statements disable_pqexec
+application_name_add_host pkt_buf max_packet_size listen_backlog sbuf_loopcnt so_reuseport tcp_defer_accept
+tcp_socket_buffer tcp_keepalive log_connections log_disconnections log_pooler_errors log_stats stats_period verbose
+"""
+PGBOUNCER: Final = frozenset(_PGBOUNCER.split())
+"""Of the pooler before a private PostgreSQL server, by the names of ``pgbouncer.ini``."""
+
 _SQLITE: Final = "journal_mode synchronous cache_size mmap_size page_size busy_timeout_ms foreign_keys begin"
 
 TUNING: Final = {
-    "postgresql": frozenset(_POSTGRESQL.split()),
+    "postgresql": frozenset(_POSTGRESQL.split()) | {"pooler"} | {f"pgbouncer.{name}" for name in PGBOUNCER},
     "mariadb": frozenset((_MARIADB_AND_MYSQL + _MARIADB).split()),
     "mysql": frozenset((_MARIADB_AND_MYSQL + _MYSQL).split()),
     "firebird": frozenset(_FIREBIRD.split()),

@@ -242,8 +242,9 @@ pub trait Place: Send + Sync {
     /// Gives up the claim, if there is one.
     fn leave(&self) {}
 
-    /// Bytes the place takes in the server's storage now, with its indexes and its own logs.
-    fn size_bytes(&self) -> Result<u64>;
+    /// Bytes the place takes in the server's storage now, with its indexes and its own logs; none where the server does
+    /// not say it.
+    fn size_bytes(&self) -> Result<Option<u64>>;
 }
 
 /// What went over a connection: each send and each receive that moved bytes is a message.

@@ -189,9 +189,9 @@ impl Place for Firebird {
     }
 
     /// Pages of the file, times their size; Firebird has no log beside it.
-    fn size_bytes(&self) -> Result<u64> {
+    fn size_bytes(&self) -> Result<Option<u64>> {
         let (api, name) = (self.api()?, &self.target.database);
         let at = Attachment::open(api, name, &blocks::look(&self.target));
-        at.map_err(|status| status.setup(api, "measure the place", name))?.sizes().map(|(_, bytes)| bytes)
+        at.map_err(|status| status.setup(api, "measure the place", name))?.sizes().map(|(_, bytes)| Some(bytes))
     }
 }

@@ -181,8 +181,8 @@ impl Place for Mock {
     }
 
     /// Nothing: a mock keeps no data.
-    fn size_bytes(&self) -> Result<u64> {
-        Ok(0)
+    fn size_bytes(&self) -> Result<Option<u64>> {
+        Ok(Some(0))
     }
 }
 

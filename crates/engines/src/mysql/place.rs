@@ -90,7 +90,7 @@ impl Place for Mysql {
         })
     }
 
-    fn size_bytes(&self) -> Result<u64> {
+    fn size_bytes(&self) -> Result<Option<u64>> {
         size::bytes(&mut *administer(self)?)
     }
 }

@@ -1,7 +1,7 @@
 //! Bytes that dsbench's database takes, as exactly as storage engine and rights allow.
 
 use dsbench_core::engine::Connection;
-use dsbench_core::error::{ErrorKind, Result};
+use dsbench_core::error::Result;
 
 use crate::place::size;
 
@@ -32,8 +32,8 @@ const TABLES: &str = "SELECT TABLE_NAME FROM information_schema.TABLES \
 
 /// The size of all tables with their indexes. Where files cannot be seen it is what the storage
 /// engine estimates after ANALYZE TABLE. Logs belong to the whole server and are not counted.
-pub(super) fn bytes(connection: &mut dyn Connection) -> Result<u64> {
-    let mut sum = 0;
+pub(super) fn bytes(connection: &mut dyn Connection) -> Result<Option<u64>> {
+    let mut sum = Some(0);
     for row in connection.fetch(ENGINES)?.rows {
         let name = row.into_iter().next().flatten().unwrap_or_default();
         let exact = match name.to_ascii_lowercase().as_str() {
@@ -41,10 +41,8 @@ pub(super) fn bytes(connection: &mut dyn Connection) -> Result<u64> {
             "rocksdb" => first_that_works(connection, ROCKSDB)?,
             _ => None,
         };
-        sum += match exact {
-            Some(size) => size,
-            None => estimate(connection, &name)?,
-        };
+        let size = if exact.is_some() { exact } else { estimate(connection, &name)? };
+        sum = sum.zip(size).map(|(sum, size)| sum + size);
     }
     Ok(sum)
 }
@@ -52,24 +50,27 @@ pub(super) fn bytes(connection: &mut dyn Connection) -> Result<u64> {
 /// The number that the first query gives which this server and this user can run.
 fn first_that_works(connection: &mut dyn Connection, queries: &[&str]) -> Result<Option<u64>> {
     for sql in queries {
-        match connection.fetch(sql) {
-            Ok(table) => return size(&table).map(Some),
-            // The table of another version, a right that the user does not have.
-            Err(error) if matches!(error.kind, ErrorKind::Syntax | ErrorKind::Setup | ErrorKind::Statement) => {}
-            Err(error) => return Err(error),
+        let found = size(connection.fetch(sql))?;
+        if found.is_some() {
+            return Ok(found);
         }
     }
     Ok(None)
 }
 
 /// What a storage engine says of its tables. That lags, and MySQL 8 keeps it for a day.
-fn estimate(connection: &mut dyn Connection, engine: &str) -> Result<u64> {
+fn estimate(connection: &mut dyn Connection, engine: &str) -> Result<Option<u64>> {
     let of_engine = format!("AND ENGINE = '{engine}'");
     for row in connection.fetch(&format!("{TABLES} {of_engine}"))?.rows {
         let name = row.into_iter().next().flatten().unwrap_or_default();
-        connection.fetch(&format!("ANALYZE TABLE dsbench.`{}`", name.replace('`', "``")))?;
+        match connection.fetch(&format!("ANALYZE TABLE dsbench.`{}`", name.replace('`', "``"))) {
+            Ok(_) => {}
+            Err(error) if error.kind.is_loss() => return Err(error),
+            // Older estimates are none.
+            Err(_) => return Ok(None),
+        }
     }
     let sizes = "SELECT coalesce(sum(DATA_LENGTH + INDEX_LENGTH), 0) FROM information_schema.TABLES \
         WHERE TABLE_SCHEMA = 'dsbench'";
-    size(&connection.fetch(&format!("{sizes} {of_engine}"))?)
+    size(connection.fetch(&format!("{sizes} {of_engine}")))
 }

@@ -106,8 +106,8 @@ impl Place for Postgres {
         connection.commit()
     }
 
-    fn size_bytes(&self) -> Result<u64> {
-        size(&administer(self)?.fetch(SIZE)?)
+    fn size_bytes(&self) -> Result<Option<u64>> {
+        size(administer(self)?.fetch(SIZE))
     }
 }
 

@@ -248,10 +248,10 @@ impl Place for FilePlace {
     }
 
     /// Length of the database's file and of those beside it (write-ahead log and its index, journal).
-    fn size_bytes(&self) -> Result<u64> {
+    fn size_bytes(&self) -> Result<Option<u64>> {
         let main = fs::metadata(&self.0.path)
             .map_err(|error| refuse("measure the place", format!("{}: {error}", self.name())))?;
         let beside = BESIDE.iter().filter_map(|suffix| fs::metadata(self.0.beside(suffix)).ok());
-        Ok(main.len() + beside.map(|found| found.len()).sum::<u64>())
+        Ok(Some(main.len() + beside.map(|found| found.len()).sum::<u64>()))
     }
 }

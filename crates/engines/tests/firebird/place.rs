@@ -17,7 +17,7 @@ fn a_place_is_made_marked_and_dropped() {
         place.create("it's a test: {\"host\": \"grün\"}").unwrap();
         assert_eq!(place.state().unwrap(), PlaceState::Marked("it's a test: {\"host\": \"grün\"}".into()));
         assert_eq!(place.create("again").unwrap_err().kind, ErrorKind::Setup);
-        let before = place.size_bytes().unwrap();
+        let before = place.size_bytes().unwrap().unwrap();
         let length = std::fs::metadata(file(&bed)).unwrap().len();
         assert!(length.abs_diff(before) <= 65_536, "{before} of {length} bytes");
         let mut conn = engine.connect(LOAD).unwrap();
@@ -25,7 +25,7 @@ fn a_place_is_made_marked_and_dropped() {
         conn.script(&["EXECUTE BLOCK AS DECLARE n INTEGER = 0; BEGIN WHILE (n < 20000) DO BEGIN \
                        INSERT INTO t VALUES (uuid_to_char(gen_uuid())); n = n + 1; END END"])
             .unwrap();
-        assert!(place.size_bytes().unwrap() > before + 500_000);
+        assert!(place.size_bytes().unwrap().unwrap() > before + 500_000);
         drop(conn);
         place.drop().unwrap();
         assert_eq!(place.state().unwrap(), PlaceState::Absent);

@@ -151,8 +151,8 @@ class TargetDatabase:
         with errors():
             return self._core.take()
 
-    def size_bytes(self) -> int:
-        """Size of the place in bytes."""
+    def size_bytes(self) -> int | None:
+        """Size of the place in bytes; ``None`` where the server does not say it."""
         with errors():
             return self._core.size_bytes()
 

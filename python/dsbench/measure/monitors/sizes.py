@@ -29,7 +29,7 @@ class Sizes:
     name = "sizes"
     around = True
 
-    def __init__(self, database: Callable[[], int], folders: Sequence[Path], known: Known) -> None:
+    def __init__(self, database: Callable[[], int | None], folders: Sequence[Path], known: Known) -> None:
         """``database`` gives the bytes of the tables with their indexes; ``folders`` are the server's alone, none where
         it has none here; ``known`` tells the server's processes."""
         self.notes: list[str] = []

@@ -19,9 +19,11 @@ from dsbench.measure.stack import machine, rdbms, storage
 from dsbench.measure.stack.described import Described, Items, StackLayer, StackQueries, Switch, size
 from dsbench.spec.drivers import Peer, find_driver
 
-__all__ = ["Described", "StackLayer", "StackQueries", "Switch", "by_client", "data_directory", "describe", "fall_short",
-           "find_apart"]  # fmt: skip
+__all__ = ["Described", "StackLayer", "StackQueries", "Switch", "behind",
+           "by_client", "data_directory", "describe", "fall_short", "find_apart"]  # fmt: skip
 
+POOLER: Final = "pooler"
+"""The layer of what is between server and driver."""
 _ROUNDED = 0.01
 """The kernel takes whole pages and milliseconds."""
 _ELSEWHERE = "the server runs on another machine, which is not visible from here"
@@ -94,6 +96,12 @@ def by_client(layers: Sequence[StackLayer], client: str) -> list[StackLayer]:
         "driver": {"client": drivers.version(other), **program, "population and check": "dsbench's own client"},
     }
     return [_layer(layer["layer"], {**layer["items"], **said.get(layer["layer"], {})}) for layer in layers]
+
+
+def behind(layers: Sequence[StackLayer], items: Items) -> list[StackLayer]:
+    """``layers`` with that of a pooler before the server, where there are ``items`` of it."""
+    at = next((at for at, one in enumerate(layers) if one["layer"] == "API"), len(layers))
+    return [*layers[:at], *([_layer(POOLER, items)] if items else []), *layers[at:]]
 
 
 def fall_short(limits: spec.Limits, pid: int | None) -> Iterator[str]:

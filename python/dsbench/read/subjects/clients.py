@@ -99,9 +99,12 @@ them."""
 
 
 def _read_counted(evaluation: Evaluation) -> dict[int, tuple[BothCounts, ...]]:
-    """By scale, where the server counts transactions of the database under test: PostgreSQL does."""
+    """By scale, where the server counts transactions of the database under test: PostgreSQL does.
+
+    A pooler of transactions makes some of its own, and of the clients' several.
+    """
     rows = evaluation.rows
-    if rows.run.engine != "postgres":
+    if rows.run.engine != "postgres" or rows.run.pooled == "transactions":
         return {}
     server = rows.monitors.filter(pc.field("monitor") == "server")
     server = server.filter(pc.is_in(server["metric"], pa.array(["commits", "rollbacks"])))

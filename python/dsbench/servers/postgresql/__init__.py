@@ -28,7 +28,7 @@ def start(target: spec.Target, base: Path, connections: int, group: Group | None
 
 def refuse(target: spec.Target, connections: int) -> None:
     """``spec.SpecError`` or ``ServerError`` where ``target`` cannot be started for so many connections."""
-    _, settings = instance.parted(_settings(target), connections)
+    _, settings, _ = instance.parted(_settings(target), connections)
     instance.refuse(find(target), settings, None, {"LC_ALL": "C"})
 
 

@@ -17,7 +17,7 @@ from dsbench.servers import templates
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
 from dsbench.servers.pages import LetGo
-from dsbench.servers.postgresql import second
+from dsbench.servers.postgresql import pooler, second
 from dsbench.servers.postgresql.binaries import PostgresBinaries
 from dsbench.servers.process import Process, User, network_host, run
 from dsbench.servers.server import OwnProcess
@@ -39,9 +39,12 @@ class PostgresInstance(OwnProcess):
     ) -> None:  # fmt: skip
         self.version = f"PostgreSQL {binaries.version}"
         self._binaries = binaries
-        self._places, self._settings = parted(settings, connections)
+        self._places, self._settings, pooling = parted(settings, connections)
         self._memory: SharedMemory | None = None
         self._second: second.SecondLog | None = None
+        self._pooling = pooling
+        self.pooler = pooling.version if pooling is not None else ""
+        self._pooler: pooler.Pooler | None = None
         # Another language would change what the programs say.
         super().__init__(base, "pg", "postgres", ("PG", "LANG"), {"LC_ALL": "C"}, group)
         if "max_connections" in self._settings and "max_connections" not in {name.lower() for name in settings}:
@@ -49,7 +52,7 @@ class PostgresInstance(OwnProcess):
 
     def _furnish(self, root: Path) -> Path:
         self._secret = root / "password"
-        self._socket_directory = self._socket_folder(root, ".s.PGSQL.65535")
+        self._socket_directory = self._socket_folder(root, "pooler/.s.PGSQL.65535")
         self._make_apart({name: str(path) for name, path in self._places.items()})
         return self._given_away(root / "data")
 
@@ -67,7 +70,7 @@ class PostgresInstance(OwnProcess):
         if host:
             self.url = f"postgresql://postgres:{password}@{host}:{port}/postgres"
         else:
-            place = quote(str(self._socket_directory), safe="/")
+            place = quote(str(self._pool(port)), safe="/")
             self.url = f"postgresql://postgres@/postgres?host={place}&port={port}"
 
     def _initialise(self, password: str) -> None:
@@ -109,18 +112,33 @@ class PostgresInstance(OwnProcess):
         out = self.directory.parent / "second.log"
         self._second = second.SecondLog(start, self.apart[SECOND], self.directory / "pg_wal", out)
 
+    def _pool(self, port: int) -> Path:
+        """The folder of the socket for clients: the pooler's, which is started, or that of the server."""
+        if self._pooling is None:
+            return self._socket_directory
+
+        def start(command: list[str | Path], out: Path) -> Process:
+            return Process(command, user=self._user, env=self._env, log=out, ending=pooler.ENDING, group=self._group)
+
+        folder = self._given_away(self._socket_directory / "pooler")
+        self._pooler = pooler.Pooler(self._pooling, start, folder)
+        return self._pooler.serve(self._socket_directory, port, self._write_secret)
+
     def restart(self) -> LetGo:
         """As that of every server, without a second copy of the log: that begins before the server it copies."""
         if self._second is not None:
             raise ServerError(f"a server with {SECOND} is not started again", f"omit {SECOND}")
+        if self._pooler is not None:
+            self._pooler.stop()
         gone = super().restart()
         assert self._process is not None
+        self._pool(self._launched[1])
         self._memory = SharedMemory.held(self._process.pid, self.pids())
         return gone
 
     def pids(self) -> list[int]:
-        """Also those that write the second copy of the log."""
-        return super().pids() + (self._second.pids() if self._second is not None else [])
+        """Also those of the pooler, and of what writes the second copy of the log."""
+        return super().pids() + [pid for one in (self._pooler, self._second) if one is not None for pid in one.pids()]
 
     def killed(self) -> str:
         """Also that the second copy of the log has ended."""
@@ -167,6 +185,8 @@ class PostgresInstance(OwnProcess):
 
     def stop(self) -> None:
         """Also removes what a killed server left in shared memory."""
+        if self._pooler is not None:
+            self._pooler.stop()
         if self._second is not None:
             if self._process is not None:
                 self._process.stop(self.PATIENCE_S, *self.ENDING[1:])
@@ -202,13 +222,20 @@ _OWN_SETTINGS = {
 _DIRECTIVES = {"include", "include_dir", "include_if_exists"}
 
 
-def parted(settings: Mapping[str, str], connections: int) -> tuple[dict[str, Path], dict[str, str]]:
-    """Of ``settings`` the folders ``elsewhere``, and those of the server, ``checked``."""
+def parted(
+    settings: Mapping[str, str], connections: int
+) -> tuple[dict[str, Path], dict[str, str], pooler.Pooling | None]:
+    """Of ``settings`` the folders ``elsewhere``, those of the server, ``checked``, and the pooler before it."""
+    settings, pooled = pooler.parted(settings)
+    pooling = pooler.planned(pooled, connections) if pooled is not None else None
+    connections = pooling.sessions(connections) if pooling is not None else connections
     places = elsewhere(settings)
     own = checked({name: value for name, value in settings.items() if name.lower() not in places}, connections)
     if SECOND in places and _SYNCHRONOUS in own:
         raise wrong(f"{_SYNCHRONOUS} and {SECOND} exclude each other", "omit one of them")
-    return places, own
+    if pooling is not None and own.get("listen_addresses"):
+        raise wrong(f"{pooler.SETTING} and listen_addresses exclude each other", "omit one of them")
+    return places, own, pooling
 
 
 def checked(settings: Mapping[str, str], connections: int) -> dict[str, str]:
