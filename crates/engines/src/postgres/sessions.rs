@@ -184,8 +184,9 @@ fn lifted(mut opened: LoggedIn, frame: Frame) -> Result<(LoggedIn, Frame)> {
 fn plain(server: &Postgres) -> Result<LoggedIn> {
     if server.hosts.iter().any(|host| host.options.server_options.is_some()) {
         let words = "a pooler stands before the server, and what options= of the target (PGOPTIONS) asks for does not \
-            get through it: leave it out (ALTER ROLE … SET does the same), or name the server itself as the target";
-        return Err(Error::configuration(words));
+            get through it";
+        let remedy = "omit it (ALTER ROLE … SET does the same), or name the server itself as TARGET";
+        return Err(Error::configuration(words).remedy(remedy));
     }
     login::open(&server.hosts, &[])
 }
@@ -211,9 +212,9 @@ fn pooled(server: &Postgres) -> Result<Way> {
 fn of_transactions(wire: &mut Wire) -> Result<Way> {
     let kept = simple::run(wire, "BEGIN").and_then(|()| simple::run(wire, "ROLLBACK"));
     kept.map(|()| Way::Transaction).map_err(|error| {
-        let words = "the pooler before the server takes no transactions of several statements: set its pool_mode to \
-            session or transaction, or name the server itself as the target";
+        let words = "the pooler before the server takes no transactions of several statements";
         Error::configuration(format!("{words} ({error})"))
+            .remedy("set its pool_mode to session or transaction, or name the server itself as TARGET")
     })
 }
 
@@ -314,8 +315,8 @@ pub fn outside(frame: &Frame, in_place: bool, sql: &str) -> Result<String> {
         (Some("SET"), Some("LOCAL" | "TRANSACTION")) => Ok(format!("{}{sql}", frame.alone)),
         (Some("SET" | "RESET"), _) => {
             let words = "the pooler before the server keeps no settings of a session beyond a transaction, which this \
-                workload needs: set its pool_mode to session, or name the server itself as the target";
-            Err(Error::configuration(words))
+                workload needs";
+            Err(Error::configuration(words).remedy("set its pool_mode to session, or name the server itself as TARGET"))
         }
         // It cannot be part of a transaction, where names would be found by the search path.
         (Some("VACUUM"), _) if in_place => Ok(vacuum_in_place(sql)),
