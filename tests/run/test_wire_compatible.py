@@ -8,13 +8,18 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
+from dsbench import servers
+from dsbench.library.archive import Archive
+from dsbench.measure.loaders import IN_DATABASE, TargetDatabase
 from fixtures.program import Program, described, only_archive
 from fixtures.waiting import PATIENCE_S, until
 
@@ -79,6 +84,34 @@ def dolt() -> Iterator[str]:
         yield f"mysql://root@127.0.0.1:{port}/test"
 
 
+@pytest.fixture
+def vitess(mysql_home: str) -> Iterator[str]:
+    """Vitess with one shard, over a MySQL of its own."""
+    home = FOLDER / "vitess"
+    if not (home / "bin" / "vttestserver").exists():
+        pytest.skip("Vitess is not there: scripts/need-wire")
+    user = servers.account(Path("/tmp"))
+    switch = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
+    with tempfile.TemporaryDirectory(prefix="vitess-") as data:
+        if user:
+            shutil.chown(data, user)
+        named = {"VTDATAROOT": data, "VTROOT": home, "VT_MYSQL_ROOT": mysql_home, "MYSQL_FLAVOR": "MySQL80", "HOME": data,
+                 "PATH": f"{home}/bin:{mysql_home}/bin:{os.environ['PATH']}"}  # fmt: skip
+        # It takes the next ports, too: the third is that of MySQL's protocol.
+        first = _free()
+        words = ["--port", str(first), "--mysql-bind-host", "127.0.0.1", "--keyspaces", "test", "--num-shards", "1"]
+        variables = [f"{name}={value}" for name, value in named.items()]
+        try:
+            with _served([*switch, "env", *variables, "vttestserver", *words, "--data-dir", data], first + 3):
+                yield f"mysql://root@127.0.0.1:{first + 3}/test"
+        finally:
+            # Its processes outlive it, and its MySQL takes no notice of SIGTERM.
+            for process in [one for one in psutil.process_iter(["cmdline"]) if data in " ".join(one.info["cmdline"] or [])]:
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
+                    process.wait(PATIENCE_S)
+
+
 def test_h2_is_told_for_what_it_is_and_read_by_scripts(h2: str, called: Program, tmp_path: Path) -> None:
     asked = called("doctor", h2)
     assert asked.returncode == 1
@@ -120,3 +153,24 @@ def test_dolt_is_told_for_what_it_is_and_its_lost_rows_void_the_run(dolt: str, c
     assert "uncleaned" in {one["code"] for one in archive["warnings"]}
     broken = [one["name"] for one in archive["checks"]["1"] if one["state"] == "broken"]
     assert (done.returncode, bool(broken)) in ((0, False), (1, True))
+
+
+def test_vitess_is_read_and_written_by_scripts(vitess: str, called: Program, tmp_path: Path) -> None:
+    asked, refused = called("doctor", vitess), called("run", vitess, "--scales", "1", *SHORT)
+    said = " ".join(refused.stderr.split())
+    assert (asked.returncode, refused.returncode) == (1, 2), said
+    assert asked.stdout.startswith("no    server       Vitess 24")
+    assert "cannot tell which session holds a lock" in said
+    assert not (tmp_path / "out").exists()
+    with closing(TargetDatabase(vitess, existing=True)) as target:
+        target.fetch("CREATE TABLE shop (id int PRIMARY KEY, sold int)")
+    (tmp_path / "sell.sql").write_text(
+        "BEGIN;\nINSERT INTO shop VALUES (1, 1) ON DUPLICATE KEY UPDATE sold = sold + 1;\nSELECT sold FROM shop;\nEND;\n"
+    )
+    done = called("run", vitess, "--existing", "--script", "sell.sql", *SHORT)
+    assert done.returncode == 0, done.stderr
+    archive = Archive.open(only_archive(tmp_path / "out"))
+    counted = archive.table("cycles")
+    committed = sum(sum(counted[name].to_pylist()) for name in IN_DATABASE)
+    with closing(TargetDatabase(vitess, existing=True)) as target:
+        assert target.fetch("SELECT sold FROM shop") == [{"sold": str(committed)}]

@@ -53,7 +53,8 @@ def claim_target(spec: RunSpec, target: TargetDatabase) -> RunSpec:
 
 
 def _branches(target: TargetDatabase) -> int:
-    remedy = "create them: pgbench -i -s 10 DATABASE; or specify your scripts with --script"
+    made = ": pgbench -i -s 10 DATABASE" if target.dialect.name == "postgres" else " there, with those columns and rows"
+    remedy = f"create them{made}; or specify your scripts with --script"
     try:
         (row,) = target.fetch("SELECT count(*) AS branches FROM pgbench_branches")
     except CoreError as error:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
+from dsbench.measure.locks import CLAIMS, PLACE
 from dsbench.measure.preflight.facts import Asking, Fact, Fit, connections, durability, logged, number, way
 from dsbench.measure.stack.rdbms import mysql as stack
 
@@ -22,10 +23,7 @@ def facts(asking: Asking) -> Iterator[Fact]:
     """What the server is, what the user may, and what a run costs there."""
     known, counts = stack.variables(asking), _status(asking)
     grants = [str(next(iter(row.values()))) for row in asking.fetch("SHOW GRANTS")]
-    yield Fact("server", Fit.OK, stack.named(known)) if stack.is_itself(known) else Fact(
-        "server", Fit.COSTS, f"{stack.named(known)}: neither MySQL nor MariaDB, whose protocol it speaks",
-        "what it does not answer is left out of the archive",
-    )  # fmt: skip
+    yield _server(asking, known)
     yield from way(asking.target, SMALLEST)
     yield from _writes(asking, known, grants)
     yield from _user(asking, grants)
@@ -36,6 +34,17 @@ def facts(asking: Asking) -> Iterator[Fact]:
     yield from _timeouts(asking, known)
     yield from _logs(known)
     yield durability(stack.switches(asking, known, stack.storage_engine(asking)))
+
+
+def _server(asking: Asking, known: Mapping[str, str]) -> Fact:
+    if stack.is_itself(known):
+        return Fact("server", Fit.OK, stack.named(known))
+    words = f"{stack.named(known)}: neither MySQL nor MariaDB, whose protocol it speaks"
+    if asking.need.makes and not asking.cell(CLAIMS["mysql"].take.replace(PLACE, "dsbench asks")):
+        words += "; it cannot tell which session holds a lock, which protects the database of a run"
+        return Fact("server", Fit.REFUSED, words, "use tables that are there: --existing with --script or --builtin")
+    asking.fetch("SELECT RELEASE_LOCK('dsbench asks')")
+    return Fact("server", Fit.COSTS, words, "what it does not answer is left out of the archive")
 
 
 def _status(asking: Asking) -> dict[str, str]:

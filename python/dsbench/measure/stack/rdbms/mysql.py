@@ -165,6 +165,8 @@ def named(known: Mapping[str, str]) -> str:
     version, comment = known.get("version", ""), known.get("version_comment", "")
     numbers = re.match(r"[\d.]*", version)
     product = "MariaDB" if "mariadb" in version.lower() else "MySQL" if is_itself(known) else comment.split(" (")[0]
+    if version.endswith("-Vitess"):  # Its comment begins with "Version: ", and its version is that of a MySQL.
+        product, numbers = "Vitess", re.search(r"[\d.]+", comment)
     short = f"{product} {numbers[0] if numbers else ''}".strip()
     return short if short.endswith(version) else f"{short} ({version})"
 
