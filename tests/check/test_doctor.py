@@ -82,7 +82,7 @@ def test_the_kind_of_storage_is_judged(kind: str, ok: bool, monkeypatch: pytest.
     assert _named(doctor.findings(), "storage").ok is ok
 
 
-@pytest.mark.parametrize(("limit", "ok"), [((256, 4096), False), ((1024, 1024), True)])
+@pytest.mark.parametrize(("limit", "ok"), [((256, 300), False), ((256, 4096), True)])
 def test_the_limit_of_open_files_is_judged(limit: tuple[int, int], ok: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor.resource, "getrlimit", lambda _what: limit)
     assert _named(doctor.findings(), "open files").ok is ok

@@ -160,7 +160,7 @@ def test_vitess_is_read_and_written_by_scripts(vitess: str, called: Program, tmp
     said = " ".join(refused.stderr.split())
     assert (asked.returncode, refused.returncode) == (1, 2), said
     assert asked.stdout.startswith("no    server       Vitess 24")
-    assert "cannot tell which session holds a lock" in said
+    assert "does not show which session holds a lock" in said
     assert not (tmp_path / "out").exists()
     with closing(TargetDatabase(vitess, existing=True)) as target:
         target.fetch("CREATE TABLE shop (id int PRIMARY KEY, sold int)")

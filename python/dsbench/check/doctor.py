@@ -178,15 +178,14 @@ def _file_systems(base: Path) -> list[Finding]:
 def _open_files() -> list[Finding]:
     if resource is None:
         return []
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if most == resource.RLIM_INFINITY:
         return [Finding("open files", True, "no limit")]
     # SQLite holds the file, its log and its shared memory open in every session.
-    sessions = max(0, soft - 64) // 3
+    sessions = max(0, most - 64) // 3
     ok = sessions >= 300
-    upper = "the system allows more" if hard == resource.RLIM_INFINITY or hard > soft else "raise it as the superuser"
-    remedy = "" if ok else f"ulimit -n 65536 before starting dsbench ({upper})"
-    return [Finding("open files", ok, f"{soft}: enough for about {sessions} connections of all clients", remedy)]
+    remedy = "" if ok else "as the superuser, before starting dsbench: ulimit -n 65536"
+    return [Finding("open files", ok, f"{most}: enough for about {sessions} connections of all clients", remedy)]
 
 
 def _cpus() -> list[Finding]:

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from dsbench import release
-from dsbench.cli import errors, usage
+from dsbench.cli import errors, terminal, usage
 from dsbench.loading import loading
 
 COMMANDS: Final = {
@@ -119,6 +119,7 @@ def main() -> None:
     """The program: runs a command and turns its error into one message and an exit code."""
     # Programs that are called write numbers and words as their locale has them, and are read by these rules.
     os.environ.update(LC_ALL="C.UTF-8", LANGUAGE="")
+    terminal.open_all()
     with errors.told():
         try:
             sys.exit(usage.run(app))

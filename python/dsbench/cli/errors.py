@@ -52,11 +52,29 @@ def told() -> Iterator[None]:
         if not _was_interrupted(error):
             raise
         sys.exit(INTERRUPTED)
+    except FileNotFoundError as error:
+        if "No usable temporary directory" not in str(error):
+            raise
+        tell("no folder for temporary files can be written", "set TMPDIR to one that can")
+        sys.exit(USAGE)
     except BrokenPipeError:
         # The reader of a pipe has had enough, as with head: that is no error.
         sys.stderr.close()
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # What is left would fail when Python ends.
+        _write_nowhere()
         sys.exit(FAILED)
+    except OSError as error:
+        try:
+            print(flush=True)  # Whether it is this one: what failed may be in no buffer.
+        except OSError:
+            _write_nowhere()
+            tell(f"standard output cannot be written: {error.strerror}", "write it to another file, or free up space")
+            sys.exit(FAILED)
+        raise
+
+
+def _write_nowhere() -> None:
+    """What is left for standard output would fail when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _was_interrupted(error: BaseException | None) -> bool:

@@ -1,4 +1,4 @@
-"""What the terminal is: its columns and whether it has colours."""
+"""What the terminal is: its columns, its colours, what it can take."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated, Final, TextIO
 
 import typer
@@ -27,6 +28,16 @@ Price = Annotated[
 WIDEST: Final = 120
 """Nobody reads longer lines."""
 _NARROWEST: Final = 40
+
+
+def open_all() -> None:
+    """Has standard input, output and error lead nowhere where they are closed, so that no other file gets their
+    numbers; a character that a terminal has not becomes a question mark."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "r" if name == "stdin" else "w"))
+        elif name != "stdin" and isinstance(stream := getattr(sys, name), TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def read_width(stream: TextIO) -> int:

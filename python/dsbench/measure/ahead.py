@@ -13,6 +13,7 @@ import psutil
 
 from dsbench import servers, workloads
 from dsbench.dataclass import dataclass
+from dsbench.measure import open_files
 from dsbench.measure.events import format_time
 from dsbench.measure.journal import RunError
 from dsbench.measure.kernel import kinds
@@ -29,13 +30,6 @@ from dsbench.spec import OPTIONS, Limits, Merged, NotHere, RunSpec
 from dsbench.spec.objective import SEARCH_DURATIONS, TRIALS
 from dsbench.spec.storage import Storage
 
-try:
-    import resource
-except ImportError:  # Windows has no such limits.
-    resource = None  # type: ignore[assignment]
-
-_FILES_BESIDE: Final = 64
-"""Open files of a run beside its connections."""
 _BETWEEN_S: Final = 0.3
 """Around a cycle: its connections, its start, its files."""
 _PAGE: Final = 8192
@@ -191,7 +185,10 @@ def look_ahead(asked: Merged) -> Ahead:
         warnings.append(f"{full}: {full.remedy}")
     if scales[-1].uncompared:
         warnings.append("; ".join(LACKING))
-    return Ahead(settings, scales, str(folder or ""), free, (*warnings, *_too_many_files(spec)))
+    problem, remedy = open_files.lacking(spec)
+    if problem:
+        warnings.append(f"{problem}: {remedy}")
+    return Ahead(settings, scales, str(folder or ""), free, tuple(warnings))
 
 
 def refuse_absent(spec: RunSpec) -> None:
@@ -243,21 +240,6 @@ def _free(folder: Path | None) -> int | None:
     return shutil.disk_usage(folder).free if folder is not None and folder.is_dir() else None
 
 
-def _too_many_files(spec: RunSpec) -> list[str]:
-    """A warning where this process may not open as many files as its connections need."""
-    if resource is None or spec.nodes or spec.target.url == "mock:":
-        return []
-    allowed, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # SQLite holds the file, its log and its shared memory open in every session.
-    each = 3 if spec.target.url.startswith(("private:sqlite", "sqlite:")) else 1
-    needed = spec.clients * spec.connections * each + _FILES_BESIDE
-    if allowed == resource.RLIM_INFINITY or needed <= allowed:
-        return []
-    more = "" if hard == resource.RLIM_INFINITY or needed <= hard else ", as the superuser,"
-    need = f"{spec.clients * spec.connections:,} connections need about {needed:,} open files"
-    return [f"{need}, and {allowed:,} are allowed: ulimit -n {needed}{more} before the run"]
-
-
 def _scales(spec: RunSpec) -> tuple[ScaleAhead, ...]:
     with explain_errors(spec.target.redacted):
         target = TargetDatabase(_url(spec), existing=spec.existing)
@@ -280,7 +262,7 @@ def _url(spec: RunSpec) -> str:
     if product is None:
         return spec.target.url
     servers.find(spec.target)
-    user = "dsbench@" if product in ("mariadb", "mysql") else ""
+    user = "" if product == "firebird" else "dsbench@"
     return "sqlite:///run" if product == "sqlite" else f"{product}://{user}localhost/run"
 
 

@@ -10,6 +10,7 @@ import psutil
 
 from dsbench import servers
 from dsbench.archive import ArchiveError, OutError
+from dsbench.measure import open_files
 from dsbench.measure.joining import ClusterError
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import HALF_OPEN, TAKEN, Bench, CoreError, TargetDatabase
@@ -67,6 +68,7 @@ def open_target(
     spec: RunSpec, tell: Callable[[str], None] = volumes.on_screen
 ) -> Iterator[tuple[TargetDatabase, servers.Server | None]]:
     """The target of ``spec``; a private server is started for it and is gone afterwards: ``tell`` hears what is not."""
+    open_files.allow(spec)
     if spec.target.private is None:
         servers.clean_for(spec.target)
         with (

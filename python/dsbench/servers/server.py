@@ -287,13 +287,16 @@ class OwnProcess(Server):
         done = run(tool, self._user, self._env)
         if done.returncode != 0:
             said = "\n".join(done.stdout.strip().splitlines()[-20:])
-            remedy = f"check that {called(self._user)} can enter every folder above it"
+            elsewhere = "or specify another: directory = …"
+            remedy = f"check that {called(self._user)} can enter every folder above it, {elsewhere}"
             if IS_FULL.search(said):
-                remedy = "free up space there"
+                remedy = f"free up space there, {elsewhere}"
+            elif "could not look up effective user" in said:
+                remedy = "run dsbench as a user who has an entry in /etc/passwd"
             raise ServerError(
                 f"{Path(tool[0]).name} of {self.version} failed in {self.directory}:\n"
                 + (said.replace(hidden, "***") if hidden else said),
-                f"{remedy}, or specify another: directory = …",
+                remedy,
             )
 
     def killed(self) -> str:

@@ -41,7 +41,7 @@ def _server(asking: Asking, known: Mapping[str, str]) -> Fact:
         return Fact("server", Fit.OK, stack.named(known))
     words = f"{stack.named(known)}: neither MySQL nor MariaDB, whose protocol it speaks"
     if asking.need.makes and not asking.cell(CLAIMS["mysql"].take.replace(PLACE, "dsbench asks")):
-        words += "; it cannot tell which session holds a lock, which protects the database of a run"
+        words += "; it does not show which session holds a lock, which protects the database of a run"
         return Fact("server", Fit.REFUSED, words, "use tables that are there: --existing with --script or --builtin")
     asking.fetch("SELECT RELEASE_LOCK('dsbench asks')")
     return Fact("server", Fit.COSTS, words, "what it does not answer is left out of the archive")
