@@ -51,7 +51,7 @@ def run(
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the trials, their time and space; touch nothing")
+        bool, typer.Option("--dry-run", help="Ask each server, show the trials, make nothing")
     ] = False,
     again: Annotated[bool, typer.Option("--again", help="Repeat failed trials, too")] = False,
     erase: Annotated[
