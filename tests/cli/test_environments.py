@@ -68,7 +68,7 @@ def test_the_first_process_of_a_container(tmp_path: Path) -> None:
 def test_a_system_that_is_read_only(tmp_path: Path) -> None:
     script = (
         'mount -t tmpfs none /mnt; mount -o bind,remount,ro / / 2>/dev/null || mount -o remount,ro,bind /; '
-        'mount -t tmpfs none /tmp; cd /mnt; "$@"'
+        'cd /mnt; export TMPDIR=/mnt; "$@"'
     )
     done = _run(Path("/"), ("unshare", "-m", "sh", "-c", script, "sh"), *RUN)
     assert done.returncode == 0, done.stderr

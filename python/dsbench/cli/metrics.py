@@ -171,8 +171,8 @@ class Metrics:
             "info": 1, "scale": moment.scale, "cycle": moment.cycle, "clients": moment.clients or self._spec.clients,
             "phase": 1, "rate_tps": moment.rate_tps, "committed_total": committed, "failed_total": failed,
         }  # fmt: skip
-        if moment.times:
-            values["residence_p50_seconds"], values["residence_p99_seconds"] = moment.times[-1]
+        if moment.last_times:
+            values["residence_p50_seconds"], values["residence_p99_seconds"] = moment.last_times
         if moment.cpus[1]:
             values["own_cpus"], values["machine_cpus"] = moment.cpus
         of = {"info": labels, "phase": {"phase": moment.phase}}

@@ -65,6 +65,11 @@ class Moment:
     """CPUs that this process and all processes of this machine took in the last second of the cycle; 0 before."""
 
     @property
+    def last_times(self) -> tuple[Real, ...]:
+        """Those of the last second that is known; empty where nothing ended in it."""
+        return self.times[-1] if self.times and self.times[-1][1] > 0 else ()
+
+    @property
     def rate_tps(self) -> float:
         """Committed transactions per second of the cycle so far; 0 outside of it and while it ramps up."""
         return self.done / self.elapsed_s if self.phase == "cycle" and self.elapsed_s > _SHORTEST_S else 0.0
@@ -196,8 +201,7 @@ def _name_cycle(moment: Moment) -> str:
 
 def _times(moment: Moment) -> list[str]:
     """The quantiles of the last second that is known."""
-    named = zip(("p50", "p99"), moment.times[-1], strict=True) if moment.times else ()
-    return [f"{name} {say_time(1e9 * time)}" for name, time in named]
+    return [f"{name} {say_time(1e9 * time)}" for name, time in zip(("p50", "p99"), moment.last_times, strict=False)]
 
 
 _BARS: Final = "▁▂▃▄▅▆▇█"

@@ -82,6 +82,8 @@ Ask = Callable[[str, Sequence[str]], tuple[list[str], float | None]]
 
 
 _TYPES: Final = {"text": "text", "time": "timestamp"}
+_PLANNED: Final = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|MERGE|WITH|VALUES|TABLE)\b", re.IGNORECASE)
+"""What PostgreSQL prepares (PREPARE)."""
 _COST: Final = re.compile(r"\s+\(cost=[\d.]+\.\.([\d.]+) rows=\d+ width=\d+\)$")
 
 
@@ -92,6 +94,8 @@ def _ask_postgres(session: PlanSession) -> Ask:
         session.fetch("SET jit = off")  # Beside costs it would say how it compiles, which is no part of the plan.
 
     def ask(sql: str, types: Sequence[str]) -> tuple[list[str], float | None]:
+        if not _PLANNED.match(sql):  # BEGIN and the like: the server would log an error.
+            return [], None
         try:
             session.fetch(f"PREPARE dsbench_plan AS {sql}")
         except Exception:  # It cannot tell the types by itself.

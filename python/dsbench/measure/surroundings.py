@@ -74,7 +74,8 @@ def note_system(
     if before not in ("", version):
         words = f"resumed on {version}, begun on {before}"
         journal.warn("resumed", words, "repeat the run on one version")
-    pooler = _pooler(target, server)
+    pgpool = cell(target, POOL_VERSION) if target.dialect.name == "postgres" and server is None else None
+    pooler = _pooler(target, server, pgpool)
     journal.note(
         engine=target.dialect.name,
         dialect=asdict(target.dialect),
@@ -92,11 +93,11 @@ def note_system(
         host = platform.node() if server or target.dialect.embedded else ""
         checked = read_checked(spec.checked)
         journal.note(promised=compare_checked(checked, version, described.durability, host))
-    if server is None and target.pooled:
-        words = f"a pooler of {target.pooled} is in front of the server: the figures include its time"
+    if pgpool:
+        words = f"Pgpool-II {pgpool} is in front of the server and may send reads to copies: the figures include that"
         journal.warn("pooler", words, "specify the server itself as TARGET to measure it alone")
-    elif server is None and pooler:
-        words = f"{pooler['program']} is in front of the server and may send reads to copies: the figures include that"
+    elif server is None and target.pooled:
+        words = f"a pooler of {target.pooled} is in front of the server: the figures include its time"
         journal.warn("pooler", words, "specify the server itself as TARGET to measure it alone")
     if target.is_unproved:
         words = f"the server does not report the isolation of its sessions: it may differ from {spec.isolation}"
@@ -108,14 +109,13 @@ def note_system(
         journal.warn("limits", words, "check the limits of dsbench's container or control group")
 
 
-def _pooler(target: TargetDatabase, server: servers.Server | None) -> dict[str, str]:
+def _pooler(target: TargetDatabase, server: servers.Server | None, pgpool: str | None) -> dict[str, str]:
     """What is known of a pooler before the server; nothing where there is none."""
-    if target.pooled:
-        kept = {"sessions": "as long as it stays", "transactions": "for each transaction"}[target.pooled]
-        return {"program": (server.pooler if server else "") or "a pooler", "a session of the server": kept}
-    asked = target.dialect.name == "postgres" and server is None
-    version = cell(target, POOL_VERSION) if asked else None
-    return {"program": f"Pgpool-II {version}"} if version else {}
+    program = f"Pgpool-II {pgpool}" if pgpool else server.pooler if server else ""
+    if not target.pooled:
+        return {"program": program} if program else {}
+    kept = {"sessions": "as long as it stays", "transactions": "for each transaction"}[target.pooled]
+    return {"program": program or "a pooler", "a session of the server": kept}
 
 
 def sample_sessions(spec: RunSpec, target: TargetDatabase) -> SessionSampler:

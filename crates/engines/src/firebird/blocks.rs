@@ -42,9 +42,7 @@ pub(super) fn attach(target: &Target) -> Vec<u8> {
     if let Some(role) = &target.role {
         block.text(60, role);
     }
-    if let Some(seconds) = target.connect_timeout_s {
-        block.number(57, seconds);
-    }
+    block.number(57, target.connect_timeout_s.unwrap_or(CONNECT_S));
     if !target.config.is_empty() {
         block.text(87, &target.config);
     }
@@ -82,6 +80,10 @@ pub(super) fn create(target: &Target) -> Vec<u8> {
     }
     block.0
 }
+
+/// Seconds after which a server is given up that takes connections and does not answer; the library waits for 180, and
+/// hears no signal meanwhile.
+const CONNECT_S: u32 = 60;
 
 // Words of a transaction's parameter block.
 const VERSION: u8 = 3;
@@ -159,7 +161,7 @@ mod tests {
     fn blocks_are_byte_for_byte_what_the_library_reads() {
         let target = Target::parse("firebird://me:pw@h/a?page_size=8192&forced_writes=off", &|_| None).unwrap();
         let attach = attach(&target);
-        assert_eq!(attach, b"\x01\x4d\x00\x3f\x04\x03\0\0\0\x30\x04UTF8\x1c\x02me\x1d\x02pw");
+        assert_eq!(attach, b"\x01\x4d\x00\x3f\x04\x03\0\0\0\x30\x04UTF8\x1c\x02me\x1d\x02pw\x39\x04\x3c\0\0\0");
         let create = create(&target);
         assert_eq!(create[attach.len()..], *b"\x36\x01\x00\x44\x04UTF8\x18\x01\x00\x04\x04\x00\x20\0\0");
         for (isolation, settings, block) in [

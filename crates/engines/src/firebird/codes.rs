@@ -27,6 +27,8 @@ pub(super) const READ_ONLY: i32 = 335_544_361;
 pub(super) const ALREADY_OPENED: i32 = 335_545_107;
 /// `isc_network_error`: the server does not answer.
 pub(super) const NETWORK: i32 = 335_544_721;
+/// `isc_connect_reject`: what answers, or keeps silent, is no Firebird.
+pub(super) const REJECTED: i32 = 335_544_421;
 /// `isc_miss_wirecrypt`: the server asks for encryption that the client refuses.
 pub(super) const NO_ENCRYPTION: i32 = 335_545_065;
 
@@ -81,6 +83,7 @@ pub(super) fn missing_right(code: i32) -> Option<&'static str> {
 pub(super) fn remedy(code: i32) -> Option<&'static str> {
     Some(match code {
         NETWORK => "start the server, or name its host and port: firebird://host:3050/…",
+        REJECTED => "check that a Firebird server listens at that host and port: what is there did not answer as one",
         LOGIN => "name user and password in the target, or set ISC_USER and ISC_PASSWORD",
         UNAVAILABLE => {
             "a file of this machine needs the engine beside the client library: apt install firebird3.0-server-core, \

@@ -20,7 +20,7 @@
 //! | `role` | none | SQL role of the sessions |
 //! | `wire_crypt` | the library's | `enabled`, `required`, `disabled`: encryption of the connection |
 //! | `wire_compression` | the library's | `on`, `off` |
-//! | `connect_timeout` | the library's | seconds |
+//! | `connect_timeout` | 60 | seconds |
 //! | `client_library` | `FIREBIRD_CLIENT_LIBRARY`, then the usual places | path of `libfbclient` |
 //!
 //! Levels of isolation are Firebird's own words for them:

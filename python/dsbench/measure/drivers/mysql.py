@@ -26,7 +26,8 @@ class PyMySQL(Session):
             port=target.port or int(os.environ.get("MYSQL_TCP_PORT") or 3306),
             unix_socket=target.parameters.get("socket"),
             user=target.user or None,
-            password=target.password or os.environ.get("MYSQL_PWD", ""),
+            # As text it could only be of Latin 1.
+            password=(target.password or os.environ.get("MYSQL_PWD", "")).encode(),
             database="dsbench",
             autocommit=True,
             client_flag=_FOUND_ROWS,

@@ -211,8 +211,8 @@ class _Watching:
             self._set("Rate", f"{number(now)} tps", f"{number(moment.rate_tps)} tps in this cycle")
         elif last is not None:
             self._set("Rate", f"{number(last.rate_tps)} tps", where)
-        if in_cycle and moment.times:
-            for name, seconds in zip(("p50", "p99"), moment.times[-1], strict=True):
+        if in_cycle:
+            for name, seconds in zip(("p50", "p99"), moment.last_times, strict=False):
                 self._set(name, say_time(1e9 * seconds), "of the last second")
         elif last is not None:
             for name, value in (("p50", last.p50_ms), ("p99", last.p99_ms)):
