@@ -18,6 +18,8 @@ def test_a_line_says_scale_cycle_rate_and_failures() -> None:
     assert describe_moment(seen) == (
         "scale 5 (3/3), cycle 2/10: 2 s, 2,000 tps, p50 1 ms, p99 200 ms, 0 failed, CPUs 1.5 (own 0.2)"
     )
+    nothing_ended = Moment(5, 3, 3, "cycle", 2, 10, done=4000, elapsed_s=2.0, times=[(0.001, 0.2), (0.0, 0.0)])
+    assert describe_moment(nothing_ended) == "scale 5 (3/3), cycle 2/10: 2 s, 2,000 tps, 0 failed"
     assert describe_moment(Moment(5, 3, 3, "populate", done=1, total=4)) == "scale 5 (3/3): populate 25%"
     assert describe_moment(Moment(5, 3, 3, "clean", 2, 10, clients=1)) == "scale 5 (3/3), 1 client, cycle 2/10: clean"
     assert "1 of 4 clients" in describe_moment(Moment(5, 3, 3, "connect", 1, 10, done=1, total=4))

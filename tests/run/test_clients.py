@@ -17,6 +17,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import numpy as np
 import psutil
@@ -447,6 +448,22 @@ def test_a_server_that_refuses_is_told_without_the_password(tmp_path: Path, urls
             session_opener(DRIVERS[client], target)("serializable")
         assert SECRET not in str(caught.value)
     assert Target(url="mysql://u:p%40@h:1/").without_password("p@ is wrong") == "*** is wrong"
+
+
+def test_a_password_may_have_letters_beyond_latin_1(urls: dict[str, str]) -> None:
+    word = "pä€й;$@%/:?#"
+    with closing(TargetDatabase(urls["mysql"])) as target:
+        target.create("odd")
+        target.fetch(f"CREATE USER 'odd'@'localhost' IDENTIFIED BY '{word}'")
+        try:
+            target.fetch("GRANT ALL ON dsbench.* TO 'odd'@'localhost'")
+            _, _, place = urls["mysql"].partition("@")
+            url = f"mysql://odd:{quote(word, safe='')}@{place}"
+            with closing(session_opener(DRIVERS["pymysql"], Target(url=url))("serializable")) as session:
+                assert [tuple(row) for row in session.prepare("SELECT 1", True, False)([])] == [(1,)]
+        finally:
+            target.fetch("DROP USER 'odd'@'localhost'")
+            target.drop()
 
 
 # Outside of comments, however deep, of strings of any form and of names: only 1 and 2 are parameters.
