@@ -301,8 +301,8 @@ def _measure_once(setting: ScaleContext, wanted: Wanted) -> _Measured:
         after, host_after = look(known), _read_host(setting)
     except BaseException:
         cycle.abandon()
-        sampler.stop()
-        sessions.stop()
+        sampler.give_up()
+        sessions.give_up()
         cycle.collect()
         raise
     seen = sessions.stop()

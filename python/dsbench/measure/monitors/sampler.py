@@ -22,6 +22,8 @@ LOOK_NS: Final = 100_000_000
 """Between two looks of frequent monitors."""
 MOST_EARLY: Final = 0.1
 """But no more than this share of the cycle."""
+HURRIED_S: Final = 1.0
+"""How long the end of a cycle that was broken off waits for a sample under way."""
 PATIENCE_S: Final = 10.0
 """How long a monitor may take for its first and its last sample before the cycle goes on without it."""
 _NEVER_NS: Final = 1 << 62
@@ -86,6 +88,13 @@ class Sampler:
         for row in self._rows:
             row["at_ns"] -= origin_ns
         self._going.set()
+
+    def give_up(self) -> None:
+        """Ends it after a cycle that nobody waits for, without its last sample."""
+        self._ending.set()
+        self._going.set()
+        if self._thread is not None:
+            self._thread.join(HURRIED_S)
 
     def stop(self) -> list[dict[str, Any]]:
         """Takes the sample after the cycle and gives all of them.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, Protocol
 
-from dsbench.measure.monitors.sampler import PATIENCE_S, SECOND_NS
+from dsbench.measure.monitors.sampler import HURRIED_S, PATIENCE_S, SECOND_NS
 
 ACTIVE: Final = "active"
 WAITING: Final = "waiting"
@@ -101,6 +101,13 @@ class SessionSampler:
         """The cycle starts at ``origin_ns`` and takes ``duration_ns``; until ``stop`` where that is ``None``."""
         self._origin_ns, self._duration_ns = origin_ns, duration_ns
         self._going.set()
+
+    def give_up(self) -> None:
+        """Ends it after a cycle that nobody waits for."""
+        self._ending.set()
+        self._going.set()
+        if self._thread is not None:
+            self._thread.join(HURRIED_S)
 
     def stop(self) -> list[dict[str, Any]]:
         """Ends it, and gives the rows of the table ``samples`` without their key."""
