@@ -241,8 +241,8 @@ def _clean(setting: ScaleContext, scale: int, cycle: PlannedCycle, recorded: boo
         try:
             cleaned = _cleaned(setting, scale, cycle.number)
         except CoreError as error:
-            # Not a fault of what the user wrote, nor of the session: the server does not do it.
-            if error.by_user or error.kind not in _NOT_DONE:
+            # Neither what the user wrote is at fault, nor is the server gone: it does not do it.
+            if error.by_user or error.kind not in _NOT_DONE or is_lost(error, setting.target):
                 raise
             words = f"the statements between cycles failed ({error}): tables may be larger, and plans others"
             setting.journal.warn("uncleaned", words, "compare it only with runs that have this warning", scale)

@@ -83,7 +83,6 @@ pub(super) fn missing_right(code: i32) -> Option<&'static str> {
 pub(super) fn remedy(code: i32) -> Option<&'static str> {
     Some(match code {
         NETWORK => "start the server, or name its host and port: firebird://host:3050/…",
-        REJECTED => "check that a Firebird server listens at that host and port: what is there did not answer as one",
         LOGIN => "name user and password in the target, or set ISC_USER and ISC_PASSWORD",
         UNAVAILABLE => {
             "a file of this machine needs the engine beside the client library: apt install firebird3.0-server-core, \

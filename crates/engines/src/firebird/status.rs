@@ -97,7 +97,12 @@ impl Status {
         let (code, _) = codes::judge(&codes[..count]);
         let remedy = codes[..count].iter().rev().find_map(|code| codes::remedy(*code)).or(codes::missing_right(code));
         let message = format!("{place}: {}", self.words(api));
-        Error { code: Code::number(code), ..Error::with(ErrorKind::Setup, context, message) }.known(remedy)
+        let error = Error::with(ErrorKind::Setup, context, message).known(remedy);
+        // A code is what a server said, and none has said this one.
+        if code == codes::REJECTED {
+            return error;
+        }
+        Error { code: Code::number(code), ..error }
     }
 }
 
