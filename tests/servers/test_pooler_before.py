@@ -59,6 +59,8 @@ def test_a_thousand_clients_share_a_pool_of_transactions(tmp_path: Path) -> None
     ("settings", "words"),
     [
         ("pooler=odyssey", "pooler is 'odyssey'"),
+        ("pgbouncer.pool_mode=session", "has no effect without pooler=pgbouncer"),
+        ("poolers=pgbouncer", "poolers"),
         ("pooler=pgbouncer&pgbouncer.pool_mode=statement", "pool_mode is 'statement'"),
         ("pooler=pgbouncer&pgbouncer.logfile=/tmp/log", "pgbouncer.logfile is unknown"),
         ("pooler=pgbouncer&pgbouncer.auth_type=trust", "set by dsbench itself"),

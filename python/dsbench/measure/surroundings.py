@@ -115,7 +115,7 @@ def _pooler(target: TargetDatabase, server: servers.Server | None, pgpool: str |
     if not target.pooled:
         return {"program": program} if program else {}
     kept = {"sessions": "as long as it stays", "transactions": "for each transaction"}[target.pooled]
-    return {"program": program or "a pooler", "a session of the server": kept}
+    return {**({"program": program} if program else {}), "a session of the server": kept}
 
 
 def sample_sessions(spec: RunSpec, target: TargetDatabase) -> SessionSampler:

@@ -105,8 +105,8 @@ def _variant(run: RunRecord) -> tuple[str, ...]:
     always is goes unsaid."""
     engine = run.item("RDBMS", "storage engine")
     embedded = run.embedded and run.engine == "firebird"
-    pooler = run.item("pooler", "program").partition(" ")
-    behind = f"behind {pooler[0] if pooler[0] != 'a' else 'a pooler'}" if pooler[0] else ""
+    pooler = run.item("pooler", "program").partition(" ")[0]
+    behind = f"behind {pooler or 'a pooler'}" if pooler or run.pooled else ""
     return _STORAGE_ENGINES.get(engine.lower(), engine), run.item("RDBMS", "server mode"), "embedded" * embedded, behind
 
 

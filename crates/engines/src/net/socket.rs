@@ -92,7 +92,7 @@ fn connect_unix(path: &std::path::Path, deadline: Option<Instant>) -> io::Result
     // A full backlog blocks a connect of a unix socket for as long as a send may block.
     socket.set_write_timeout(remaining(deadline)?)?;
     let address = SockAddr::unix(path).map_err(|_| {
-        let words = format!("its path has {} bytes, more than the system takes (107)", path.as_os_str().len());
+        let words = format!("its path has {} bytes, more than the system takes", path.as_os_str().len());
         io::Error::new(io::ErrorKind::InvalidInput, words)
     })?;
     #[cfg(target_os = "linux")]

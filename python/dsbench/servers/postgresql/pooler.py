@@ -58,7 +58,11 @@ def parted(settings: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str] 
     given = {name.lower(): value for name, value in settings.items()}
     kind = given.get(SETTING, "none")
     own = {name.removeprefix(PREFIX): value for name, value in given.items() if name.startswith(PREFIX)}
-    rest = {name: value for name, value in settings.items() if not name.lower().startswith((SETTING, PREFIX))}
+    rest = {name: value for name, value in settings.items()
+            if name.lower() != SETTING and not name.lower().startswith(PREFIX)}  # fmt: skip
+    if own and SETTING not in given:
+        problem = f"{PREFIX}{next(iter(own))} has no effect without {SETTING}={_PROGRAM}"
+        raise wrong(problem, f"add {SETTING}={_PROGRAM}, or omit {PREFIX}NAME")
     if kind not in ("none", _PROGRAM):
         raise wrong(f"{SETTING} is {kind!r}", f"write {SETTING}={_PROGRAM}, or omit it")
     return rest, own if kind == _PROGRAM else None
