@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -82,7 +81,8 @@ def test_poolers_are_levels_of_a_study(tmp_path: Path, dsbench: Program) -> None
     study = tmp_path / "poolers.toml"
     keys = ("run.scales=[1]", "run.cycles=1", "run.duration=1", "trials.repeat=1")
     small = [word for key in keys for word in ("--set", key)]
-    template = (files("dsbench.study.templates") / "poolers.toml").read_text()
+    template = dsbench("study", "templates", "poolers").stdout
+    assert "[10, 100, 1000]" in template
     study.write_text(template.replace("[10, 100, 1000]", "[4]"))
     done = dsbench("study", "run", study, *small, "--out", tmp_path / "made")
     assert done.returncode == 0, done.stderr

@@ -374,7 +374,7 @@ _ENDING = ".toml"
 
 def templates() -> dict[str, str]:
     """Name to the text of each file."""
-    folder = resources.files("dsbench.study").joinpath("templates")
+    folder = resources.files("dsbench.study").joinpath("shipped")
     files = sorted((one for one in folder.iterdir() if one.name.endswith(_ENDING)), key=lambda one: one.name)
     return {one.name.removesuffix(_ENDING): one.read_text("utf-8") for one in files}
 
