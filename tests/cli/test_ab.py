@@ -162,6 +162,26 @@ def test_who_wins_by_what_it_may_lose_is_told_so(tmp_path: Path) -> None:
     assert "may lose" not in both.text()
 
 
+def test_ways_to_reach_the_server_are_part_of_the_comparison(tmp_path: Path) -> None:
+    cycles = {"cycles": [cycle_row(1, 1, [MS] * 100)]}
+
+    def made(name: str, engine: str, transport: str) -> Path:
+        stack = [{"layer": "API", "items": {"transport": transport}}] if transport else []
+        release = f"{engine} 1.0"
+        document = run_json({"scales": [1], "cycles": 1, "duration": 1.0}, name=name, server_version=release, stack=stack)
+        return write(tmp_path, document, cycles).path
+
+    def said(a: Path, b: Path) -> bool:
+        words = Versus(("a", "b"), (Block("ABBA", (a, b, b, a), (100, 200, 200, 100), (VALID,) * 4),), 0.02).text()
+        return "The clients reach the servers in different ways (A: Unix socket; B: TCP): the comparison includes this difference." in words
+
+    socket, tcp = made("socket", "PostgreSQL", "Unix socket"), made("tcp", "PostgreSQL", "TCP")
+    assert said(socket, tcp)
+    assert not said(socket, socket)
+    assert not said(socket, made("unknown", "PostgreSQL", ""))
+    assert not said(socket, made("other", "MySQL", "TCP")), "each product has its own way"
+
+
 def test_real_runs_on_embedded_sqlite_until_the_max_blocks(tmp_path: Path) -> None:
     told: list[str] = []
     spec = build({"scales": (1,), "cycles": 1, "duration": 0.3, "clients": 1, "seed": 3})

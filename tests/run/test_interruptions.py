@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import os
 import shutil
 import signal
@@ -88,6 +89,18 @@ def test_a_killed_server_is_told_with_the_way_to_go_on(begin: Begin, tmp_path: P
     assert "Traceback" not in err
     shown = called("show", str(archive), "--json")
     assert json.loads(shown.stdout)["run"]["status"] == "failed"
+
+
+def test_a_killed_pooler_is_named_and_not_the_server(begin: Begin, tmp_path: Path) -> None:
+    process = begin("private:postgresql?pooler=pgbouncer", *LADDER)
+    archive = wait_for_cycle(process, tmp_path, 1)
+    for child in servers_of(process.pid, "pgbouncer"):
+        child.kill()
+    _, err = process.communicate(timeout=90)
+    assert process.returncode == 1
+    assert re.search(r"^error: scale 1, .*; PgBouncer 1\.\S+ ended", err, re.MULTILINE), err
+    assert re.search(r"^hint: check the free memory .*; then: dsbench run --resume out/\S+$", err, re.MULTILINE), err
+    assert described(archive)["status"] == "failed"
 
 
 END_ONE_CLIENT = (

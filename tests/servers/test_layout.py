@@ -94,11 +94,11 @@ def test_what_the_server_needs_no_more_leaves_the_second_log(base: Path, psql: A
 def test_a_second_log_that_ends_is_named(base: Path, disks: dict[str, Path]) -> None:
     target = spec.Target(url="private:postgresql", directory=base, settings={"second_log": str(disks["log"])})
     with servers.start(target, 4) as server:
-        assert server.killed() == ""
+        assert server.ended() == []
         (writer,) = [pid for pid in server.pids() if psutil.Process(pid).name() == "pg_receivewal"]
         psutil.Process(writer).kill()
-        assert until(lambda: server.killed() != "")
-        assert "second log ended" in server.killed()
+        assert until(lambda: bool(server.ended()))
+        assert "second log ended" in str(server.ended()[0])
     assert _only_mine(disks)
 
 

@@ -219,9 +219,9 @@ class _Run:
         return Outcome(self.journal.writer.path, status, error, tuple(self.void), next(aborted, ""))
 
     def _explain(self, failed: RunError) -> RunError:
-        """``failed`` with what the system did to the server's processes, where it ended some."""
-        why = self.server.killed() if self.server is not None else ""
-        return RunError(f"{failed}; {why}", "raise --limit memory, or lower the server's buffers") if why else failed
+        """``failed`` with what of the server no longer runs, and the remedy for that."""
+        ended = self.server.ended() if self.server is not None else []
+        return RunError("; ".join(map(str, (failed, *ended))), ended[0].remedy) if ended else failed
 
     def _run_further_scales(self) -> None:
         """Further scales where the rate falls most; one that was begun before the run was resumed comes first."""

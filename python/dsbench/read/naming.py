@@ -110,6 +110,15 @@ def _variant(run: RunRecord) -> tuple[str, ...]:
     return _STORAGE_ENGINES.get(engine.lower(), engine), run.item("RDBMS", "server mode"), "embedded" * embedded, behind
 
 
+def way(run: RunRecord) -> str:
+    """How transactions reach the server: ``Unix socket``; empty where that is not known."""
+    if run.embedded:
+        return "within the process of the client"
+    pooler = ", through a pooler" if run.pooled or run.item("pooler", "program") else ""
+    found = run.item("API", "transport")
+    return f"{found}{pooler}" if found else ""
+
+
 def _release(run: RunRecord) -> str:
     """Product and version, without what the compiler was."""
     product = _ENGINES.get(run.engine, run.engine)

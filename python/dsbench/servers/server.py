@@ -215,7 +215,7 @@ class OwnProcess(Server):
                 return True
             if not alive or time.monotonic() > deadline:
                 why = f"was not ready after {self.START_TIMEOUT_S:.0f} s" if alive else "did not start"
-                tail = "\n".join([*self.log_tail(20), *([killed] if (killed := self.killed()) else [])])
+                tail = "\n".join([*self.log_tail(20), *map(str, self.ended())])
                 raise ServerError(f"{self.version} {why}:\n{tail}", "check its settings, and the free memory and "
                                                                     "disk space here")
             time.sleep(0.02)
@@ -299,10 +299,11 @@ class OwnProcess(Server):
                 remedy,
             )
 
-    def killed(self) -> str:
-        """That the kernel ended processes that took more than their memory, in words; empty where it has not."""
+    def ended(self) -> list[ServerError]:
+        """What no longer runs though nobody stopped it, each with its remedy."""
         count = self._group.killed() if self._group is not None else 0
-        return f"the kernel killed {count} of the server's processes at their memory limit" if count else ""
+        words = f"the kernel killed {count} of the server's processes at their memory limit"
+        return [ServerError(words, "raise --limit memory, or lower the server's buffers")] if count else []
 
     def pids(self) -> list[int]:
         """The server's process and those it started, for sessions among them."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from dsbench.archive import RunRecord
-from dsbench.read.naming import unsafe
-from dsbench.several.settings import OF_WORKLOAD, SAYS_NOTHING, described
+from dsbench.read.naming import unsafe, way
+from dsbench.several.settings import OF_WORKLOAD, SAYS_NOTHING, described, product
 from dsbench.spec import OPTIONS
 from dsbench.stats.comparison import differing
 
@@ -46,8 +46,22 @@ def say_apart(
     if load:
         verb = "differ" if len(load) > 1 else "differs"
         yield f"the load differs: {', '.join(load)} {verb}; relative rates also include this difference"
+    yield from _say_ways(sides)
     lax = {label: list(dict.fromkeys(x for run in runs for x in unsafe(run))) for label, runs in sides.items()}
     if not all(lax.values()):
         for label, switches in lax.items():
             if switches:
                 yield f"{label} may lose committed data ({', '.join(switches)}): that is part of its {figure}"
+
+
+def _say_ways(sides: Mapping[str, Sequence[RunRecord]]) -> Iterator[str]:
+    """That servers of one product were reached in several ways: a local one spares what a network costs."""
+    ways = {label: dict.fromkeys(found for run in runs if (found := way(run))) for label, runs in sides.items()}
+    products: dict[str, list[str]] = {}
+    for label, runs in sides.items():
+        if ways[label]:
+            products.setdefault(product(runs[0]), []).append(label)
+    for labels in products.values():
+        if len({found for label in labels for found in ways[label]}) > 1:
+            said = "; ".join(f"{label}: {' or '.join(ways[label])}" for label in labels)
+            yield f"the clients reach the servers in different ways ({said}): the comparison includes this difference"

@@ -16,7 +16,7 @@ from dsbench.archive.conditions import say_conditions
 from dsbench.dataclass import dataclass
 from dsbench.format import counted
 from dsbench.read.blocks import Block, Column, Sentence, Table
-from dsbench.read.naming import listed, pacing
+from dsbench.read.naming import listed, pacing, way
 from dsbench.read.subject import Result, Subject, computed
 from dsbench.read.subjects.errors import ErrorsResult
 from dsbench.read.subjects.latency import LatencyResult
@@ -312,9 +312,9 @@ def _way(run: RunRecord) -> Answer:
     question, source = "How do transactions reach the server?", "run.json: stack"
     if _keeps_nothing(run):
         return Answer(question, "they do not leave the client", source, "told")
-    way = "within the process of the client" if run.embedded else run.item("API", "transport")
+    found = way(run)
     nodes = f", from {counted(run.spec.nodes, 'remote node')}" if run.spec.nodes else ""
-    return Answer(question, f"{way}{nodes}", source, "told") if way else _unknown(question, source)
+    return Answer(question, f"{found}{nodes}", source, "told") if found else _unknown(question, source)
 
 
 def _remote(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:

@@ -140,10 +140,10 @@ class PostgresInstance(OwnProcess):
         """Also those of the pooler, and of what writes the second copy of the log."""
         return super().pids() + [pid for one in (self._pooler, self._second) if one is not None for pid in one.pids()]
 
-    def killed(self) -> str:
-        """Also that the second copy of the log has ended."""
-        ended = self._second.ended() if self._second is not None else ""
-        return "; ".join(words for words in (super().killed(), ended) if words)
+    def ended(self) -> list[ServerError]:
+        """Also the pooler, and what writes the second copy of the log."""
+        beside = [one.ended() for one in (self._pooler, self._second) if one is not None]
+        return super().ended() + [found for found in beside if found is not None]
 
     def _tell(self, sql: str) -> None:
         """Runs a statement before the server starts. ``ServerError`` with what it says where it fails."""

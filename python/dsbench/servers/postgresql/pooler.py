@@ -102,6 +102,7 @@ class Pooler:
         its socket."""
         self._wanted, self._start, self._folder = wanted, start, folder
         self._process: Process | None = None
+        self._said: Log | None = None
 
     def serve(self, behind: Path, port: int, write: Callable[[Path, str], None]) -> Path:
         """Starts it before the server on ``port`` in the folder ``behind``, and gives the folder of its own socket,
@@ -111,7 +112,7 @@ class Pooler:
         lines += [f"{name} = {value}" for name, value in {**self._wanted.settings, **own}.items()]
         file, out = self._folder / "pgbouncer.ini", self._folder.parent / "pooler.log"
         write(file, "\n".join([*lines, ""]))
-        said = Log(out, own=_complaints)
+        self._said = said = Log(out, own=_complaints)
         self._process = self._start([self._wanted.program, file], out)
         socket, deadline = self._folder / f".s.PGSQL.{port}", time.monotonic() + _START_S
         while not socket.exists():
@@ -130,6 +131,14 @@ class Pooler:
     def pids(self) -> list[int]:
         """Its processes that run now."""
         return [process.pid for process in self._process.family()] if self._process is not None else []
+
+    def ended(self) -> ServerError | None:
+        """That it has ended, though nobody stopped it, and its last complaint; ``None`` while it runs."""
+        if self._process is None or self._process.alive:
+            return None
+        said = "; ".join(self._said.tail(1)) if self._said is not None else ""
+        words = f"{self._wanted.version} ended" + (f": {said}" if said else "; it gave no reason")
+        return ServerError(words, "check the free memory and the system's log here; then: dsbench run --resume ARCHIVE")
 
     def stop(self) -> None:
         """Ends it, and the sessions it has with the server; harmless when repeated."""

@@ -61,9 +61,11 @@ class SecondLog:
         """Its processes that run now."""
         return [process.pid for process in self._process.family()]
 
-    def ended(self) -> str:
-        """Why it has ended, in words; empty while it runs. No transaction commits then."""
-        return "" if self._process.alive else f"the second log ended: {self._last()}"
+    def ended(self) -> ServerError | None:
+        """Why it has ended; ``None`` while it runs. No transaction commits then."""
+        if self._process.alive:
+            return None
+        return ServerError(f"the second log ended: {self._last()}", "free up space at its folder, or omit second_log")
 
     def stop(self) -> None:
         """Ends it; the server should have ended before, which sends it all that it wrote."""
