@@ -132,7 +132,13 @@ def test_h2_is_told_for_what_it_is_and_read_by_scripts(h2: str, called: Program,
 
 def test_pglite_reads_and_writes_with_one_client(pglite: str, called: Program, tmp_path: Path) -> None:
     asked = called("doctor", pglite)
-    assert asked.returncode == 0, asked.stdout
+    assert asked.returncode == 1, asked.stdout
+    assert "no    sessions     all connections share one session" in asked.stdout
+    for workload in ("tpcb", "select"):
+        refused = called("run", pglite, "--workload", workload, "--scales", "1", *SHORT)
+        assert refused.returncode == 2, refused.stderr
+        assert "error: sessions: all connections share one session, so that no lock protects the database of a run" in refused.stderr, refused.stderr
+        assert "--existing" in refused.stderr
     (tmp_path / "one.sql").write_text("SELECT 1 AS one;\n")
     done = called("run", pglite, "--existing", "--script", "one.sql", *SHORT)
     assert done.returncode == 0, done.stderr

@@ -242,7 +242,7 @@ class Scale:
         row = {"scale": self._scale, "stage": stage.name, "cycle": 0, "phase": phase, "duration_ns": result.duration_ns}
         journal = self._setting.journal
         part = f"scale-{self._scale:05d}_{len(journal.record.segments):03d}_{stage.name}_{phase}"
-        journal.writer.rows("phases", part, [{**row, "rows": rows, "size_bytes": size_bytes or 0}])
+        journal.writer.rows("phases", part, [{**row, "rows": rows, "size_bytes": size_bytes}])
 
 
 def _takes(size: int | None) -> str:

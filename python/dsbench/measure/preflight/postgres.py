@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Final
 
+from dsbench.measure.loaders import CoreError, TargetDatabase
 from dsbench.measure.preflight.facts import Asking, Fact, Fit, connections, durability, logged, number, way
 from dsbench.measure.stack.rdbms import postgres as stack
 
@@ -16,6 +18,7 @@ _ROLE: Final = (
     " FROM pg_catalog.pg_roles r, pg_catalog.pg_database d"
     " WHERE r.rolname = session_user AND d.datname = current_database()"
 )
+_SESSION: Final = "SELECT pid, backend_start FROM pg_catalog.pg_stat_activity WHERE pid = pg_catalog.pg_backend_pid()"
 _CONNECTIONS: Final = (
     # Of sessions of other roles an ordinary user sees the number and the database only.
     "SELECT count(*) FILTER (WHERE datid IS NOT NULL"
@@ -57,6 +60,7 @@ def facts(asking: Asking) -> Iterator[Fact]:
         words = f"Pgpool-II {version} is in front of the server: it may send reads to copies"
         yield Fact("pooler", Fit.COSTS, words, "name the server itself as TARGET to measure it without the pooler")
     yield from way(asking.target, SMALLEST)
+    yield from _shared(asking)
     role = asking.row(_ROLE)
     yield from _user(asking, role)
     if not asking.target.pooled:
@@ -101,6 +105,24 @@ def _server(asking: Asking) -> Iterator[Fact]:
     encoding = _setting(asking, "server_encoding")
     if encoding and encoding != "UTF8":
         yield Fact("encoding", Fit.OK, f"{encoding}; dsbench writes ASCII, and reads as UTF8")
+
+
+def _shared(asking: Asking) -> Iterator[Fact]:
+    """That two connections are in one session, as where one process serves all: a lock of one then keeps nobody away,
+    and a bulk load of one holds up all others."""
+    if not asking.need.of_user or asking.target.pooled or not (own := asking.row(_SESSION)):
+        return
+    try:
+        with closing(TargetDatabase(asking.target.url, existing=True)) as another:
+            shared = Asking(another, asking.need).row(_SESSION) == own
+    except CoreError:  # The user may have one connection only: the number of them is looked at by itself.
+        return
+    if shared and asking.need.makes:
+        words = "all connections share one session, so that no lock protects the database of a run"
+        yield Fact("sessions", Fit.REFUSED, words, "use tables that are there: --existing with --script or --builtin")
+    elif shared:
+        words = "all connections share one session: clients wait for each other"
+        yield Fact("sessions", Fit.COSTS, words, "use --clients 1 to measure it without these waits")
 
 
 def _user(asking: Asking, role: dict[str, str]) -> Iterator[Fact]:
