@@ -100,8 +100,9 @@ def ab_table(draws: int) -> Table:
     rows = []
     for name, disturbed in simulated.DISTURBED.items():
         shares = (simulated.called_different(disturbed, spread, draws) for spread in _SPREADS)
-        rows.append(("A against A", name, *(f"{share:.1%}" for share in shares)))
-    return ("", "disturbance", *(f"called different, runs scatter by {spread:.1%}" for spread in _SPREADS)), rows
+        rows.append((name, *(f"{share:.1%}" for share in shares)))
+    heads = (f"called different, runs scatter by {spread:.1%}" for spread in _SPREADS)
+    return ("disturbance of A against A", *heads), rows
 
 
 def compare_table(draws: int) -> Table:
@@ -148,7 +149,8 @@ def main() -> None:
     for name in asked.names or TABLES:
         begun = time.monotonic()
         heads, rows = TABLES[name](asked.draws)
-        rule = ["---" if at < 2 else "--:" for at in range(len(heads))]
+        figures = [all(row[at][:1].isdigit() or not row[at] for row in rows) for at in range(len(heads))]
+        rule = ["--:" if at and number else "---" for at, number in enumerate(figures)]
         head, *body = ("| " + " | ".join(cells) + " |" for cells in (heads, *rows))
         text = "\n".join([head, f"|{'|'.join(rule)}|", *body])
         print(f"{name}: {asked.draws} draws, {time.monotonic() - begun:.0f} s", file=sys.stderr)

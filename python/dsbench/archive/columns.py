@@ -361,7 +361,7 @@ _TABLES: Final = (
             ArchiveColumn("rows", "uint64", "Rows that populate wrote, or that statements went through.", "rows"),
             ArchiveColumn(
                 "size_bytes", "uint64", "Size of the database, measured after foreign_key, reuse and a stage of "
-                "statements; of restart what the page cache had of the server's files before. Null: not known.", "bytes",
+                "statements; of restart what the page cache had of the server's files. Null: not known.", "bytes",
             ),
         ),
     ),

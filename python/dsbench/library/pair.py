@@ -25,7 +25,8 @@ from dsbench.read.text import render_text
 from dsbench.read.verdict import RunVerdict, Tally
 from dsbench.several.causes import read_times, say_change
 from dsbench.several.work import find_differences, find_load, say_apart
-from dsbench.stats.comparison import ORDERS, RateRatio, Verdict, of_block, ratio
+from dsbench.stats.comparison import RateRatio, Verdict, of_block, ratio
+from dsbench.stats.values import Floats
 
 STEM: Final = "ab"
 """Of the files that are written beside the archives."""
@@ -41,7 +42,7 @@ class Block:
     """One block of runs."""
 
     order: str
-    """ABBA or BAAB."""
+    """One of ``ORDERS``."""
     archives: tuple[Path, ...]
     rates: tuple[float, ...]
     """Of each run, in tps or what else is measured: at several scales the geometric mean along lg scale."""
@@ -72,11 +73,14 @@ class Versus:
     """Of those archives that were evaluated already, by path."""
 
     def log_ratio(self, block: Block) -> float:
+        return float(self._pairs(block).mean())
+
+    def _pairs(self, block: Block) -> Floats:
         return of_block(self.choice.how.as_ratios(np.array(block.rates)), block.order)
 
     def after(self, blocks: int) -> RateRatio:
         """What was known after so many blocks."""
-        found = ratio(np.array([self.log_ratio(block) for block in self.blocks[:blocks]]), self.difference)
+        found = ratio(np.array([self._pairs(block) for block in self.blocks[:blocks]]), self.difference)
         return found if self.choice.how.more else replace(found, verdict=_TURNED.get(found.verdict, found.verdict))
 
     @property
@@ -147,8 +151,7 @@ class Versus:
             yield Table(title, (Column("block"), Column("order", left=True), *each, last), rows)
             if self.of_stage:
                 yield Sentence(f"What is measured: {self.of_stage}.", "note")
-            orders = " or ".join(ORDERS)
-            yield Sentence(f"The order of each block, {orders}, was drawn with the seed {self.seed}.", "note")
+            yield Sentence(f"The order of each pair of runs was drawn with the seed {self.seed}.", "note")
 
     def _open(self) -> dict[str, list[Archive]]:
         """Of each side, in the order in which they were made."""

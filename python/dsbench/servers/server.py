@@ -103,9 +103,9 @@ class Server(ABC):
     def _let_go(self) -> LetGo:
         return let_go(folder.path for folder in self._folders)
 
-    def killed(self) -> str:
-        """Why the system ended processes of the server, in words; empty where it has not."""
-        return ""
+    def ended(self) -> list[ServerError]:
+        """What no longer runs though nobody stopped it, each with its remedy; nothing without a process."""
+        return []
 
     def pids(self) -> list[int]:
         """Processes of the server that run now; empty when it runs in the process of its client."""

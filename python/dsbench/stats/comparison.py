@@ -301,15 +301,15 @@ EFFECT = 10.0
 """g: variance of the effect in the mixture. A large one decides large differences after three blocks."""
 
 
-ORDERS = ("ABBA", "BAAB")
-_OF_FOUR = ((0, 0, 1, 1), (1, 1, 0, 0), (0, 1, 1, 0), (1, 0, 0, 1))
-"""What repeats itself every block, and what changes sides from block to block, cancel within each of these fours."""
+ORDERS = ("ABAB", "ABBA", "BAAB", "BABA")
+"""A block is two pairs. Each pair's order is drawn by itself, as any rule meets a disturbance of the same period."""
+_DRAWN = 2.4
+"""Below the 2.449 of three blocks whose six pairs are all alike, so that three can decide."""
 
 
 def order_of(seed: int, block: int) -> str:
     """The order of the runs of ``block``, from 1: one of ``ORDERS``, drawn with ``seed``."""
-    four, place = divmod(block - 1, 4)
-    return ORDERS[Random(f"{seed} {four}").choice(_OF_FOUR)[place]]
+    return Random(f"{seed} {block}").choice(ORDERS)
 
 
 class Verdict(StrEnum):
@@ -335,35 +335,43 @@ class RateRatio:
         return max(self.interval.high - 1, 1 / self.interval.low - 1) if self.interval.low > 0 else inf
 
 
-def of_block(rates: Floats, order: str) -> float:
-    """ln(B / A) of the rates of one block, made in ``order``; -inf, inf or nan with a rate of 0."""
+def of_block(rates: Floats, order: str) -> Floats:
+    """ln(B / A) of each of the two pairs of one block, made in ``order``; -inf, inf or nan with a rate of 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(rates)
-    of_b = np.array([side == "B" for side in order])
-    return float(logs[of_b].mean() - logs[~of_b].mean())
+        change = np.diff(np.log(rates).reshape(-1, 2))[:, 0]
+    return np.array([one if order[2 * at] == "A" else -one for at, one in enumerate(change)])
 
 
-def interval(blocks: Floats, level: float = LEVEL) -> Interval:
-    """exp(mean of ``blocks``, each ln(B / A)) with bounds as above; 0 and inf where nothing is known yet."""
-    n = blocks.size
-    value = float(np.exp(blocks.mean())) if n else np.nan
-    if n < 2 or not np.isfinite(blocks).all():
+def interval(pairs: Floats, level: float = LEVEL) -> Interval:
+    """exp(mean of ``pairs``), each ln(B / A), of shape (blocks, 2), with the wider of two intervals; 0 and inf where
+    nothing is known yet.
+
+    One is that of the mixture over the blocks, above. The other holds all differences that the draw of the orders can
+    explain: with the signs drawn, D = sum of d over the root of the sum of d² is at most ``_DRAWN`` for differences d
+    from the truth (Fisher's randomization, The Design of Experiments, 1935), whatever disturbed the runs.
+    """
+    n = len(pairs)
+    value = float(np.exp(pairs.mean())) if n else np.nan
+    if n < 2 or not np.isfinite(pairs).all():
+        return Interval(value, 0.0, inf, level)
+    blocks, free = pairs.mean(axis=1), pairs.size - _DRAWN**2
+    if free <= 0:
         return Interval(value, 0.0, inf, level)
     wide = 1 + n * EFFECT
     base = (sqrt(wide) / (1 - level)) ** (2 / n)
     if base >= wide:
         return Interval(value, 0.0, inf, level)
     t = sqrt((n - 1) * (base - 1) / (1 - base / wide))
-    half = t * float(blocks.std(ddof=1)) / sqrt(n)
+    half = max(t * float(blocks.std(ddof=1)) / sqrt(n), _DRAWN * float(pairs.std()) / sqrt(free))
     return Interval(value, value * exp(-half), value * exp(half), level)
 
 
-def ratio(blocks: Floats, wanted: float) -> RateRatio:
-    """What the ``blocks`` say; they may end unless the verdict is ``OPEN``.
+def ratio(pairs: Floats, wanted: float) -> RateRatio:
+    """What the ``pairs`` say, as ``interval`` takes them; they may end unless the verdict is ``OPEN``.
 
     ``wanted``: the difference (share 0-1) below which rates count as equal.
     """
-    found = interval(blocks)
+    found = interval(pairs)
     if not (isfinite(found.value) and found.value > 0):
         return RateRatio(found, Verdict.OPEN)
     if found.low > 1 or found.high < 1:
