@@ -19,7 +19,7 @@ CLEANED = (
 
 def test_the_tables_of_the_workload_are_vacuumed_before_its_clients_begin(begin: Begin, tmp_path: Path) -> None:
     with servers.start(Target(url="private:postgresql"), 20) as server:
-        process = begin(server.url, "--scales", "1", "--cycles", "2", "--duration", "4", "--clients", "2")
+        process = begin(server.url, "--scales", "1", "--cycles", "2", "--duration", "1.5", "--clients", "2", "--report", "none")
         wait_until_under_way(process, tmp_path, 2)
         database = TargetDatabase(server.url, existing=True)
         rows = database.fetch(CLEANED)
