@@ -15,8 +15,9 @@ UP, DOWN, FAILED = "▲", "▼", "SLA!"
 
 
 def counted(count: int, noun: str) -> str:
-    """``1 cycle``, ``10 cycles``."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    """``1 cycle``, ``10 cycles``, ``2 numbers of clients``."""
+    head, of, rest = noun.partition(" of ")
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {head}s{of}{rest}"
 
 
 def format_number(value: Any, times: float = 1.0, digits: int = 3, form: str = "") -> str:

@@ -79,8 +79,8 @@ def test_without_intervals_nothing_has_a_sign(tmp_path: Path) -> None:
 def test_a_colour_says_how_much_and_grey_that_it_may_be_chance() -> None:
     assert {Ratio(value).shade for value in (0.2, 1.06, 3.0)} == {"same"}, "without an interval"
     sizes = (1.0, 1.04, 1.06, 1.3, 3.0, 0.9, 0.7, 0.2, 0.0)
-    assert [Ratio(value, by_size=True).shade for value in sizes] == [
-        "same", "same", "up1", "up2", "up3", "down1", "down2", "down3", "down3"]  # fmt: skip
+    assert [Ratio(value, value * 0.999, value * 1.001).shade for value in sizes] == [
+        "same", "up1", "up1", "up2", "up3", "down1", "down2", "down3", "down3"]  # fmt: skip
     assert Ratio(2.0, 0.9, 4.0).shade == "same", "this may be chance"
     assert Ratio(1.02, 1.01, 1.03).shade == "up1"
     assert [Ratio(1.31, 1.26, 1.37).text, Ratio(1.31, 1.26, 1.37, brief=True).text, Ratio(0.9, nan, nan).text, Ratio(1.0).text] == [

@@ -65,7 +65,7 @@ def test_three_tables_with_signs(comparison: Comparison) -> None:
     assert comparison.stages.names == ("load", "index", "query")
     assert absolute[0] == ["", "load", "index", "query"]
     assert [row[3] for row in absolute[1:]] == ["200", "190", "212", "208"]
-    assert [row[3] for row in relative[1:]] == ["1", "0.95▼", "1.06▲", "1.04"]
+    assert [row[3] for row in relative[1:]] == ["1", "0.95", "1.06", "1.04"], "single runs have no interval, and so no sign"
     assert {row[1] for row in relative[1:]} == {"1"}
     assert background == [
         ["", "query"], ["base", "1,000 of 1,000"], ["new", "900 of 1,000 SLA!"], ["newer", "950 of 1,000"],
@@ -80,7 +80,7 @@ def test_stages_at_other_scales_stand_beside_each_other_with_their_scale(tmp_pat
     paths = [archive(tmp_path / "cached", "cached").path, archive(tmp_path / "io-bound", "io-bound", faster=0.5, scale=20).path]
     (relative,) = tell_relative(read(paths), ("A", "B"), brief=True)
     assert relative.title.startswith("relative rate of each stage")
-    assert _cells(relative) == [["", "load", "index", "query"], ["A, scale 1", "1", "1", "1"], ["B, scale 20", "1", "1", "0.50▼"]]
+    assert _cells(relative) == [["", "load", "index", "query"], ["A, scale 1", "1", "1", "1"], ["B, scale 20", "1", "1", "0.50"]]
 
 
 def test_each_setup_has_a_reference_of_its_own_and_bars_beside_the_other(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_each_setup_has_a_reference_of_its_own_and_bars_beside_the_other(tmp_pat
     (relative,) = map(_cells, tell_relative(found, ("A", "B", "C", "D"), brief=True))
     assert [row[3] for row in absolute[1:]] == ["200", "100", "10", "100"]
     assert [[row[0], row[3]] for row in relative[1:]] == [
-        ["A, scale 1", "1"], ["B, scale 1", "0.50▼"], ["C, scale 20", "1"], ["D, scale 20", "10.00▲"],
+        ["A, scale 1", "1"], ["B, scale 1", "0.50"], ["C, scale 20", "1"], ["D, scale 20", "10.00"],
     ]  # fmt: skip
     queries = found.sections[-1]
     assert (queries.bases, queries.compared[1].relative[1].value) == ((0, 0, 2, 2), pytest.approx(280 / 480, rel=0.2))
@@ -167,22 +167,22 @@ def test_a_rate_of_a_stage_is_that_of_its_measured_clients_alone(tmp_path: Path)
 
 def test_they_stand_in_text_json_and_page(comparison: Comparison) -> None:
     text = shown.text(comparison)
-    assert text.startswith("Fastest of 4 in 3 stages: ")
-    assert "the two fastest differ by less than 5%" in text.splitlines()[0]
+    assert text.startswith("Highest rate of 4 in 3 stages: ")
+    assert "the two highest differ by less than 5%" in text.splitlines()[0]
+    assert "single runs have no intervals, so no difference is significant" in " ".join(text.split())
     assert "Peaks" not in text, "a peak over stages of different work is none"
-    assert "B new       1      1  0.95▼" in text
+    assert "B new       1      1   0.95" in text
     assert "efficiency, query" in text
     assert "\x1b" not in text
     found = shown.document(comparison)["stages"]
     assert [stage["stage"] for stage in found] == ["load", "index", "query"]
     new = found[2]["archives"][1]
-    assert (new["rate"], new["relative"]) == pytest.approx((190, 0.95))
+    assert (new["rate"], new["relative"]["value"], new["relative"]["low"]) == (pytest.approx(190), pytest.approx(0.95), None)
     assert new["background"] == {"target_per_s": 1000, "sustained_per_s": 900, "sustained": False}
     assert (new["efficiency"]["qps"], new["efficiency"]["rss"]) == (190, None)
     json.dumps(found, allow_nan=False)
     html = shown.files(comparison)["comparison.html"].decode()
-    assert '<td class="ratio down1">0.95</td>' in html
-    assert '<td class="ratio up1">1.06</td>' in html
+    assert '<td class="ratio same">0.95</td>' in html
     assert '<td class="slower">900 of 1,000 SLA!</td>' in html
 
 
@@ -197,11 +197,27 @@ def test_repetitions_count_by_their_mean_and_the_least_sustained(tmp_path: Path)
         (tmp_path / str(number)).mkdir()
         paths.append(archive(tmp_path / str(number), label, faster=faster, sustained=sustained).path)
     found_stages = read(paths).stages
-    assert found_stages.relative(1, 2) == pytest.approx(2)
+    assert found_stages.relative(1, 2).value == pytest.approx(2)
     found = found_stages.background(1, 2)
     assert found is not None
     assert found.share == 0.5
     assert math.isnan(found_stages.values(1, 2)["rss"])
+
+
+def test_a_sign_needs_the_interval_of_repeated_runs(tmp_path: Path) -> None:
+    paths = []
+    for number, (label, faster) in enumerate([("a", 0.99), ("a", 1.0), ("a", 1.01), ("b", 1.99), ("b", 2.0), ("b", 2.01)]):
+        (tmp_path / str(number)).mkdir()
+        paths.append(archive(tmp_path / str(number), label, faster=faster).path)
+    found = read(paths)
+    ratio = found.stages.relative(1, 2)
+    # Welch's by hand: 1% and 0.5% of three runs each, so a standard error of 0.65%, 2.9 degrees of freedom, t = 3.2.
+    assert ratio.value == pytest.approx(2, rel=1e-3)
+    assert 1.95 < ratio.low < 2 < ratio.high < 2.05
+    text = " ".join(shown.text(found).split())
+    assert text.startswith("b is faster than a in 1 of 3 stages and slower in 0; in 2, no significant difference."), text[:200]
+    assert "▲ faster, ▼ slower, no sign: no significant difference" in text
+    assert "2.00▲" in text
 
 
 def test_the_course_of_each_stage_is_drawn(tmp_path: Path) -> None:

@@ -10,9 +10,6 @@ from typing import Any, Final, Literal
 from dsbench.dataclass import dataclass
 from dsbench.format import DOWN, UP, format_number
 
-SLOWER: Final = 0.95
-FASTER: Final = 1.05
-"""Ratios up to the one and from the other on are marked where size alone counts."""
 _SHADES: Final = (log(1.15), log(1.6))
 """Sizes from which on a colour is stronger."""
 
@@ -63,14 +60,11 @@ class Ratio:
     """Ends of its interval; nan where there is none."""
     brief: bool = False
     """Whether the interval is left out."""
-    by_size: bool = False
-    """Whether its size alone marks it, as reports on the Insert Benchmark do, and not its interval."""
 
     @property
     def apart(self) -> bool:
         """Whether it is told apart from 1: by its interval, and without one never."""
-        exact = round(self.value, 9)  # without what computing it left behind
-        return exact <= SLOWER or exact >= FASTER if self.by_size else self.low > 1 or self.high < 1
+        return self.low > 1 or self.high < 1
 
     @property
     def shade(self) -> str:

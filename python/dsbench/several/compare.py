@@ -198,6 +198,8 @@ class Comparison:
     each is set beside the first of its own setup."""
     products: tuple[str, ...] = ()
     """What the sides are called within their setup."""
+    of_one_run: bool = False
+    """Whether the sides are the numbers of clients of one run."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -211,12 +213,7 @@ class Comparison:
     @property
     def extent(self) -> str:
         """What is set side by side: ``3 archives``, or ``3 numbers of clients`` of one."""
-        return f"{self.archives} numbers of clients" if self.of_one_run else counted(self.archives, "archive")
-
-    @property
-    def of_one_run(self) -> bool:
-        """Whether the sides are the numbers of clients of one run."""
-        return len({found.name for side in self.sides for found in side.evaluations}) == 1
+        return counted(self.archives, "number of clients" if self.of_one_run else "archive")
 
     @property
     def changed(self) -> dict[str, Sequence[str]]:
@@ -303,7 +300,7 @@ def _by_clients(archive: Archive, reference: str) -> Comparison:
         series = {key: part for key, part in whole.series.items() if key.clients == clients}
         *_, last = series.values()
         parts.append(last if len(series) == 1 else Evaluation(last.rows, series))
-    return _compare([archive.run.at(clients) for clients in numbers], parts)
+    return replace(_compare([archive.run.at(clients) for clients in numbers], parts), of_one_run=True)
 
 
 def _compare(runs: Sequence[RunRecord], evaluations: Sequence[Evaluation]) -> Comparison:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite, isnan
 from typing import Any, Final
 
-from dsbench.read.blocks import FASTER, SLOWER, Column, Overview, Ratio, Table
+from dsbench.read.blocks import Column, Overview, Ratio, Table
 from dsbench.read.naming import listed
 from dsbench.several.compare import Comparison, Section, basis
 from dsbench.stats.precision import FEWEST
@@ -16,6 +16,9 @@ from dsbench.stats.values import Interval
 
 _MOST_WITH_INTERVALS: Final = 3
 """Columns of a terminal's table in which intervals stand."""
+SLOWER: Final = 0.95
+FASTER: Final = 1.05
+"""Ratios between the two are told to be about 1."""
 
 
 def answer(comparison: Comparison) -> Overview:
@@ -23,7 +26,7 @@ def answer(comparison: Comparison) -> Overview:
     sections = [one for one in comparison.sections if _factors(one)]
     about = f"{comparison.extent}; relative to {_reference(comparison)}"
     if comparison.stages.staged:
-        about += f"; grey: less than {FASTER - 1:.0%} apart"
+        about += f"; {_say_basis(comparison)}"
     elif sections:
         known = any(isfinite(one.low) for one in _factors(sections[0]).values())
         without = "no intervals: the steps of the searches do not give any" if sections[0].searched else \
@@ -177,20 +180,40 @@ def _say_stages(comparison: Comparison) -> str:
     stages, labels = comparison.stages, _labels(comparison)
     columns = range(len(stages.names))
     if len(labels) == 2:
-        ratios = [ratio for at in columns if isfinite(ratio := stages.relative(1, at))]
-        faster, slower = sum(one >= FASTER for one in ratios), sum(one <= SLOWER for one in ratios)
-        alike = len(ratios) - faster - slower
-        rest = f"; in {alike} the two differ by less than {FASTER - 1:.0%}" if alike else ""
-        if not faster and not slower:
-            return f"In none of {len(ratios)} stages {labels[0]} and {labels[1]} differ by {FASTER - 1:.0%} or more."
-        of = f"{faster} of {len(ratios)} stages"
-        return f"{labels[1]} is faster than {labels[0]} in {of} and slower in {slower}{rest}."
+        ratios = [ratio for at in columns if isfinite((ratio := stages.relative(1, at)).value)]
+        return _say_two(ratios, (labels[1], labels[0]))
     first = [found for at in columns if (found := _find_fastest(comparison, at)) is not None]
     won = {label: first.count(side) for side, label in enumerate(labels) if side in first}
     said = [f"{label} in {count}" for label, count in sorted(won.items(), key=lambda one: one[1], reverse=True)]
-    tied = f"in {first.count(_ALIKE)} the two fastest differ by less than {FASTER - 1:.0%}" if _ALIKE in first else ""
+    tied = f"in {first.count(_ALIKE)} the two highest differ by less than {FASTER - 1:.0%}" if _ALIKE in first else ""
     words = "; ".join(part for part in (_join(said) if said else "", tied) if part)
-    return f"Fastest of {len(labels)} in {len(first)} stages: {words}."
+    return f"Highest rate of {len(labels)} in {len(first)} stages: {words}."
+
+
+def _say_two(ratios: Sequence[Interval], names: tuple[str, str]) -> str:
+    """In how many stages the first of ``names`` is the faster one; of single runs, which had the higher rate."""
+    known = any(isfinite(one.low) for one in ratios)
+    up = sum(one.low > 1 if known else one.value >= FASTER for one in ratios)
+    down = sum(one.high < 1 if known else one.value <= SLOWER for one in ratios)
+    of, rest = f"{up} of {len(ratios)} stages", len(ratios) - up - down
+    if known:
+        alike = f"; in {rest}, no significant difference" if rest else ""
+        return f"{names[0]} is faster than {names[1]} in {of} and slower in {down}{alike}."
+    if not up and not down:
+        return f"In none of {rest} stages the rates of {names[1]} and {names[0]} differ by {FASTER - 1:.0%} or more."
+    alike = f", and one within {FASTER - 1:.0%} in {rest}" if rest else ""
+    return f"{names[0]} has a higher rate than {names[1]} in {of} and a lower one in {down}{alike}."
+
+
+def _say_basis(comparison: Comparison) -> str:
+    """What the marks of stages rest on."""
+    if not _repeated(comparison):
+        return "single runs have no intervals, so no difference is significant"
+    return "grey: no significant difference; 95% intervals by the spread between runs of the same settings"
+
+
+def _repeated(comparison: Comparison) -> bool:
+    return any(len(side.runs) > 1 for side in comparison.sides)
 
 
 _ALIKE: Final = -1
@@ -233,8 +256,10 @@ def _each(section: Section) -> Iterator[tuple[int, dict[int, Ratio]]]:
         yield at, {x: ratio for x, factor in one.relative.items() if (ratio := _ratio(factor)) is not None}
 
 
-def _ratio(factor: Interval | None) -> Ratio | None:
-    return None if factor is None or not isfinite(factor.value) else Ratio(factor.value, factor.low, factor.high)
+def _ratio(factor: Interval | None, *, brief: bool = False) -> Ratio | None:
+    if factor is None or not isfinite(factor.value):
+        return None
+    return Ratio(factor.value, factor.low, factor.high, brief)
 
 
 def _tabulate_scales(comparison: Comparison, sections: Sequence[Section], names: Sequence[str]) -> Iterator[Table]:
@@ -262,12 +287,11 @@ def _tabulate_scales(comparison: Comparison, sections: Sequence[Section], names:
 def _tabulate_stages(comparison: Comparison, names: Sequence[str]) -> Iterator[Table]:
     stages = comparison.stages
     sides = [f"{name}, scale {stages.scales[side]}" if stages.scales else name for side, name in enumerate(names)]
-    rows = [[_plain(stages.relative(side, at)) for at in range(len(stages.names))] for side in range(len(sides))]
+    rows = [[_ratio(stages.relative(side, at), brief=True) for at in range(len(stages.names))]
+            for side in range(len(sides))]  # fmt: skip
     known = [at for at in range(len(stages.names)) if any(row[at] for row in rows)]
     heads = [Column("", left=True), *(Column(stages.names[at]) for at in known)]
-    title = f"relative rate of each stage; ▲ {FASTER} or more, ▼ {SLOWER} or less, whatever the spread of runs"
+    meaning = "; ▲ faster, ▼ slower, no sign: no significant difference" if _repeated(comparison) else \
+        ", single runs: without intervals"  # fmt: skip
+    title = f"relative rate of each stage{meaning}"
     yield Table(title, heads, [[side, *(row[at] for at in known)] for side, row in zip(sides, rows, strict=True)])
-
-
-def _plain(factor: float) -> Ratio | None:
-    return Ratio(factor, by_size=True) if isfinite(factor) else None

@@ -10,14 +10,17 @@ from typing import Any, Final
 import numpy as np
 
 from dsbench.dataclass import dataclass
-from dsbench.format import DOWN, FAILED, NONE, UP, finite, format_number
-from dsbench.read.blocks import FASTER, SLOWER, Column, Table
+from dsbench.format import FAILED, NONE, finite, format_number
+from dsbench.read.blocks import Column, Table
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.groups import Series
 from dsbench.read.series import headings
 from dsbench.read.subjects.rate import RateResult
 from dsbench.read.subjects.stages import StagesResult
+from dsbench.stats.comparison import compare
 from dsbench.stats.efficiency import COLUMNS, SUSTAINED, Background, Efficiency, per
+from dsbench.stats.precision import LEVEL
+from dsbench.stats.values import Interval
 
 _RATIO: Final = ("l.i2", "l.i1")
 """Stages whose quotient the reports on the Insert Benchmark tell: what small transactions reach of large ones."""
@@ -51,9 +54,14 @@ class Stages:
             return rates[0]
         return exp(sum(log(rate) for rate in rates) / len(rates)) if rates and all(rate > 0 for rate in rates) else nan
 
-    def relative(self, side: int, column: int) -> float:
-        """That rate divided by the one of the side's base."""
-        return per(self.rate(side, column), self.rate(self.bases[side], column))
+    def relative(self, side: int, column: int) -> Interval:
+        """That rate divided by the one of the side's base, with the interval out of the spread between repeated runs:
+        together with those of the other sides of this base. Without bounds where no run was repeated."""
+        base = self.bases[side]
+        group = [base, *(at for at, other in enumerate(self.bases) if other == base and at != base)]
+        runs = [[{1: np.array([one.rate])} for one in self.found[at][column] if isfinite(one.rate)] for at in group]
+        unknown = Interval(nan, nan, nan, LEVEL)
+        return compare(runs)[group.index(side)].relative.get(1, unknown)
 
     def deletes(self, side: int, column: int) -> float:
         """Rows deleted per second, in the median over the runs; nan in a stage without."""
@@ -168,12 +176,6 @@ def _multiple(factor: float) -> str:
     return f"{format_number(factor, digits=2)}×" if isfinite(factor) else NONE
 
 
-def sign(factor: float) -> str:
-    """``0.83▼``: two digits, and a sign where the difference is one."""
-    exact = round(factor, 9)  # without what computing it left behind
-    return format_number(factor, form=".2f") + (DOWN if exact <= SLOWER else UP if exact >= FASTER else "")
-
-
 def _words(found: Background | None) -> str:
     if found is None:
         return ""
@@ -191,12 +193,16 @@ def document(stages: Stages, labels: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
+def _interval(found: Interval) -> dict[str, float | None]:
+    return {name: finite(getattr(found, name)) for name in ("value", "low", "high", "level")}
+
+
 def _entry(stages: Stages, side: int, at: int, label: str, under: int | None) -> dict[str, Any]:
     beside = stages.background(side, at)
     found = {
         "label": label,
         "rate": finite(stages.rate(side, at)),
-        "relative": finite(stages.relative(side, at)),
+        "relative": _interval(stages.relative(side, at)),
         "background": None if beside is None else {
             "target_per_s": finite(beside.target_per_s), "sustained_per_s": finite(beside.sustained_per_s),
             "sustained": beside.met,

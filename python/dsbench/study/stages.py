@@ -8,8 +8,7 @@ from math import isfinite
 from typing import Any
 
 from dsbench.format import DOWN, FAILED, NONE, UP, format_number
-from dsbench.read.blocks import FASTER, SLOWER, Column, Table
-from dsbench.several.stages import sign
+from dsbench.read.blocks import Column, Table
 from dsbench.stats.effects import LEVEL, Effect
 from dsbench.study.results import Outcomes, is_of_run
 
@@ -53,8 +52,8 @@ def tabulate_stages(found: Outcomes) -> Iterator[Table]:
     what = "rate" if rate else found.how.about
     title = f"{what} by stage, {'geometric means' if ratios else 'means'} of the trials{missed}"
     yield Table(title, _columns({name: part.unit for name, part in parts.items()}), _absolute(found, parts))
-    signs = f"relative to the reference of the factor; {DOWN} {SLOWER} or less, {UP} {FASTER} or more"
-    title = signs if ratios else "minus the reference of the factor"
+    signs = f"{DOWN} {UP} where the interval of the effect excludes none"
+    title = f"{'relative to' if ratios else 'minus'} the reference of the factor; {signs}"
     yield Table(title, _columns(dict.fromkeys(parts, "")), _relative(found, parts))
     for kind, title in (("main", "effects"), ("interactions", "interactions")):
         if rows := _effects(parts, kind):
@@ -87,14 +86,22 @@ def _relative(found: Outcomes, parts: Mapping[str, Outcomes]) -> list[list[Any]]
     rows = []
     for factor, levels in enumerate(found.levels):
         reference = found.references[factor]
-        means = [[part.mean(map(part.value, alike)) for alike in part.alike(factor)] for part in parts.values()]
         for number, level in enumerate(levels):
-            pairs = [(some[number], some[reference]) for some in means]
             if number != reference:
-                cells = [sign(one / other) if found.how.geometric else format_number(one - other, form="+.3g")
-                         for one, other in pairs]  # fmt: skip
+                cells = [_against(part, factor, number, reference) for part in parts.values()]
                 rows.append([found.factors[factor], level.name, *cells])
     return rows
+
+
+def _against(part: Outcomes, factor: int, number: int, reference: int) -> str:
+    """A level of a factor against the reference in one stage: the quotient of their means, or the difference."""
+    alike = part.alike(factor)
+    one, other = (part.mean(map(part.value, alike[at])) for at in (number, reference))
+    key = (factor,), (number,)
+    effect = next((found for found in getattr(part.effects, "main", ()) if (found.factors, found.levels) == key), None)
+    sign = "" if effect is None or not effect.known or effect.none else UP if effect.size > 0 else DOWN
+    times = part.how.geometric
+    return f"{format_number(one / other, form='.2f') if times else format_number(one - other, form='+.3g')}{sign}"
 
 
 def _effects(parts: Mapping[str, Outcomes], kind: str) -> list[list[Any]]:
