@@ -48,7 +48,7 @@ def command(
     difference: Annotated[
         str, Option(metavar="P%", help="Rates that differ by less count as equal")
     ] = "2%",
-    blocks: Annotated[int, Option(min=3, max=1000, metavar="N", help="Fewest blocks of A B B A or B A A B")] = 3,
+    blocks: Annotated[int, Option(min=3, max=1000, metavar="N", help="Fewest blocks of two pairs of runs")] = 3,
     max_blocks: Annotated[int, Option(min=3, max=1000, metavar="N", help="Blocks after which it ends undecided")] = 20,
     one_database: Annotated[
         bool, Option("--one-database", help="A and B share one database, loaded once for each block")
@@ -64,15 +64,17 @@ def command(
     group: options.Group = "",
     out: Annotated[Path, Option(metavar="FOLDER", help="Folder for the archives and the result")] = Path("ab"),
     as_json: Annotated[bool, Option("--json", help="Print the result as JSON")] = False,
+    markdown: terminal.Markdown = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="No progress")] = False,
     **given: Any,
 ) -> None:
-    """Find out which of two servers or settings is faster, by alternating runs in blocks of A B B A or B A A B.
+    """Find out which of two servers or settings is faster, by runs in pairs, each A B or B A as drawn.
 
     The options of dsbench run apply to both, such as --clients and --scales: dsbench run --help. Each run has a fresh
     server and a fresh database; with --one-database only the server is fresh. A failure or Ctrl-C
     keeps the complete blocks, and --resume continues after them.
     """
+    terminal.refuse_both(as_json, markdown)
     # Late: numerical libraries take a second, and help should not.
     from dsbench.library.ab import look_ahead_of, say_plan, versus, write
     from dsbench.measure.ahead import text_of
@@ -102,6 +104,8 @@ def command(
     files = write(found, out)
     if as_json:
         print(json.dumps(found.document(), indent=2, ensure_ascii=False))
+    elif markdown:
+        terminal.show_markdown(found.tell(), files)
     else:
         terminal.show(found.tell())
         for path in files:

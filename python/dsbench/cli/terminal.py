@@ -8,9 +8,12 @@ import sys
 import textwrap
 from collections.abc import Iterable
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TextIO
 
 import typer
+
+from dsbench.problem import Problem
 
 if TYPE_CHECKING:
     from dsbench.read.blocks import Block
@@ -23,6 +26,10 @@ Price = Annotated[
         metavar="AMOUNT/SPAN",
         help="Price of the machine, such as 1.2 EUR/h [that of the run]",
     ),
+]
+
+Markdown = Annotated[
+    bool, typer.Option("--markdown", help="Print the answer as Markdown, as for a pull request")
 ]
 
 WIDEST: Final = 120
@@ -69,6 +76,22 @@ def show(blocks: Iterable[Block]) -> None:
     from dsbench.read.text import render_text
 
     print(render_text(blocks, read_style()))
+
+
+def show_markdown(blocks: Iterable[Block], written: Iterable[Path]) -> None:
+    """Prints blocks for a pull request, with the first picture of the files that were ``written``, and their page."""
+    from dsbench.read.markdown import escape, render_markdown
+
+    files = list(written)
+    picture = next((path.as_posix() for path in files if path.suffix == ".svg"), "")
+    page = next((path for path in files if path.suffix == ".html"), None)
+    print(render_markdown(blocks, picture) + (f"\nPage: {escape(page.as_posix())}" if page is not None else ""))
+
+
+def refuse_both(as_json: bool, markdown: bool) -> None:
+    """``Problem`` where two forms are asked for."""
+    if as_json and markdown:
+        raise Problem("--json and --markdown exclude each other", "omit one of them", usage=True)
 
 
 def check_price(text: str) -> str:

@@ -28,11 +28,13 @@ def command(
         Path | None, typer.Option(help="Write a page, diagrams and tables to this folder")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
+    markdown: terminal.Markdown = False,
 ) -> None:
     """Find where the rate changed over the runs of one configuration, and what else changed there.
 
     One configuration is one product on one host under one load; versions, settings of the server and labels may differ.
     """
+    terminal.refuse_both(as_json, markdown)
     least = spec.share("--difference", difference)
     # Late: the libraries that draw and compute take a second, and help should not.
     from dsbench.read.choice import make_choice
@@ -42,6 +44,8 @@ def command(
     written = [] if out is None else files.write(out, lambda: trend.files(found, left))
     if as_json:
         print(files.as_json(trend.document(found, left)))
+    elif markdown:
+        terminal.show_markdown(trend.tell(found, left), written)
     else:
         terminal.show(trend.tell(found, left))
         for path in written:

@@ -77,7 +77,7 @@ def versus(
     observer: Callable[[RunSpec], Observer], stop: Stop | None = None,
     told: Callable[[str], None] = lambda _words: None, choice: Choice = RATE,
 ) -> Versus:
-    """Makes blocks of runs, A B B A or B A A B as drawn, each in a process of its own, until one verdict stands.
+    """Makes blocks of two pairs of runs, A B or B A as drawn, each in a process of its own, until one verdict stands.
 
     Each has a fresh server and database. They end when the interval of the ratio excludes 1, or leaves no
     ``difference`` (share 0-1) open; after ``blocks`` at the earliest, after ``max_blocks`` anyway. The runs of a block
