@@ -193,10 +193,8 @@ pub(crate) fn check_authority(url: &str) -> Result<()> {
     if authority.is_empty() && !before.contains(':') {
         return Ok(());
     }
-    Err(Error::configuration(
-        "the target's URL has an @ behind its host, so that a password may be cut in two there",
-    )
-    .remedy("in a user name, password, path or parameter write / as %2F, ? as %3F and @ as %40"))
+    Err(Error::configuration("the target's URL has an @ behind its host, so that a password may be cut in two there")
+        .remedy("in a user name, password, path or parameter write / as %2F, ? as %3F and @ as %40"))
 }
 
 #[cfg(test)]

@@ -116,7 +116,9 @@ impl<'a> Authentication<'a> {
                 return Err(refuse(words).remedy("give the server a certificate signed by RSA or ECDSA with SHA-2"));
             }
             let words = "channel_binding=require, but the server does not offer SCRAM-SHA-256-PLUS over TLS";
-            return Err(refuse(words).remedy("use sslmode=require, a server with ssl = on and a password by scram-sha-256"));
+            return Err(
+                refuse(words).remedy("use sslmode=require, a server with ssl = on and a password by scram-sha-256")
+            );
         }
         Ok(())
     }
