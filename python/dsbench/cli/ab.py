@@ -64,7 +64,7 @@ def command(
     group: options.Group = "",
     out: Annotated[Path, Option(metavar="FOLDER", help="Folder for the archives and the result")] = Path("ab"),
     as_json: Annotated[bool, Option("--json", help="Print the result as JSON")] = False,
-    markdown: terminal.Markdown = False,
+    form: terminal.As = terminal.AnswerForm.TEXT,
     quiet: Annotated[bool, Option("--quiet", "-q", help="No progress")] = False,
     **given: Any,
 ) -> None:
@@ -74,7 +74,7 @@ def command(
     server and a fresh database; with --one-database only the server is fresh. A failure or Ctrl-C
     keeps the complete blocks, and --resume continues after them.
     """
-    terminal.refuse_both(as_json, markdown)
+    terminal.refuse_both(as_json, form)
     # Late: numerical libraries take a second, and help should not.
     from dsbench.library.ab import look_ahead_of, say_plan, versus, write
     from dsbench.measure.ahead import text_of
@@ -104,8 +104,8 @@ def command(
     files = write(found, out)
     if as_json:
         print(json.dumps(found.document(), indent=2, ensure_ascii=False))
-    elif markdown:
-        terminal.show_markdown(found.tell(), files)
+    elif form is terminal.AnswerForm.MARKDOWN:
+        terminal.show_as_comment(found.tell())
     else:
         terminal.show(found.tell())
         for path in files:

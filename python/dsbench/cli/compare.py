@@ -38,16 +38,16 @@ def command(
         Path | None, typer.Option(help="Write a page, diagrams and tables to this folder")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
-    markdown: terminal.Markdown = False,
+    form: terminal.As = terminal.AnswerForm.TEXT,
 ) -> None:
     """Compare archives: a verdict, rates and relative rates, times, failures, and what differs in the settings.
 
     Archives of the same settings and label count as repetitions, and their spread gives the intervals. The
     bound of a server is 1 / sum(n / peak rate) over the parts, if a transaction contains a part n times.
     """
-    terminal.refuse_both(as_json, markdown)
+    terminal.refuse_both(as_json, form)
     if bound:
-        _bound(archives, reference, price, out, as_json, markdown=markdown)
+        _bound(archives, reference, price, out, as_json, form)
         return
     # Late: the libraries that draw and compute take a second, and help should not.
     from dsbench.archive import without_zips
@@ -63,8 +63,8 @@ def command(
     if as_json:
         print(files.as_json(shown.document(comparison)))
         return
-    if markdown:
-        terminal.show_markdown(shown.tell(comparison), written)
+    if form is terminal.AnswerForm.MARKDOWN:
+        terminal.show_as_comment(shown.tell(comparison))
         return
     terminal.show(shown.tell(comparison))
     pages = [f"page: {path}" for path in written if path.suffix == ".html"]
@@ -72,10 +72,10 @@ def command(
 
 
 def _bound(
-    archives: list[Path], reference: str, price: str, out: Path | None, as_json: bool, *, markdown: bool
+    archives: list[Path], reference: str, price: str, out: Path | None, as_json: bool, form: terminal.AnswerForm
 ) -> None:
-    if reference or price or markdown:
-        named = "--reference" if reference else "--price" if price else "--markdown"
+    if reference or price or form is not terminal.AnswerForm.TEXT:
+        named = "--reference" if reference else "--price" if price else "--as"
         raise Problem(f"{named} cannot be combined with --bound", "omit it, or omit --bound", usage=True)
     from dsbench.several import bounds, files  # Late: as above.
 

@@ -7,8 +7,8 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable
+from enum import StrEnum
 from io import TextIOWrapper
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TextIO
 
 import typer
@@ -28,9 +28,16 @@ Price = Annotated[
     ),
 ]
 
-Markdown = Annotated[
-    bool, typer.Option("--markdown", help="Print the answer as Markdown, as for a pull request")
-]
+
+
+class AnswerForm(StrEnum):
+    """What an answer is printed as."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+
+
+As = Annotated[AnswerForm, typer.Option("--as", help="text, or markdown for a pull request")]
 
 WIDEST: Final = 120
 """Nobody reads longer lines."""
@@ -78,20 +85,17 @@ def show(blocks: Iterable[Block]) -> None:
     print(render_text(blocks, read_style()))
 
 
-def show_markdown(blocks: Iterable[Block], written: Iterable[Path]) -> None:
-    """Prints blocks for a pull request, with the first picture of the files that were ``written``, and their page."""
-    from dsbench.read.markdown import escape, render_markdown
+def show_as_comment(blocks: Iterable[Block]) -> None:
+    """Prints blocks for a pull request."""
+    from dsbench.read.markdown import render_comment
 
-    files = list(written)
-    picture = next((path.as_posix() for path in files if path.suffix == ".svg"), "")
-    page = next((path for path in files if path.suffix == ".html"), None)
-    print(render_markdown(blocks, picture) + (f"\nPage: {escape(page.as_posix())}" if page is not None else ""))
+    print(render_comment(blocks))
 
 
-def refuse_both(as_json: bool, markdown: bool) -> None:
+def refuse_both(as_json: bool, form: AnswerForm) -> None:
     """``Problem`` where two forms are asked for."""
-    if as_json and markdown:
-        raise Problem("--json and --markdown exclude each other", "omit one of them", usage=True)
+    if as_json and form is not AnswerForm.TEXT:
+        raise Problem(f"--as {form.value} and --json exclude each other", "omit one of them", usage=True)
 
 
 def check_price(text: str) -> str:

@@ -28,13 +28,13 @@ def command(
         Path | None, typer.Option(help="Write a page, diagrams and tables to this folder")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
-    markdown: terminal.Markdown = False,
+    form: terminal.As = terminal.AnswerForm.TEXT,
 ) -> None:
     """Find where the rate changed over the runs of one configuration, and what else changed there.
 
     One configuration is one product on one host under one load; versions, settings of the server and labels may differ.
     """
-    terminal.refuse_both(as_json, markdown)
+    terminal.refuse_both(as_json, form)
     least = spec.share("--difference", difference)
     # Late: the libraries that draw and compute take a second, and help should not.
     from dsbench.read.choice import make_choice
@@ -44,8 +44,8 @@ def command(
     written = [] if out is None else files.write(out, lambda: trend.files(found, left))
     if as_json:
         print(files.as_json(trend.document(found, left)))
-    elif markdown:
-        terminal.show_markdown(trend.tell(found, left), written)
+    elif form is terminal.AnswerForm.MARKDOWN:
+        terminal.show_as_comment(trend.tell(found, left))
     else:
         terminal.show(trend.tell(found, left))
         for path in written:

@@ -1,97 +1,80 @@
-"""Blocks as Markdown, for a comment on a pull request: the answer, a picture, and all else folded."""
+"""Blocks as Markdown, for an issue, a wiki or a pull request."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
 
-from dsbench.read.blocks import (
-    Block,
-    Diagram,
-    Listed,
-    Notice,
-    Notices,
-    Overview,
-    Part,
-    Picture,
-    Sentence,
-    Table,
-    Terms,
-)
-
-_SPECIAL: Final = re.compile(r"([\\`*_\[\]<>|~])")
-_MENTION: Final = re.compile(r"(?<!\w)@(?=\w)")
-"""Of people: a name in an archive must not call anybody."""
+from dsbench.read.blocks import Block, Diagram, Listed, Notices, Overview, Part, Picture, Sentence, Table, Terms
 
 
-def render_markdown(blocks: Iterable[Block], picture: str = "") -> str:
-    """All blocks below each other. ``picture`` is the address of one that stands below the answer; diagrams among the
-    blocks are left out."""
-    lines: list[str] = []
-    for block in blocks:
-        if shown := list(_lines(block)):
-            lines += [*shown, ""]
-        if isinstance(block, Overview) and picture:
-            lines += [f"![{escape(block.sentence)}](<{picture}>)", ""]
-    return "\n".join(lines)
+def render_markdown(blocks: Iterable[Block], level: int = 3) -> str:
+    """All blocks below each other; ``level`` is that of the headings of parts."""
+    return "\n\n".join("\n".join(lines) for block in blocks if (lines := list(_lines(block, level))))
 
 
-def escape(text: str) -> str:
-    """``text`` as it is, in one line: nothing in it is a mark of Markdown, a tag or the name of a person."""
-    return _SPECIAL.sub(r"\\\1", _called(text))
+def render_comment(blocks: Iterable[Block]) -> str:
+    """The same for a comment on a pull request: tables, parts and warnings are folded."""
+    return "\n\n".join(shown for block in blocks if (shown := _fold(block)))
 
 
-def _called(text: str) -> str:
-    return _MENTION.sub("@\u200b", " ".join(text.split()))
-
-
-def _lines(block: Block) -> Iterator[str]:
+def _fold(block: Block) -> str:
     match block:
-        case Overview():
-            yield from (f"**{escape(line)}**  " for line in block.verdict)
-            yield f"**{escape(block.sentence)}**  "
-            yield from (f"{escape(line)}  " for line in (block.why, block.about, *block.dangers) if line)
-            yield from ([""] if block.tiles else [])
-            yield from (f"- {escape(one.name)}: **{escape(one.value)}** {escape(one.note)}" for one in block.tiles)
-        case Sentence(text, role):
-            yield f"warning: {escape(text)}" if role == "warning" else escape(text)
-        case Listed(items):
-            yield from (f"- {escape(item)}" for item in items if item)
-        case Terms(pairs):
-            yield from (f"- **{escape(name)}** {escape(value)}" for name, value in pairs if value)
-        case Table():
-            yield from _fold(block.title, _table(block))
+        case Table(title, columns, rows) if title:
+            below = render_markdown([Table("", columns, rows)])
         case Part(title, blocks):
-            below = render_markdown(blocks).splitlines()
-            yield from _fold(title, below) if below else ()
+            below = render_markdown(blocks)
+        case _:
+            return render_markdown([block])
+    # Of what is within tags, nothing is Markdown but what stands between empty lines.
+    return f"<details><summary>{html.escape(_called(title))}</summary>\n\n{below}\n\n</details>" if below else ""
+
+
+def _lines(block: Block, level: int) -> Iterator[str]:
+    match block:
+        case Sentence(text):
+            yield _escape(text)
+        case Listed(items):
+            yield from (f"- {_escape(item)}" for item in items)
+        case Terms(pairs):
+            yield from (f"- **{_escape(name)}**: {_escape(value)}" for name, value in pairs if value)
+        case Table(title, columns, rows):
+            yield from ([f"**{_escape(title)}**", ""] if title else [])
+            yield _row([column.head for column in columns])
+            yield _row([":---" if column.left else "---:" for column in columns])
+            yield from (_row([column.show(v) for column, v in zip(columns, row, strict=True)]) for row in rows)
+        case Part(title, blocks):
+            yield f"{'#' * level} {_escape(title)}"
+            yield ""
+            yield render_markdown(blocks, level + 1)
+        case Overview(sentence, about, dangers, tiles, why, _, verdict):
+            yield from (f"{_escape(line)}\n" for line in verdict)
+            yield f"**{_escape(sentence)}**"
+            yield from (f"\n{_escape(line)}" for line in (why, about, *dangers) if line)
+            yield ""
+            yield from (f"- {_escape(one.name)}: **{_escape(one.value)}** ({_escape(one.note)})" for one in tiles)
         case Notices(items):
-            yield from map(_notice, items)
+            for one in items:
+                where = f" ({', '.join(one.where)})" if one.where else ""
+                yield f"- **{'VOID' if one.severe else 'warning'}{_escape(where)}**: {_escape(one.text)}"
+                yield from ([f"  {_escape(one.remedy)}"] if one.remedy else [])
         case Diagram() | Picture():
             return
 
 
-def _fold(title: str, lines: Iterable[str]) -> Iterator[str]:
-    if title:
-        yield from ["<details>", f"<summary>{html.escape(_called(title))}</summary>", "", *lines, "", "</details>"]
-    else:
-        yield from lines
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_escape(cell).replace("|", "\\|") for cell in cells) + " |"
 
 
-def _table(table: Table) -> Iterator[str]:
-    yield _row(column.short_head for column in table.columns)
-    yield "|" + "|".join("---" if column.left else "--:" for column in table.columns) + "|"
-    for row in table.rows:
-        yield _row(column.show(cell) for column, cell in zip(table.columns, row, strict=True))
+def _escape(text: str) -> str:
+    """``text`` as itself: nothing in it is markup, or calls a person."""
+    shown = _called(text).replace("\\", "\\\\").replace("\n", " ")
+    for sign in "*_`<[":
+        shown = shown.replace(sign, "\\" + sign)
+    return shown
 
 
-def _row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(map(escape, cells)) + " |"
-
-
-def _notice(one: Notice) -> str:
-    where = f" ({', '.join(one.where)})" if one.where else ""
-    remedy = f"; {one.remedy}" if one.remedy else ""
-    word = "VOID" if one.severe else "warning"
-    return f"- {escape(f'{word}{where}: {one.text}{remedy}')}"
+def _called(text: str) -> str:
+    """``text`` with a space of no width in what a forge would take for the name of a person."""
+    return re.sub(r"(?<!\w)@(?=\w)", "@\u200b", text)

@@ -197,7 +197,7 @@ def _say_two(ratios: Sequence[Interval], names: tuple[str, str]) -> str:
     down = sum(one.high < 1 if known else one.value <= SLOWER for one in ratios)
     of, rest = f"{up} of {len(ratios)} stages", len(ratios) - up - down
     if known:
-        alike = f"; in {rest}, no significant difference" if rest else ""
+        alike = f"; in {rest}, no difference is significant" if rest else ""
         return f"{names[0]} is faster than {names[1]} in {of} and slower in {down}{alike}."
     if not up and not down:
         return f"In none of {rest} stages the rates of {names[1]} and {names[0]} differ by {FASTER - 1:.0%} or more."
@@ -208,8 +208,8 @@ def _say_two(ratios: Sequence[Interval], names: tuple[str, str]) -> str:
 def _say_basis(comparison: Comparison) -> str:
     """What the marks of stages rest on."""
     if not _repeated(comparison):
-        return "single runs have no intervals, so no difference is significant"
-    return "grey: no significant difference; 95% intervals by the spread between runs of the same settings"
+        return "no run was repeated, so stages have no intervals and no difference of theirs is significant"
+    return "grey: no significant difference; 95% intervals, for all stages together, by the spread between runs"
 
 
 def _repeated(comparison: Comparison) -> bool:
@@ -292,6 +292,6 @@ def _tabulate_stages(comparison: Comparison, names: Sequence[str]) -> Iterator[T
     known = [at for at in range(len(stages.names)) if any(row[at] for row in rows)]
     heads = [Column("", left=True), *(Column(stages.names[at]) for at in known)]
     meaning = "; ▲ faster, ▼ slower, no sign: no significant difference" if _repeated(comparison) else \
-        ", single runs: without intervals"  # fmt: skip
+        ", without intervals: no run was repeated"  # fmt: skip
     title = f"relative rate of each stage{meaning}"
     yield Table(title, heads, [[side, *(row[at] for at in known)] for side, row in zip(sides, rows, strict=True)])

@@ -56,12 +56,14 @@ class Stages:
 
     def relative(self, side: int, column: int) -> Interval:
         """That rate divided by the one of the side's base, with the interval out of the spread between repeated runs:
-        together with those of the other sides of this base. Without bounds where no run was repeated."""
+        at ``LEVEL`` for all sides of this base and all stages together (Bonferroni). Without bounds where no run was
+        repeated."""
         base = self.bases[side]
         group = [base, *(at for at, other in enumerate(self.bases) if other == base and at != base)]
         runs = [[{1: np.array([one.rate])} for one in self.found[at][column] if isfinite(one.rate)] for at in group]
         unknown = Interval(nan, nan, nan, LEVEL)
-        return compare(runs)[group.index(side)].relative.get(1, unknown)
+        each = 1 - (1 - LEVEL) / len(self.names)
+        return compare(runs, level=each)[group.index(side)].relative.get(1, unknown)
 
     def deletes(self, side: int, column: int) -> float:
         """Rows deleted per second, in the median over the runs; nan in a stage without."""

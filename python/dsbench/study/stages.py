@@ -52,7 +52,7 @@ def tabulate_stages(found: Outcomes) -> Iterator[Table]:
     what = "rate" if rate else found.how.about
     title = f"{what} by stage, {'geometric means' if ratios else 'means'} of the trials{missed}"
     yield Table(title, _columns({name: part.unit for name, part in parts.items()}), _absolute(found, parts))
-    signs = f"{DOWN} {UP} where the interval of the effect excludes none"
+    signs = f"{DOWN} {UP} where the interval of the effect excludes {1 if ratios else 0}"
     title = f"{'relative to' if ratios else 'minus'} the reference of the factor; {signs}"
     yield Table(title, _columns(dict.fromkeys(parts, "")), _relative(found, parts))
     for kind, title in (("main", "effects"), ("interactions", "interactions")):

@@ -60,7 +60,6 @@ def facts(asking: Asking) -> Iterator[Fact]:
         words = f"Pgpool-II {version} is in front of the server: it may send reads to copies"
         yield Fact("pooler", Fit.COSTS, words, "name the server itself as TARGET to measure it without the pooler")
     yield from way(asking.target, SMALLEST)
-    yield from _shared(asking)
     role = asking.row(_ROLE)
     yield from _user(asking, role)
     if not asking.target.pooled:
@@ -69,6 +68,8 @@ def facts(asking: Asking) -> Iterator[Fact]:
     yield from _logs(asking)
     yield from _triggers(asking)
     yield durability(stack.durability(asking))
+    # Last: its session may still be counted for a moment after it was closed.
+    yield from _shared(asking)
 
 
 def _setting(asking: Asking, name: str) -> str:

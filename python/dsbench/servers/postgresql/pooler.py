@@ -137,7 +137,7 @@ class Pooler:
         if self._process is None or self._process.alive:
             return None
         said = "; ".join(self._said.tail(1)) if self._said is not None else ""
-        words = f"{self._wanted.version} ended" + (f": {said}" if said else "; it gave no reason")
+        words = f"{self._wanted.version} ended" + (f"; the last error in its log: {said}" if said else "")
         return ServerError(words, "check the free memory and the system's log here; then: dsbench run --resume ARCHIVE")
 
     def stop(self) -> None:
@@ -145,6 +145,7 @@ class Pooler:
         if self._process is not None:
             # From 1.23 on SIGTERM waits for the clients.
             self._process.stop(_PATIENCE_S, signal.SIGQUIT)
+            self._process = None
 
 
 ENDING = signal.SIGTERM
