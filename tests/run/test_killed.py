@@ -23,8 +23,8 @@ Kill = tuple[str, int, str, list[int]]
 
 IN_CYCLE: list[Kill] = [("cycle", 2, "scale 1, cycle 2: ", [1])]
 EVERYWHERE: list[Kill] = [
-    ("populate", 0, "scale 1, populate: ", []),
-    # Cleaning may have ended when the signal comes: the next that needs the server is the cycle itself.
+    # A phase may have ended when the signal comes: behind populate is primary_key, behind clean the cycle itself.
+    ("populate", 0, "scale 1, p", []),
     ("clean", 1, "scale 1, cycle 1", []),
     *IN_CYCLE,
     ("check", 0, "scale 1, ", [1, 2]),
