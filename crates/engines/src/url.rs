@@ -252,7 +252,7 @@ mod tests {
             "firebird:///u:/p@h/db",
             "firebird://h/me@work/a.fdb",
         ] {
-            let error = check_authority(wrong).unwrap_err().to_string();
+            let error = format!("{:#}", check_authority(wrong).unwrap_err());
             assert!(error.contains("%2F") && error.contains("%40"), "{wrong}: {error}");
         }
     }
