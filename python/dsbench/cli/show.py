@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from dsbench.cli import terminal
-from dsbench.problem import Problem
 from dsbench.read.subjects import NAMES
 
 EPILOG = (
@@ -43,9 +42,7 @@ def command(
     from dsbench.archive import without_zips  # Late: help needs none of it.
     from dsbench.read.shown import read, read_as
 
-    if as_json and form is not ShowForm.TEXT:
-        problem = f"--as {form.value} and --json exclude each other"
-        raise Problem(problem, "use one of them", usage=True)
+    terminal.refuse_both(as_json, form)
     named, money = without_zips(archives), terminal.check_price(price)
     if as_json:
         found = [read(path, by.value, verbose=verbose, price=money).document for path in named]

@@ -92,10 +92,10 @@ def show_as_comment(blocks: Iterable[Block]) -> None:
     print(render_comment(blocks))
 
 
-def refuse_both(as_json: bool, form: AnswerForm) -> None:
-    """``Problem`` where two forms are asked for."""
-    if as_json and form is not AnswerForm.TEXT:
-        raise Problem(f"--as {form.value} and --json exclude each other", "omit one of them", usage=True)
+def refuse_both(as_json: bool, form: StrEnum) -> None:
+    """``Problem`` where ``--json`` is asked for, and by ``--as`` another form than text."""
+    if as_json and form != AnswerForm.TEXT:
+        raise Problem(f"--as {form.value} and --json exclude each other", "use one of them", usage=True)
 
 
 def check_price(text: str) -> str:

@@ -114,9 +114,9 @@ def way(run: RunRecord) -> str:
     """How transactions reach the server: ``Unix socket``; empty where that is not known."""
     if run.embedded:
         return "within the process of the client"
-    pooler = ", through a pooler" if run.pooled or run.item("pooler", "program") else ""
-    found = run.item("API", "transport")
-    return f"{found}{pooler}" if found else ""
+    # The server only knows how its pooler reaches it.
+    pooled = run.pooled or run.item("pooler", "program")
+    return "through a pooler" if pooled else run.item("API", "transport")
 
 
 def _release(run: RunRecord) -> str:

@@ -200,15 +200,15 @@ def _say_two(ratios: Sequence[Interval], names: tuple[str, str]) -> str:
         alike = f"; in {rest}, no difference is significant" if rest else ""
         return f"{names[0]} is faster than {names[1]} in {of} and slower in {down}{alike}."
     if not up and not down:
-        return f"In none of {rest} stages the rates of {names[1]} and {names[0]} differ by {FASTER - 1:.0%} or more."
-    alike = f", and one within {FASTER - 1:.0%} in {rest}" if rest else ""
+        return f"In none of {rest} stages do the rates of {names[1]} and {names[0]} differ by {FASTER - 1:.0%} or more."
+    alike = f"; in {rest}, they differ by less than {FASTER - 1:.0%}" if rest else ""
     return f"{names[0]} has a higher rate than {names[1]} in {of} and a lower one in {down}{alike}."
 
 
 def _say_basis(comparison: Comparison) -> str:
     """What the marks of stages rest on."""
     if not _repeated(comparison):
-        return "no run was repeated, so stages have no intervals and no difference of theirs is significant"
+        return "no run was repeated, so stages have no intervals and no difference between them is significant"
     return "grey: no significant difference; 95% intervals, for all stages together, by the spread between runs"
 
 

@@ -414,19 +414,20 @@ def _side(comparison: Comparison, section: Section, at: int) -> dict[str, Any]:
         "name": names[0],
         "names": names,
         "soundness": [one.soundness.value for one in comparison.tally.sides[comparison.labels[at]]],
-        "dsi": _interval(section.dsi(at)),
+        "dsi": stages.describe_interval(section.dsi(at)),
         "dsi_parts": {str(x): part for x, part in parts.items()},
         "dsi_scales": [index.lowest_scale, index.highest_scale] if index else None,
         "cutoff": _cutoff(runs),
-        "relative_mean": _interval(one.overall),
+        "relative_mean": stages.describe_interval(one.overall),
         "scales": {
             str(scale): {
                 _key_of(section): one.medians.get(scale),
-                **({"capacity": _interval(section.capacity(at, scale))} if section.searched else {}),
-                "relative": _interval(one.relative.get(scale)),
+                **({"capacity": stages.describe_interval(section.capacity(at, scale))} if section.searched else {}),
+                "relative": stages.describe_interval(one.relative.get(scale)),
                 "within_noise": scale in one.relative and one.relative[scale].holds_one,
                 "times_ms": {name: finite(section.time_ms(at, scale, q)) for q, name in TIMES.items()},
-                "times_within_ms": {name: _interval(section.time_interval(at, scale, q)) for q, name in TIMES.items()},
+                "times_within_ms": {name: stages.describe_interval(section.time_interval(at, scale, q))
+                                    for q, name in TIMES.items()},
                 "failed_share": finite(section.failed_share(at, scale)),
                 "check": _check(section, at, scale),
             }
@@ -449,9 +450,3 @@ def _cutoff(runs: Sequence[Evaluation]) -> dict[str, Any] | None:
     sizes = {row.scale: row.database_size_gb for row in runs[0].of(RateResult).scales}
     return {"scales": [found.low, found.high], "size_gb": [finite(sizes[found.low]), finite(sizes[found.high])],
             "rate_tps": [found.before_tps, found.after_tps]}  # fmt: skip
-
-
-def _interval(interval: Interval | None) -> dict[str, float | None] | None:
-    if interval is None or not isfinite(interval.value):
-        return None
-    return {name: finite(getattr(interval, name)) for name in ("value", "low", "high", "level")}

@@ -195,7 +195,10 @@ def document(stages: Stages, labels: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def _interval(found: Interval) -> dict[str, float | None]:
+def describe_interval(found: Interval | None) -> dict[str, float | None] | None:
+    """As JSON values; ``None`` where its value is not known."""
+    if found is None or not isfinite(found.value):
+        return None
     return {name: finite(getattr(found, name)) for name in ("value", "low", "high", "level")}
 
 
@@ -204,7 +207,7 @@ def _entry(stages: Stages, side: int, at: int, label: str, under: int | None) ->
     found = {
         "label": label,
         "rate": finite(stages.rate(side, at)),
-        "relative": _interval(stages.relative(side, at)),
+        "relative": describe_interval(stages.relative(side, at)),
         "background": None if beside is None else {
             "target_per_s": finite(beside.target_per_s), "sustained_per_s": finite(beside.sustained_per_s),
             "sustained": beside.met,

@@ -346,9 +346,10 @@ def interval(pairs: Floats, level: float = LEVEL) -> Interval:
     """exp(mean of ``pairs``), each ln(B / A), of shape (blocks, 2), with the wider of two intervals; 0 and inf where
     nothing is known yet.
 
-    One is that of the mixture over the blocks, above. The other holds all differences that the draw of the orders can
-    explain: with the signs drawn, D = sum of d over the root of the sum of d² is at most ``_DRAWN`` for differences d
-    from the truth (Fisher's randomization, The Design of Experiments, 1935), whatever disturbed the runs.
+    One is that of the mixture over the blocks, above. The other excludes a ratio only where the draw of the orders is
+    an unlikely reason for what was seen: with d the pairs' distances from its logarithm, where |sum of d| exceeds
+    ``_DRAWN`` times the root of the sum of d². That holds whatever disturbed the runs (Fisher's randomization, The
+    Design of Experiments, 1935).
     """
     n = len(pairs)
     value = float(np.exp(pairs.mean())) if n else np.nan
