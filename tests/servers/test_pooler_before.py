@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import socket
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,6 +15,8 @@ import dsbench
 from dsbench import servers, spec
 from dsbench.library.archive import Archive
 from dsbench.measure.loaders import TargetDatabase
+from dsbench.servers.postgresql.pooler import Pooler, Pooling
+from dsbench.servers.process import Process
 from fixtures.program import Program
 
 PGBOUNCER = "private:postgresql?pooler=pgbouncer"
@@ -52,6 +57,40 @@ def test_a_thousand_clients_share_a_pool_of_transactions(tmp_path: Path) -> None
     assert archive.run.pooled == "transactions"
     assert archive.run.item("pooler", "program").startswith("PgBouncer 1.")
     assert {warning.code for warning in archive.run.warnings} == set()
+
+
+SLOW = """#!/usr/bin/env python3
+import configparser, socket, sys, time
+ini = configparser.ConfigParser(interpolation=None)
+ini.read(sys.argv[1])
+own = ini["pgbouncer"]
+entrance = socket.socket(socket.AF_UNIX)
+entrance.bind(f"{own['unix_socket_dir']}/.s.PGSQL.{own['listen_port']}")
+time.sleep(1)
+entrance.listen()
+time.sleep(60)
+"""
+
+
+def test_a_pooler_serves_when_it_listens_and_not_when_its_socket_is_there(tmp_path: Path) -> None:
+    program, folder = tmp_path / "pgbouncer", tmp_path / "socket"
+    program.write_text(SLOW)
+    program.chmod(0o700)
+    folder.mkdir()
+
+    def write(file: Path, text: str) -> None:
+        file.write_text(text)
+
+    def started(command: list[str | Path], log: Path) -> Process:
+        return Process(command, user=None, env=os.environ, log=log, ending=signal.SIGTERM)
+
+    pooler = Pooler(Pooling(program, {}), started, folder)
+    try:
+        entrance = pooler.serve(tmp_path, 5432, write)
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(entrance / ".s.PGSQL.5432"))
+    finally:
+        pooler.stop()
 
 
 @pytest.mark.parametrize(

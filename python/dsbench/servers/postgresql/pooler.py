@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -114,8 +115,8 @@ class Pooler:
         write(file, "\n".join([*lines, ""]))
         self._said = said = Log(out, own=_complaints)
         self._process = self._start([self._wanted.program, file], out)
-        socket, deadline = self._folder / f".s.PGSQL.{port}", time.monotonic() + _START_S
-        while not socket.exists():
+        entrance, deadline = self._folder / f".s.PGSQL.{port}", time.monotonic() + _START_S
+        while not _answers(entrance):
             if not self._process.alive or time.monotonic() > deadline:
                 words = "; ".join(said.tail(3)) or "it gave no message"
                 self.stop()
@@ -146,6 +147,12 @@ class Pooler:
             # From 1.23 on SIGTERM waits for the clients.
             self._process.stop(_PATIENCE_S, signal.SIGQUIT)
             self._process = None
+
+
+def _answers(entrance: Path) -> bool:
+    """Whether a program listens to the socket; its file is there before."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(entrance)) == 0
 
 
 ENDING = signal.SIGTERM
