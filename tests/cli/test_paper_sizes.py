@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from dsbench import study
-from dsbench.cli import papers
+from dsbench import papers, study
+from dsbench.cli import papers as command
 from dsbench.cli.run import specification
 from dsbench.spec import PROFILES, RunSpec
 from dsbench.study.plan import asked, combinations
@@ -43,8 +43,8 @@ def _products(spec: RunSpec) -> Iterator[str]:
 
 def _planned(line: str) -> Iterator[RunSpec]:
     """The runs of a command line, as it would ask for them; none of one that makes no run."""
-    words, _file = papers.split(line)
-    context = papers.parsed(words)
+    words, _file = command.split(line)
+    context = command.parsed(words)
     given = context.params
     if context.info_name == "study run":
         if str(given["file"]) not in study.templates():

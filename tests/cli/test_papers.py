@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from dsbench import papers
 from dsbench.archive import Archive
-from dsbench.cli import papers
+from dsbench.cli import papers as command
 from dsbench.problem import Problem
 from fixtures.program import Program
 from fixtures.waiting import until
@@ -34,7 +35,7 @@ def test_the_list_has_every_experiment_once() -> None:
         assert item.why or item.commands("small"), item.id
         assert not item.seconds or not item.why, item.id
         # What is shown is shown each time: it makes no load.
-        lines = [papers.split(line)[0] for line in item.shown("small")]
+        lines = [command.split(line)[0] for line in item.shown("small")]
         assert all(words[0] != "run" and (words[:2] != ["study", "run"] or "--dry-run" in words) for words in lines)
 
 
@@ -56,7 +57,7 @@ def test_every_command_can_be_planned() -> None:
     wrong = []
     for line, name in _lines():
         try:
-            papers.estimated(line)
+            command.estimated(line)
         except Exception as error:
             # What only this machine lacks: the paper's disks are larger, and not every tool is installed.
             if re.search("is not installed|and the file needs", str(error)):
@@ -87,8 +88,8 @@ def test_items_are_made_in_small(dsbench: Program, tmp_path: Path, paper: str, n
 def test_an_item_without_its_picture_has_failed(tmp_path: Path) -> None:
     item = replace(papers.find("000", "procedure"), make=("run --example-config > run.toml",), show=())
     with pytest.raises(Problem, match=r"its commands made no runs/\*/results.txt"):
-        papers._make(item, "small", tmp_path / "here")
-    papers._make(replace(item, picture="run.toml"), "small", tmp_path / "here")
+        command._make(item, "small", tmp_path / "here")
+    command._make(replace(item, picture="run.toml"), "small", tmp_path / "here")
 
 
 def test_what_was_cut_is_made_anew_and_another_size_is_refused(called: Program, tmp_path: Path) -> None:
@@ -99,7 +100,7 @@ def test_what_was_cut_is_made_anew_and_another_size_is_refused(called: Program, 
     refused = called("study", "papers", "000", "procedure", "--full", "--out", "here")
     assert refused.returncode == 2
     assert "contains the item in the size small" in refused.stderr
-    papers._put_aside(cut.parent)
+    command._put_aside(cut.parent)
     assert [path.name for path in (tmp_path / "here").iterdir() if path.is_dir()] == ["runs.cut-1"]
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("x")
@@ -111,9 +112,10 @@ def test_what_was_cut_is_made_anew_and_another_size_is_refused(called: Program, 
 def test_ctrl_c_lets_the_command_end_and_says_how_to_go_on(tmp_path: Path) -> None:
     line = "run mock: --scales 1 --cycles 1 --duration 300 --clients 1 --workload select --out runs"
     program = (
-        "from dataclasses import replace; from pathlib import Path; from dsbench.cli import papers\n"
+        "from dataclasses import replace; from pathlib import Path\n"
+        "from dsbench import papers; from dsbench.cli import papers as command\n"
         f"item = replace(papers.find('000', 'procedure'), make=({line!r},))\n"
-        "papers._make(item, 'small', Path('here'))"
+        "command._make(item, 'small', Path('here'))"
     )
     with subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as making:
         assert until(lambda: list(tmp_path.glob("here/runs/*/run.json")) or making.poll() is not None)
@@ -199,10 +201,10 @@ def test_a_glob_is_what_a_shell_makes_of_it(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     for name in ("b.zip", "a.zip"):
         (tmp_path / "runs" / name).touch()
-    assert papers._matches("runs/*.zip", tmp_path) == ["runs/a.zip", "runs/b.zip"]
-    assert papers._matches("hdd=runs/a*.zip", tmp_path) == ["hdd=runs/a.zip"]
-    assert papers._matches("SELECT * FROM runs", tmp_path) == ["SELECT * FROM runs"]
-    assert papers.split("study best study > best.toml") == (["study", "best", "study"], "best.toml")
+    assert command._matches("runs/*.zip", tmp_path) == ["runs/a.zip", "runs/b.zip"]
+    assert command._matches("hdd=runs/a*.zip", tmp_path) == ["hdd=runs/a.zip"]
+    assert command._matches("SELECT * FROM runs", tmp_path) == ["SELECT * FROM runs"]
+    assert command.split("study best study > best.toml") == (["study", "best", "study"], "best.toml")
     assert papers.find("000", "tab-14").folder == "000-fig-35", "a figure may have the data of another item"
     with pytest.raises(Problem):
         papers.find("000", "fig-0")

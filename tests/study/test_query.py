@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 import typer
 
+from dsbench import papers
 from dsbench.archive import ArchiveError
 from dsbench.archive.columns import TABLES
-from dsbench.cli import papers
+from dsbench.cli.papers import split
 from dsbench.cli.query import QueryForm, command
 from dsbench.library import query
 from dsbench.study import Study, outcomes
@@ -55,7 +56,8 @@ def test_measures_and_the_dsi_are_views(found: query.Found, made: Study) -> None
 
 def test_the_queries_of_the_papers_are_answered(found: query.Found) -> None:
     """Those of factors ask for columns that this study does not have; its own take their place."""
-    lines = [papers.split(line)[0] for paper in papers.papers().values() for item in paper.items for line in item.shown("small")]
+    items = [item for paper in papers.papers().values() for item in paper.items]
+    lines = [split(line)[0] for item in items for line in item.shown("small")]
     queries = {words[2] for words in lines if words[0] == "query"}
     assert len(queries) == 3
     for sql in queries:

@@ -1,4 +1,4 @@
-"""``dsbench study papers``: the experiments of the five papers, the commands that make them here, and their making."""
+"""``dsbench study papers``: lists the experiments of the five papers, says what they take, and runs one."""
 
 from __future__ import annotations
 
@@ -7,16 +7,11 @@ import shlex
 import subprocess
 import sys
 import time
-import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from difflib import get_close_matches
+from collections.abc import Iterator
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
-from string import Template
 from textwrap import fill
-from typing import IO, Annotated, Any, Final, Literal
+from typing import IO, Annotated, Any, Final
 
 import typer
 
@@ -24,6 +19,7 @@ from dsbench.cli import errors
 from dsbench.dataclass import dataclass
 from dsbench.measure.events import format_time
 from dsbench.measure.interrupts import Stop, listening
+from dsbench.papers import MADE, NOT, PART, UNTRIED, WHERE, Item, Paper, Size, find, paper_of, papers
 from dsbench.problem import Problem
 
 EPILOG = (
@@ -31,184 +27,11 @@ EPILOG = (
     "dsbench study papers 000 fig-8 --small | "
     "dsbench study papers 000 fig-8 --small --dry-run"
 )
-MADE, PART, UNTRIED, NOT = "●", "◐", "◌", "○"
-Size = Literal["full", "hour", "small"]
-SIZES: Final[tuple[Size, ...]] = ("full", "hour", "small")
 _RECORD: Final = "papers.json"
 """In a folder of an item: which of its commands are done."""
 _LOG: Final = "output.txt"
 _LOOK_S: Final = 0.1
 """How often the wish to stop is looked for."""
-_WHERE: Final = "dsbench study papers lists them"
-
-
-@dataclass(frozen=True)
-class Paper:
-    """One of the five."""
-
-    number: str
-    author: str
-    title: str
-    year: int | None
-    """``None`` where the text has none."""
-    items: tuple[Item, ...]
-
-    @property
-    def named(self) -> str:
-        """Author, title and year."""
-        return f"{self.author}, {self.title}" + (f" ({self.year})" if self.year else "")
-
-    def find(self, name: str) -> Item:
-        """The item of an id. ``Problem`` where there is none."""
-        wanted = name.lower().replace("figure", "fig").replace("table", "tab").replace(" ", "-")
-        for item in self.items:
-            if wanted in item.names:
-                return item.as_figure(wanted)
-        known = [one for item in self.items for one in item.names]
-        near = ", ".join(get_close_matches(wanted, known, 3))
-        remedy = f"did you mean {near}? " if near else ""
-        remedy += f"dsbench study papers {self.number} lists all"
-        raise Problem(f"ITEM: {self.number} has no {name[:60]!r}", remedy, usage=True)
-
-
-@dataclass(frozen=True)
-class Item:
-    """An experiment, a table, a figure or an analysis of a paper."""
-
-    paper: str
-    id: str
-    names: tuple[str, ...]
-    """The id and others."""
-    shows: str
-    says: str
-    """What the paper says of it; empty where it says nothing."""
-    make: tuple[str, ...]
-    """Command lines with words."""
-    show: tuple[str, ...]
-    picture: str
-    data: str
-    """The item whose commands make the data of this one, too; empty where there is none."""
-    words: Mapping[Size, Mapping[str, str]]
-    figures: Mapping[str, Mapping[str, Any]]
-    lacks: str
-    stands: str
-    """What stands for systems of the paper that are not to be had."""
-    why: str
-    hour: bool
-    """Whether it has the third size: what a small machine does in an hour."""
-    seconds: int | None
-    """The small form took when it was made last; ``None`` where it was not yet."""
-
-    @property
-    def mark(self) -> str:
-        if self.why or self.seconds is None:
-            return NOT if self.why else UNTRIED
-        return PART if self.lacks else MADE
-
-    @property
-    def reason(self) -> str:
-        """Why it is not made here, what is missing of it, or what stands for a part of it."""
-        return self.why or f"{self.stands} {self.lacks}".strip()
-
-    @property
-    def sizes(self) -> tuple[Size, ...]:
-        return tuple(size for size in SIZES if size != "hour" or self._base.hour)
-
-    @property
-    def folder(self) -> str:
-        """Where it is made: with the item that it shares its data with."""
-        return f"{self.paper}-{self._base.id}"
-
-    @property
-    def _base(self) -> Item:
-        return find(self.paper, self.data)._base if self.data else self
-
-    def as_figure(self, name: str) -> Item:
-        """The item where ``name`` is another figure of it."""
-        if name not in self.figures:
-            return replace(self, says=_says(self.paper, name) or self.says)
-        own = dict(self.figures[name])
-        lines = {key: own.pop(key) for key in ("make", "show", "picture", "with") if key in own}
-        by_size = {size: own.pop(size, {}) for size in SIZES}
-        hour = self.hour and ("make" not in lines or bool(by_size["hour"]))
-        words = {size: {**self.words[size], **own, **by_size[size]} for size in SIZES}
-        make, show = tuple(lines.get("make", self.make)), tuple(lines.get("show", self.show))
-        picture, data = str(lines.get("picture", self.picture)), str(lines.get("with", self.data))
-        return replace(
-            self, id=name, says=_says(self.paper, name), words=words, make=make, show=show, picture=picture, data=data,
-            hour=hour,
-        )  # fmt: skip
-
-    def commands(self, size: Size) -> tuple[str, ...]:
-        """The command lines that make its data, those of the items below it first."""
-        above = find(self.paper, self.data).commands(size) if self.data else ()
-        return (*above, *(self._filled(line, size) for line in self.make))
-
-    def shown(self, size: Size) -> tuple[str, ...]:
-        """The command lines that show it."""
-        return tuple(self._filled(line, size) for line in self.show)
-
-    def _filled(self, line: str, size: Size) -> str:
-        words = {**self._base.words[size], **self.words[size]}
-        whole = {name: Template(text).safe_substitute(words) for name, text in words.items()}
-        filled = Template(line).substitute(whole)
-        return " ".join(filled.split())
-
-    def described(self) -> dict[str, Any]:
-        """For ``--json``."""
-        made = {size: [f"dsbench {line}" for line in (*self.commands(size), *self.shown(size))] for size in self.sizes}
-        return {"paper": self.paper, "id": self.id, "names": list(self.names), "shows": self.shows, "says": self.says,
-                "mark": self.mark, "reason": self.reason, "seconds": self.seconds, "picture": self.picture,
-                "commands": made if not self.why else {}}  # fmt: skip
-
-
-@lru_cache(1)
-def papers() -> dict[str, Paper]:
-    """The five by number."""
-    text = resources.files("dsbench.cli").joinpath("papers.toml").read_text("utf-8")
-    values = tomllib.loads(text)
-    found = {}
-    for one in values["paper"]:
-        shared: dict[Size, Mapping[str, str]] = {
-            size: {**values[size], **one.get(size, {})} for size in SIZES if size != "hour"
-        }
-        items = tuple(_item(one["number"], shared, item) for item in one["item"])
-        found[one["number"]] = Paper(one["number"], one["author"], one["title"], one.get("year"), items)
-    return found
-
-
-def _item(paper: str, shared: Mapping[Size, Mapping[str, str]], item: Mapping[str, Any]) -> Item:
-    figures = item.get("figures", {})
-    words: dict[Size, Mapping[str, str]] = {size: {**shared[size], **item.get(size, {})} for size in shared}
-    words["hour"] = {**words["small"], **item.get("hour", {})}
-    names = tuple(dict.fromkeys((item["id"], *item.get("also", ()), *figures)))
-    return Item(
-        paper, item["id"], names, item["shows"], _says(paper, item["id"]), tuple(item.get("make", ())),
-        tuple(item.get("show", ())), item.get("picture", ""), item.get("with", ""), words, figures,
-        item.get("lacks", ""), item.get("stands", ""), item.get("why", ""), "hour" in item, item.get("seconds"),
-    )  # fmt: skip
-
-
-@lru_cache(1)
-def _sayings() -> dict[str, dict[str, str]]:
-    return tomllib.loads(resources.files("dsbench.cli").joinpath("papers-say.toml").read_text("utf-8"))
-
-
-def _says(paper: str, name: str) -> str:
-    return _sayings()[paper].get(name, "")
-
-
-def find(number: str, name: str) -> Item:
-    """An item by its paper and id. ``Problem`` where there is none."""
-    return _paper(number).find(name)
-
-
-def _paper(number: str) -> Paper:
-    found = papers()
-    padded = number.zfill(3)
-    if padded not in found:
-        raise Problem(f"PAPER: there is no {number[:60]!r}", f"use one of {', '.join(found)}: {_WHERE}", usage=True)
-    return found[padded]
 
 
 def command(
@@ -242,9 +65,9 @@ def command(
         option = "--dry-run" if dry_run else "--out"
         raise Problem(f"{option}: it needs a size", "add --small, --hour or --full", usage=True)
     if wanted and item is None:
-        raise Problem(f"--{wanted}: it runs one item only", f"specify one: {_WHERE}", usage=True)
+        raise Problem(f"--{wanted}: it runs one item only", f"specify one: {WHERE}", usage=True)
     if item is None:
-        chosen = list(papers().values()) if paper is None else [_paper(paper)]
+        chosen = list(papers().values()) if paper is None else [paper_of(paper)]
         print(_as_json([_described(one) for one in chosen]) if as_json else _listed(chosen))
         return
     one = find(paper or "", item)
@@ -253,7 +76,7 @@ def command(
     elif wanted is None:
         print("\n".join(_about(one)))
     elif one.why:
-        raise Problem(f"{one.paper} {one.id} cannot be reproduced here: {one.why}", _WHERE, usage=True)
+        raise Problem(f"{one.paper} {one.id} cannot be reproduced here: {one.why}", WHERE, usage=True)
     elif wanted not in one.sizes:
         having = ", ".join(f"{each.paper} {each.id}" for of in papers().values() for each in of.items if each.hour)
         raise Problem(f"--hour: {one.paper} {one.id} has no such size", f"use --small, or one of {having}", usage=True)
@@ -290,7 +113,7 @@ def _listed(chosen: list[Paper]) -> str:
 
 
 def _about(item: Item) -> Iterator[str]:
-    paper = _paper(item.paper)
+    paper = paper_of(item.paper)
     yield f"{paper.number} {item.id}: {paper.named}"
     yield item.shows
     if item.says:
