@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import papers
+from dsbench import papers, study
 from dsbench.archive import Archive
 from dsbench.cli import papers as command
 from dsbench.problem import Problem
@@ -60,10 +60,21 @@ def test_every_command_can_be_planned() -> None:
             command.estimated(line)
         except Exception as error:
             # What only this machine lacks: the paper's disks are larger, and not every tool is installed.
-            if re.search("is not installed|and the file needs", str(error)):
+            if re.search("is not installed|is installed; build|and the file needs", str(error)):
                 continue
             wrong.append(f"{name}: dsbench {line}: {type(error).__name__}: {error}")
     assert wrong == []
+
+
+def test_an_item_that_could_compare_nothing_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "versions.toml"
+    file.write_text(
+        "name = 'versions'\n[run]\ntarget = 'private:postgresql'\nscales = [1]\n[[factor]]\nname = 'version'\n"
+        "path = 'target.version'\nlevels = ['15', '9.0']\n"
+    )
+    planned, _ = study.begin(study.read(file), tmp_path / "study")
+    with pytest.raises(Problem, match=r"only one level of the factor version can be made here: .*9\.0"):
+        command._refuse_single(planned)
 
 
 @pytest.mark.thorough

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from textwrap import fill
-from typing import IO, Annotated, Any, Final
+from typing import IO, TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -21,6 +21,9 @@ from dsbench.measure.events import format_time
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.papers import MADE, NOT, PART, UNTRIED, WHERE, Item, Paper, Size, find, paper_of, papers
 from dsbench.problem import Problem
+
+if TYPE_CHECKING:
+    from dsbench.study import Study
 
 EPILOG = (
     "Examples: dsbench study papers | dsbench study papers 003 | dsbench study papers 000 fig-8 | "
@@ -185,6 +188,7 @@ def estimated(line: str) -> Needs | None:
             return None
         spec = study.read(given["file"], given["changes"] or ())
         planned, found = study.begin(spec, Path("papers-not-made"))
+        _refuse_single(planned)
         expected = study.estimate(planned, found)
         return Needs(expected.time_s, expected.size_bytes, expected.free_bytes)
     if context.info_name == "run":
@@ -196,6 +200,18 @@ def estimated(line: str) -> Needs | None:
         ahead = look_ahead(specification(given, None))
         return Needs(ahead.time_s, ahead.size_bytes[1] if ahead.size_bytes else None, ahead.free_bytes)
     return None
+
+
+def _refuse_single(planned: Study) -> None:
+    """``Problem`` where what is not installed leaves a factor with one level: nothing would be compared."""
+    from dsbench.study.estimate import reasons
+
+    made = [trial.levels for trial in planned.trials if trial.status != "left out"]
+    left_out = "; ".join(reason.removeprefix("--set: ") for reason in reasons(planned, "left out"))
+    for number, factor in enumerate(planned.factors):
+        if left_out and len(factor.resolved) > 1 and len({levels[number] for levels in made}) < 2:
+            raise Problem(f"only one level of the factor {factor.name} can be made here: {left_out}",
+                          "install what is missing, and start again", usage=True)  # fmt: skip
 
 
 def _is_known(file: Path) -> bool:
