@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "Measure": {
         "run": "Run a benchmark: load a database, run transactions, report.",
         "ab": "Find out which of two servers or settings is faster.",
+        "noise": "Find out how much equal runs differ on this machine.",
         "study": "Vary several settings, and find which of them matter.",
         "check": "Test whether a server is consistent and durable.",
     },

@@ -77,8 +77,10 @@ def command(
     terminal.refuse_both(as_json, form)
     # Late: numerical libraries take a second, and help should not.
     from dsbench.library.ab import look_ahead_of, say_plan, versus, write
+    from dsbench.library.pair import RATE
     from dsbench.measure.ahead import text_of
     from dsbench.read.choice import make_choice
+    from dsbench.several.noise import say_of_ab
 
     asked = _specifications((a, b), given)
     of_a, of_b = (one.spec for one in asked)
@@ -88,6 +90,8 @@ def command(
         raise spec.SpecError("--max-blocks", f"must be {blocks} or more, as --blocks is the minimum", "raise it")
     ahead = look_ahead_of(asked)
     plan = f"plan: {say_plan(ahead, blocks, max_blocks)}"
+    if choice == RATE and (known := say_of_ab([of_a, of_b], blocks, max_blocks, one_database=one_database)):
+        plan += f"\n{known}"
     if dry_run:
         for name, one, after in zip("AB", asked, ahead, strict=True):
             print(f"{name}  {one.spec.target.redacted}\n{text_of(after)}\n")
@@ -95,7 +99,7 @@ def command(
         return
     try_out(out)
     stop = Stop(signals=True)
-    with _Shown(quiet) as shown:
+    with Shown(quiet) as shown:
         shown.line(plan)
         found = versus(
             of_a, of_b, out, names=(_named(a), _named(b)), difference=share, blocks=blocks, max_blocks=max_blocks,
@@ -146,14 +150,14 @@ def _named(side: str) -> str:
     return spec.redact(side)
 
 
-class _Shown:
+class Shown:
     """The progress of one run after another, and a line for each block."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
         self._now: Progress | None = None
 
-    def __enter__(self) -> _Shown:
+    def __enter__(self) -> Shown:
         return self
 
     def __exit__(self, *error: Any) -> None:

@@ -117,7 +117,7 @@ def versus(
             sides = {letter: one.model_copy(update={"seed": found.seed + number}) for letter, one in specs.items()}
             order = order_of(found.seed, number)
             try:
-                with _on_one_database(sides, out, observer, stop) if one_database else nullcontext(sides) as there:
+                with on_one_database(sides, out, observer, stop) if one_database else nullcontext(sides) as there:
                     made = _make_block(there, order, out, observer, stop, choice, first)
             except RunError as error:
                 return replace(found, error=error)
@@ -137,7 +137,7 @@ def versus(
 
 
 @dataclass(frozen=True)
-class _Made:
+class MadeRun:
     """One run."""
 
     archive: Path
@@ -149,11 +149,11 @@ class _Made:
 def _make_block(
     sides: dict[str, RunSpec], order: str, out: Path, observer: Callable[[RunSpec], Observer], stop: Stop,
     choice: Choice, first: Path | None,
-) -> list[_Made]:
+) -> list[MadeRun]:
     """The runs of a block. Where the clients are, the ``first`` run of all has found out for all."""
-    made: list[_Made] = []
+    made: list[MadeRun] = []
     for letter in order:
-        made.append(_run(fix_placement(sides[letter], first), out, observer, stop, choice))
+        made.append(run_once(fix_placement(sides[letter], first), out, observer, stop, choice))
         first = first or made[0].archive
     return made
 
@@ -283,7 +283,7 @@ def _refuse_apart(a: RunSpec, b: RunSpec) -> None:
 
 
 @contextmanager
-def _on_one_database(
+def on_one_database(
     sides: dict[str, RunSpec], out: Path, observer: Callable[[RunSpec], Observer], stop: Stop
 ) -> Iterator[dict[str, RunSpec]]:
     """``sides`` on a database that is made now, by a run that counts for nothing: so all that count start a server.
@@ -296,15 +296,16 @@ def _on_one_database(
                  for letter, one in sides.items()}  # fmt: skip
         made = {"keep": True, "cycles": 1, "duration": _BRIEF_S, "ramp_up": 0.0, "precision": None,
                 "min_duration": None, "find_ramp_up": False}  # fmt: skip
-        _run(there["A"].model_copy(update=made), out / BEFORE, observer, stop)
+        run_once(there["A"].model_copy(update=made), out / BEFORE, observer, stop)
         yield {letter: one.model_copy(update={"reuse": True}) for letter, one in there.items()}
     finally:
         folder.remove()
 
 
-def _run(
+def run_once(
     spec: RunSpec, out: Path, observer: Callable[[RunSpec], Observer], stop: Stop, choice: Choice = RATE
-) -> _Made:
+) -> MadeRun:
+    """One run, in a process of its own, read. ``RunError`` where it has nothing of what is measured."""
     if stop.requested:  # Between two runs.
         raise RunError("stopped between two runs", "")
     outcome = perform_apart(spec, out, observer(spec), stop)
@@ -324,7 +325,7 @@ def _run(
         stage = f" in stage {choice.stage}" * bool(choice.stage)
         words = f"{outcome.archive.name} has no {choice.how.name}{stage} to compare: it is 0 or unknown"
         raise RunError(words, choice.remedy or "compare another metric: --of")
-    return _Made(outcome.archive, evaluation, found, judge_run(evaluation, archive.run))
+    return MadeRun(outcome.archive, evaluation, found, judge_run(evaluation, archive.run))
 
 
 def store(found: Versus, out: Path) -> None:

@@ -34,6 +34,8 @@ from dsbench.stats.values import Floats, Interval, Ints
 LEVEL = 0.95
 _DRAWS = 20_000
 """Of the largest |t|: the level then is right within 0.3%."""
+FOUND = 0.8
+"""Share of studies that tell an effect which is called visible."""
 ANY = 1000.0
 """A ratio beyond which nothing is told: with one trial more than there are levels an interval may reach 10¹⁷."""
 _MIXED = 0.005
@@ -136,6 +138,28 @@ def effects(
         float(np.sqrt(fit.variance)),
         len(rates),
     )
+
+
+def visible(
+    levels: Ints, counts: Sequence[int], references: Sequence[int], blocks: Ints, scatter: float, *, pairs: bool = True
+) -> float:
+    """The ratio that 80% of such studies tell from 1, for every level of every factor, where ln rate scatters by
+    ``scatter`` between trials that repeat each other; inf where none can. The other arguments are those of ``effects``.
+    """
+    model = _Model(levels, counts, references, blocks, pairs)
+    fit = model.fitted(np.zeros(len(levels)))
+    wanted = model.contrasts()
+    rows = np.array([row for _, _, row in wanted]).reshape(len(wanted), -1)
+    if not fit.free or not len(rows):
+        return float("inf")
+    told = np.all(np.isclose(rows @ fit.seen, rows, atol=1e-6), axis=1)
+    mains = np.array([len(factors) == 1 for factors, _, _ in wanted])
+    if not told[mains].all():
+        return float("inf")
+    rows = rows[told]
+    factor = _critical(fit.correlation(rows).round(9).tobytes(), len(rows), fit.free)
+    errors = np.sqrt(np.diag(rows @ fit.covariance @ rows.T))[mains[told]] * scatter
+    return float(np.exp(errors.max() * (factor + special.stdtrit(fit.free, FOUND))))
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from math import isfinite
 from typing import Any, Final
+
+import numpy as np
 
 from dsbench.dataclass import dataclass
 from dsbench.format import counted
 from dsbench.measure.ahead import Ahead, look_ahead
 from dsbench.measure.events import format_time
+from dsbench.several import noise
+from dsbench.stats.effects import visible
 from dsbench.study.plan import Combination, Trial, asked, combination
 from dsbench.study.record import FAILED, Study
 
@@ -33,6 +38,8 @@ class Estimate:
     free_bytes: int | None
     """Where it will be; ``None`` where only its server knows."""
     archives_bytes: int
+    visible: float | None = None
+    """The ratio of two levels that the study finds, by the noise of this machine; ``None`` where that is not known."""
 
     @property
     def too_large(self) -> bool:
@@ -60,8 +67,25 @@ def estimate(study: Study, ahead: Mapping[Combination, Ahead], *, again: bool = 
     sizes = [found.size_bytes[1] for found in (*ahead.values(), *others.values()) if found.size_bytes]
     free = [found.free_bytes for found in ahead.values() if found.free_bytes is not None]
     return Estimate(
-        len(left), runs, (least, most), max(sizes, default=None), min(free, default=None), runs * _ARCHIVE_BYTES
+        len(left), runs, (least, most), max(sizes, default=None), min(free, default=None), runs * _ARCHIVE_BYTES,
+        _find_visible(study),
     )
+
+
+def _find_visible(study: Study) -> float | None:
+    made = [trial for trial in study.trials if trial.status != "left out"]
+    at = [combination(study.factors, trial) for trial in made]
+    specs = [asked(study.spec, study.factors, one, 1).merged.spec for one in dict.fromkeys(at)]
+    noises = [noise.known(spec) for spec in specs]
+    scatters = [found.scatter.of_run(spec.cycles, one_database=False).value
+                for found, spec in zip(noises, specs, strict=True) if found is not None]  # fmt: skip
+    if len(scatters) < len(specs) or not specs:
+        return None
+    levels, blocks = (np.array(values, dtype=np.int64) for values in (at, [trial.block for trial in made]))
+    counts = [len(factor.resolved) for factor in study.factors]
+    references, pairs = [factor.reference_number for factor in study.factors], study.spec.trials.design != "screening"
+    found = visible(levels, counts, references, blocks, max(scatters), pairs=pairs)
+    return found if isfinite(found) else None
 
 
 IN_ORDER: Final = (
@@ -98,6 +122,8 @@ def ahead_of(study: Study, expected: Estimate, *, whole: bool) -> str:
         free = "" if expected.free_bytes is None else f", {expected.free_bytes / 1e9:.3g} GB free"
         lines.append(f"space: {size} for the largest database before its load{free}; "
                      f"{expected.archives_bytes / 1e9:.2g} GB of archives")  # fmt: skip
+    if expected.visible is not None:
+        lines.append(f"noise of this machine: the study finds effects of a factor of {expected.visible:.2f} and more")
     if in_order(study):
         lines.append(f"warning: {IN_ORDER}")
     if expected.too_large:
