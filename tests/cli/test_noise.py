@@ -179,7 +179,7 @@ def test_real_runs_of_embedded_sqlite(called: Program, cache: Path, tmp_path: Pa
     assert len(list(cache.iterdir())) == 1
     markdown = called("noise", "private:sqlite", *words, "--out", str(tmp_path / "o"), "--resume", "--as", "markdown", "-q")
     assert markdown.returncode == 0, markdown.stderr
-    assert "Equal runs scatter by" in markdown.stdout
+    assert "The spread of equal runs is" in markdown.stdout
 
 
 def test_a_plan_says_how_many_runs_and_how_long(called: Program) -> None:

@@ -8,6 +8,7 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,9 @@ class Writer:
                 path = out / (name if count == 1 else f"{name}-{count}")
                 if path.exists() or path.with_suffix(path.suffix + ".zip").exists():
                     continue
-                path.mkdir()
-                return cls(path)
+                with suppress(FileExistsError):  # Another run may take it in between.
+                    path.mkdir()
+                    return cls(path)
         except OSError as error:
             raise OutError(f"--out: cannot write to {out}: {error.strerror}") from error
         raise OutError(f"--out: {out} already contains a thousand archives called {name}")

@@ -53,6 +53,9 @@ def command(
     one_database: Annotated[
         bool, Option("--one-database", help="A and B share one database, loaded once for each block")
     ] = False,
+    duet: Annotated[
+        bool, Option("--duet", help="A and B at the same time, each on half of the CPUs")
+    ] = False,
     resume: Annotated[
         bool, Option("--resume", help="Continue what --out holds, with the same options")
     ] = False,
@@ -71,8 +74,9 @@ def command(
     """Find out which of two servers or settings is faster, by runs in pairs, each A B or B A as drawn.
 
     The options of dsbench run apply to both, such as --clients and --scales: dsbench run --help. Each run has a fresh
-    server and a fresh database; with --one-database only the server is fresh. A failure or Ctrl-C
-    keeps the complete blocks, and --resume continues after them.
+    server and a fresh database; with --one-database only the server is fresh. With --duet both sides of a pair run at
+    the same time, so that what else the machine does meets both. A failure or Ctrl-C keeps the complete blocks, and
+    --resume continues after them.
     """
     terminal.refuse_both(as_json, form)
     # Late: numerical libraries take a second, and help should not.
@@ -89,9 +93,10 @@ def command(
     if max_blocks < blocks:
         raise spec.SpecError("--max-blocks", f"must be {blocks} or more, as --blocks is the minimum", "raise it")
     ahead = look_ahead_of(asked)
-    plan = f"plan: {say_plan(ahead, blocks, max_blocks)}"
-    if choice == RATE and (known := say_of_ab([of_a, of_b], blocks, max_blocks, one_database=one_database)):
-        plan += f"\n{known}"
+    plan = f"plan: {say_plan(ahead, blocks, max_blocks, duet=duet)}"
+    if choice == RATE and not duet:
+        known = say_of_ab([of_a, of_b], blocks, max_blocks, one_database=one_database)
+        plan += f"\n{known}" * bool(known)
     if dry_run:
         for name, one, after in zip("AB", asked, ahead, strict=True):
             print(f"{name}  {one.spec.target.redacted}\n{text_of(after)}\n")
@@ -103,7 +108,8 @@ def command(
         shown.line(plan)
         found = versus(
             of_a, of_b, out, names=(_named(a), _named(b)), difference=share, blocks=blocks, max_blocks=max_blocks,
-            one_database=one_database, resume=resume, choice=choice, observer=shown.of, stop=stop, told=shown.line,
+            one_database=one_database, resume=resume, duet=duet, choice=choice, observer=shown.of, stop=stop,
+            told=shown.line,
         )  # fmt: skip
     files = write(found, out)
     if as_json:

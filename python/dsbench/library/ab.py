@@ -13,10 +13,19 @@ from typing import Any, Final
 import numpy as np
 
 from dsbench import servers
-from dsbench.archive import Archive, ArchiveError, OutError
+from dsbench.archive import Archive, ArchiveError, OutError, RunRecord
 from dsbench.archive.parts import replace as written
 from dsbench.dataclass import dataclass
 from dsbench.library.apart import perform_apart, try_apart
+from dsbench.library.duet import (
+    Halves,
+    find_foreign,
+    find_starved,
+    halves,
+    judge_in_duet,
+    refuse_duet,
+    run_together,
+)
 from dsbench.library.pair import RATE, STEM, Block, Versus
 from dsbench.measure.ahead import Ahead, look_ahead, refuse_settings
 from dsbench.measure.events import Observer, format_time
@@ -59,23 +68,25 @@ def look_ahead_of(asked: Sequence[Merged]) -> list[Ahead]:
     return found
 
 
-def seconds_of(ahead: Sequence[Ahead], blocks: int, max_blocks: int) -> tuple[float, float]:
+def seconds_of(ahead: Sequence[Ahead], blocks: int, max_blocks: int, *, duet: bool = False) -> tuple[float, float]:
     """Of all runs, but for the starts of their servers: at least on a fast machine, and at most on a slow one."""
-    least, most = (2 * sum(one.time_s[end] for one in ahead) for end in (0, 1))
+    together = max if duet else sum
+    least, most = (2 * together(one.time_s[end] for one in ahead) for end in (0, 1))
     return blocks * least, max_blocks * most
 
 
-def say_plan(ahead: Sequence[Ahead], blocks: int, max_blocks: int) -> str:
+def say_plan(ahead: Sequence[Ahead], blocks: int, max_blocks: int, *, duet: bool = False) -> str:
     """How many runs are made, and how long they take at least and at most."""
-    span = " to ".join(map(format_time, seconds_of(ahead, blocks, max_blocks)))
-    return f"{blocks} to {max_blocks} blocks of 4 runs, {span} and the start of each server"
+    span = " to ".join(map(format_time, seconds_of(ahead, blocks, max_blocks, duet=duet)))
+    runs = "2 pairs of runs" if duet else "4 runs"
+    return f"{blocks} to {max_blocks} blocks of {runs}, {span} and the start of each server"
 
 
 def versus(
     a: RunSpec, b: RunSpec, out: Path, *, names: tuple[str, str] = ("A", "B"), difference: float = 0.02,
     blocks: int = 3, max_blocks: int = 20, one_database: bool = False, resume: bool = False,
     observer: Callable[[RunSpec], Observer], stop: Stop | None = None,
-    told: Callable[[str], None] = lambda _words: None, choice: Choice = RATE,
+    told: Callable[[str], None] = lambda _words: None, choice: Choice = RATE, duet: bool = False,
 ) -> Versus:
     """Makes blocks of two pairs of runs, A B or B A as drawn, each in a process of its own, until one verdict stands.
 
@@ -85,6 +96,7 @@ def versus(
     ``resume`` goes on after the blocks that it lists.
     With ``one_database`` a short run before each block makes the database, and each run of the block starts a server on
     it, as the run before left it: for settings that do not shape data.
+    With ``duet`` the runs of a pair are made at the same time, each on half of the CPUs, which the order draws.
     ``choice`` is what is measured; of a run with stages, none of which it names, that is the last one.
     ``observer`` makes the one that hears a run, ``told`` hears a line for each block. Where a run fails, is stopped, or
     has a wrong database, the ``error`` of what is given says so, and its unfinished block does not count. Raises
@@ -101,6 +113,10 @@ def versus(
         _refuse_apart(a, b)
     specs = {"A": a.model_copy(update={"label": a.label or "A"}), "B": b.model_copy(update={"label": b.label or "B"})}
     asked = {**{letter: one.described() for letter, one in specs.items()}, "one_database": one_database}
+    cpus = _choose_halves(specs, one_database, choice) if duet else None
+    if duet:
+        asked["duet"] = True
+        specs = {letter: one.model_copy(update={"placement": "free"}) for letter, one in specs.items()}
     if choice != RATE:
         asked["measure"] = {"of": choice.how.name, "stage": choice.stage, "group": choice.group}
     found = Versus(names, (), difference, a.seed, asked, choice=choice, unit=choice.how.unit)
@@ -118,12 +134,17 @@ def versus(
             order = order_of(found.seed, number)
             try:
                 with on_one_database(sides, out, observer, stop) if one_database else nullcontext(sides) as there:
-                    made = _make_block(there, order, out, observer, stop, choice, first)
+                    made = (_make_block(there, order, out, observer, stop, choice, first) if cpus is None else
+                            _make_pairs(there, order, cpus, out, observer, stop))  # fmt: skip
             except RunError as error:
                 return replace(found, error=error)
             first = first or made[0].archive
-            block = Block(order, tuple(one.archive for one in made), tuple(one.figure.value for one in made),
-                          tuple(one.verdict for one in made))  # fmt: skip
+            pairs = [(order[at], made[at : at + 2]) for at in range(0, len(made), 2)] if duet else []
+            block = Block(
+                order, tuple(one.archive for one in made), tuple(one.figure.value for one in made),
+                tuple(one.verdict for one in made), tuple(_find_starved(first, some) for first, some in pairs),
+                tuple(find_foreign([one.evaluation for one in some]) for _, some in pairs),
+            )  # fmt: skip
             last = made[-1].figure
             evaluated = {**found.evaluations, **{one.archive: one.evaluation for one in made}}
             found = replace(found, blocks=(*found.blocks, block), unit=last.unit, of_stage=last.of_stage,
@@ -156,6 +177,37 @@ def _make_block(
         made.append(run_once(fix_placement(sides[letter], first), out, observer, stop, choice))
         first = first or made[0].archive
     return made
+
+
+def _choose_halves(specs: Mapping[str, RunSpec], one_database: bool, choice: Choice) -> Halves:
+    """``SpecError`` where the sides cannot run at the same time."""
+    for option, wrong, why in (("--one-database", one_database, "two servers cannot have one database"),
+                               (OF, choice != RATE, "with --duet rates are compared")):  # fmt: skip
+        if wrong:
+            raise SpecError(option, why, f"omit {option}, or --duet")
+    refuse_duet(specs)
+    return halves()
+
+
+def _make_pairs(
+    sides: dict[str, RunSpec], order: str, cpus: Halves, out: Path, observer: Callable[[RunSpec], Observer], stop: Stop
+) -> list[MadeRun]:
+    """The runs of a block in pairs at the same time; the first of each pair is on the first half of the CPUs."""
+    made: list[MadeRun] = []
+    for at in range(0, len(order), 2):
+        letters = order[at : at + 2]
+        both = [(letter, sides[letter]) for letter in letters]
+        for one in run_together(both, cpus, out, observer(sides[letters[0]]), stop):
+            figure = replace(RATE.read(one.evaluation), value=one.rate_tps)
+            verdict = judge_in_duet(one.evaluation, Archive.open(one.archive).run)
+            made.append(MadeRun(one.archive, one.evaluation, figure, verdict))
+    return made
+
+
+def _find_starved(first: str, made: Sequence[MadeRun]) -> tuple[float, ...]:
+    """Of A and of B, one of which is the ``first`` of two runs."""
+    shares = find_starved([one.evaluation for one in made])
+    return tuple(shares) if first == "A" else tuple(shares[::-1])
 
 
 def _try_both(specs: Mapping[str, RunSpec], choice: Choice) -> None:
@@ -237,7 +289,9 @@ def load(out: Path) -> Versus:
         choice = make_choice(*(str(measure[name]) for name in ("of", "stage", "group"))) if measure else RATE
         opened = [[Archive.open(_archive(out, str(name))) for name in one["archives"]] for one in data["blocks"]]
         evaluations = {one.path: evaluate(one) for some in opened for one in some}
-        blocks = tuple(_read_block(one, some, evaluations) for one, some in zip(data["blocks"], opened, strict=True))
+        judge = judge_in_duet if asked.get("duet") else judge_run
+        blocks = tuple(_read_block(one, some, evaluations, judge)
+                       for one, some in zip(data["blocks"], opened, strict=True))  # fmt: skip
         if any(one.order not in ORDERS or len(one.rates) != len(one.archives) or len(one.rates) != len(one.order)
                for one in blocks):  # fmt: skip
             raise ValueError("a block is incomplete")
@@ -251,11 +305,16 @@ def load(out: Path) -> Versus:
         raise ArchiveError(f"{path} cannot be read ({str(error)[:200]})", remedy, usage=True) from None
 
 
-def _read_block(said: Any, archives: list[Archive], evaluations: Mapping[Path, Evaluation]) -> Block:
+def _read_block(
+    said: Any, archives: list[Archive], evaluations: Mapping[Path, Evaluation],
+    judge: Callable[[Evaluation, RunRecord], RunVerdict],
+) -> Block:
     """One that ab.json tells of; what is to be said of its runs stands in their archives."""
     rates = tuple(float(rate) for rate in said.get("values", said.get("rates_tps")))
-    verdicts = tuple(judge_run(evaluations[one.path], one.run) for one in archives)
-    return Block(str(said["order"]), tuple(one.path for one in archives), rates, verdicts)
+    verdicts = tuple(judge(evaluations[one.path], one.run) for one in archives)
+    starved = tuple(tuple(map(float, one)) for one in said.get("starved", ()))
+    foreign = tuple(map(float, said.get("foreign", ())))
+    return Block(str(said["order"]), tuple(one.path for one in archives), rates, verdicts, starved, foreign)
 
 
 def _archive(out: Path, name: str) -> Path:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from dsbench.archive import ArchiveError
 from dsbench.children import Child, Task
-from dsbench.library.running import perform
+from dsbench.library.running import Finished, perform
 from dsbench.measure.events import Moment, Observer
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
@@ -66,7 +66,7 @@ def _ask(question: str, *values: Any, stop: Stop, observer: Observer | None = No
 
     try:
         # Where it is killed, its servers go with it, and the next run removes what it left.
-        with Child(_Apart, "the run") as child:
+        with Child(RunApart, "the run") as child:
             child.ask(question, *values)
             return child.answer(hear, pass_on)
     except (SpecError, ArchiveError, RunError):
@@ -75,7 +75,7 @@ def _ask(question: str, *values: Any, stop: Stop, observer: Observer | None = No
         raise RunError(error.problem, error.remedy, usage=error.usage) from None
 
 
-class _Sending(Observer):
+class Sending(Observer):
     """Passes on what a run says, its moments now and then."""
 
     def __init__(self, say: Callable[[Any], None]) -> None:
@@ -99,7 +99,7 @@ class _Sending(Observer):
         self._say(("scale_done", path))
 
 
-class _Apart(Task):
+class RunApart(Task):
     """What the process of a run does."""
 
     def __init__(self, say: Callable[[Any], None]) -> None:
@@ -119,8 +119,11 @@ class _Apart(Task):
 
     def perform(self, spec: RunSpec, out: Path, nodes: Sequence[str] | None, address: str) -> Outcome:
         with nullcontext() if nodes is None else joined(spec, nodes, address) as joining:
-            finished = perform(spec, out, _Sending(self.say), self._stop, joining, report=False)
-        outcome = finished.outcome
-        if finished.problem and outcome.error is None:
-            raise ArchiveError(finished.problem, "free up space; ab continues with --resume, study run by itself")
-        return outcome
+            return outcome_of(perform(spec, out, Sending(self.say), self._stop, joining, report=False))
+
+
+def outcome_of(finished: Finished) -> Outcome:
+    """How a run ended. ``ArchiveError`` where nothing but its archive is not whole."""
+    if finished.problem and finished.outcome.error is None:
+        raise ArchiveError(finished.problem, "free up space; ab continues with --resume, study run by itself")
+    return finished.outcome

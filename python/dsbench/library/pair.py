@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from math import isfinite, log
@@ -26,6 +26,7 @@ from dsbench.read.verdict import RunVerdict, Tally
 from dsbench.several.causes import read_times, say_change
 from dsbench.several.work import find_differences, find_load, say_apart
 from dsbench.stats.comparison import RateRatio, Verdict, of_block, ratio
+from dsbench.stats.machine import MOST_OTHERS
 from dsbench.stats.values import Floats
 
 STEM: Final = "ab"
@@ -35,6 +36,10 @@ _TURNED: Final = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER
 """The verdict where less is better."""
 _TIMED: Final = ("tps", "NOPM", "ms", "s")
 """Units of what is faster or slower; all else is better or worse."""
+
+
+_OFTEN: Final = 0.05
+"""Share of the seconds from which on a side is starved."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,11 @@ class Block:
     """Of each run, in tps or what else is measured: at several scales the geometric mean along lg scale."""
     verdicts: tuple[RunVerdict, ...]
     """Of each run."""
+    starved: tuple[tuple[float, ...], ...] = ()
+    """Of each pair of runs at the same time, of A and of B, the share of the seconds in which it nearly stood still and
+    the other side did not."""
+    foreign: tuple[float, ...] = ()
+    """Of each such pair, the greatest share (0-1) of the CPU time of a cycle that neither side had."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,11 @@ class Versus:
     """What rates are of, in a run of several stages."""
     evaluations: Mapping[Path, Evaluation] = field(default_factory=dict, compare=False, repr=False)
     """Of those archives that were evaluated already, by path."""
+
+    @property
+    def duet(self) -> bool:
+        """Whether both sides ran at the same time."""
+        return bool((self.asked or {}).get("duet"))
 
     def log_ratio(self, block: Block) -> float:
         return float(self._pairs(block).mean())
@@ -147,11 +162,16 @@ class Versus:
             each = (Column(name, self.unit, **form) for name in ("first", "second", "third", "fourth"))
             last = Column("B - A", self.unit, form="+.3g") if how.step else Column("B / A", form=".3f")
             name = "Rates" if how.name == "rate" else how.label
-            title = f"{name} of the runs of each block, in their order"
+            of = "in their order" if not self.duet else "on the first and the second half of the CPUs, twice"
+            title = f"{name} of the runs of each block, {of}"
             yield Table(title, (Column("block"), Column("order", left=True), *each, last), rows)
             if self.of_stage:
                 yield Sentence(f"What is measured: {self.of_stage}.", "note")
-            yield Sentence(f"The order of each pair of runs was drawn with the seed {self.seed}.", "note")
+            what = "order" if not self.duet else "half of the CPUs of each side"
+            yield Sentence(f"The {what} in each pair of runs was drawn with the seed {self.seed}.", "note")
+            if self.duet:
+                words = "They shared caches, memory and devices, and each had half of the CPUs"
+                yield Sentence(f"Both sides ran at the same time. {words}: one server alone has a higher rate.", "note")
 
     def _open(self) -> dict[str, list[Archive]]:
         """Of each side, in the order in which they were made."""
@@ -168,7 +188,9 @@ class Versus:
         except ArchiveError:  # One that was taken away costs what is told beside the verdict.
             return []
         differences = find_differences([some[0] for some in runs.values()])
-        apart = say_apart(runs, differences, find_load(differences, runs), self.choice.how.label)
+        apart = [*say_apart(runs, differences, find_load(differences, runs), self.choice.how.label)]
+        apart += _say_of_duet([one for block in self.blocks for one in block.starved],
+                              [one for block in self.blocks for one in block.foreign])  # fmt: skip
         return [f"{line[:1].upper()}{line[1:]}." for line in apart]
 
     @cached_property
@@ -201,6 +223,7 @@ class Versus:
         ratios = {one: float(np.exp(self.log_ratio(one))) for one in self.blocks}
         blocks = [{"order": one.order, "archives": [path.name for path in one.archives], key: one.rates,
                    "verdicts": [verdict.document() for verdict in one.verdicts],
+                   **({"starved": one.starved, "foreign": one.foreign} if self.duet else {}),
                    **({"change": how.step * log(ratios[one])} if how.step else {"ratio": ratios[one]})}
                   for one in self.blocks]  # fmt: skip
         found, within = self.ratio, self.ratio.interval
@@ -216,3 +239,16 @@ class Versus:
             "difference": self.difference, "error": str(self.error) if self.error else None, "blocks": blocks,
             "asked": self.asked,
         }  # fmt: skip
+
+
+def _say_of_duet(starved: Sequence[Sequence[float]], foreign: Sequence[float]) -> list[str]:
+    """What both sides being there at the same time may have done to a comparison; of each pair of runs."""
+    lines = []
+    for letter, shares in zip("AB", zip(*starved, strict=True), strict=False):
+        if (often := sum(share > _OFTEN for share in shares)):
+            lines.append(f"{letter} stalled in up to {max(shares):.0%} of the seconds in which the other side did not, "
+                         f"in {often} of {len(shares)} pairs of runs: compare without --duet")  # fmt: skip
+    if any(share > MOST_OTHERS for share in foreign):
+        lines.append(f"other programs or the hypervisor took up to {max(foreign):.0%} of the CPU time, from both sides "
+                     "at the same time")  # fmt: skip
+    return lines

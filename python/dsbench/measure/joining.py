@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsbench.dataclass import dataclass
-from dsbench.measure.loaders.loader import Loader, Local
+from dsbench.measure.loaders.loader import Loader, Local, Together
 from dsbench.problem import Problem, how_to_install
 from dsbench.spec import RunSpec
 
@@ -32,12 +33,14 @@ class Joining:
     """Files for it: authority, certificate and key, with commas between them."""
     invitation: Invitation | None = None
     """One that is in no folder."""
+    meet: Callable[[], int] | None = None
+    """Waits until another run on this machine is ready for its cycle, too, and gives the common start, in ns."""
 
 
 def choose_loader(spec: RunSpec, joining: Joining) -> Loader:
     """The source of load that ``spec`` asks for. ``ClusterError`` when it cannot be had."""
     if not spec.nodes:
-        return Local()
+        return Local() if joining.meet is None else Together(joining.meet)
     try:
         # Late: Dask is an extra, and takes a second to import.
         from dsbench.measure.nodes.dask_setup import nodes_at

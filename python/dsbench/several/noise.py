@@ -118,8 +118,9 @@ class Noise:
         """The answer."""
         found = self.of_run()
         within = ", ".join(f"{_say(self.finds(n))} within {n}" for n in BLOCKS[1:])
-        return (f"Equal runs scatter by {found.value:.2%} [{found.low:.2%}, {found.high:.2%}], {found.level:.0%}: "
-                f"dsbench ab finds a difference of {within} blocks.")  # fmt: skip
+        ends = f"[{found.low:.2%}, {found.high:.2%}], {found.level:.0%}"
+        return (f"The spread of equal runs is {found.value:.2%} {ends}: dsbench ab finds a difference of {within} "
+                "blocks.")  # fmt: skip
 
     def tell(self) -> Iterator[Block]:
         """For people."""
@@ -131,10 +132,10 @@ class Noise:
             f"{self.target}, scale {self.scale}, {self.mean_tps:,.0f} tps",
             verdict=self.disturbed,
         )
-        yield Table("Scatter by level", (Column("level", left=True), Column("scatter", form=".2%"),
+        yield Table("Spread by level", (Column("level", left=True), Column("spread", form=".2%"),
                     Column("from", form=".2%"), Column("to", form=".2%"), Column("share", form=".0%")),
                     list(self._levels()))  # fmt: skip
-        yield Sentence("Share: of the variance of one cycle. 95% intervals.", "note")
+        yield Sentence("Spread: standard deviation, with its 95% interval. Share: of a cycle's variance.", "note")
         both = (False, True) if self.shares_database else (False,)
         yield Table("What dsbench ab finds", (Column("within blocks"), *(
                     Column("--one-database" if one else "new databases") for one in both)),

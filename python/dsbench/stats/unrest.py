@@ -85,8 +85,8 @@ def few_checkpoints(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     if 0 < met < scale.cycles / 2 and scale.scatter is None and not drifts:
         yield Doubt(
             "few-checkpoints",
-            f"a cycle is shorter than the checkpoint interval: only {cycles_named(scale.checkpoints)} "
-            f"of {scale.cycles} had one, and the median is from the others",
+            f"a cycle is shorter than the checkpoint interval: only {met} of {scale.cycles} cycles had one "
+            f"({cycles_named(scale.checkpoints)}), and the median is from the others",
             "use cycles long enough for a checkpoint in each, or use the mean of the rates",
             scale.scale,
         )

@@ -15,6 +15,7 @@ from dsbench._core import CycleLoad, Stage
 from dsbench.dataclass import dataclass
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders.bench import Bench
+from dsbench.measure.loaders.core import now_ns
 from dsbench.measure.loaders.cycle import Cycle, Second, Watch
 from dsbench.measure.loaders.results import NodePart, NodeResult
 from dsbench.spec import RunSpec
@@ -120,3 +121,31 @@ class Local:
 
     def end(self, _status: str, /) -> None:
         """This machine keeps nothing of a run."""
+
+
+class Together(Local):
+    """Load of this machine, whose cycles begin when those of another run here do."""
+
+    def __init__(self, meet: Callable[[], int]) -> None:
+        """``meet`` waits for the other run and gives the common start, ramp-up included, in ns of ``now_ns``."""
+        super().__init__()
+        self._meet = meet
+
+    def cycle(self, wanted: Wanted, watch: Watch, /) -> Running:
+        """Opens the connections of a cycle here."""
+        return _Meeting(super().cycle(wanted, watch), self._meet)
+
+
+class _Meeting:
+    """A cycle whose lead is the time to the common start."""
+
+    def __init__(self, own: Running, meet: Callable[[], int]) -> None:
+        self._own, self._meet = own, meet
+        self.load = own.load
+        self.connect, self.start, self.wait = own.connect, own.start, own.wait
+        self.seconds, self.abandon, self.collect = own.seconds, own.abandon, own.collect
+
+    @property
+    def lead_ns(self) -> int:
+        """It waits for the other run."""
+        return max(self._meet() - now_ns(), self._own.lead_ns)

@@ -1,0 +1,269 @@
+"""Two runs at the same time, each on its half of the CPUs, whose cycles begin together.
+
+What comes and goes on the machine meets both alike, and is in no ratio of their rates (Bulej, Horký, Tůma, Farquet and
+Prokopec, Duet Benchmarking: Improving Measurement Accuracy in the Cloud, ICPE 2020). Both share caches, memory and the
+device of their data, so that neither is measured as it would be alone.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from dsbench.archive import Archive, RunRecord
+from dsbench.children import Child
+from dsbench.dataclass import dataclass
+from dsbench.library.apart import RunApart, Sending, outcome_of
+from dsbench.library.running import perform
+from dsbench.measure.events import Observer, Silent
+from dsbench.measure.interrupts import Stop
+from dsbench.measure.joining import Joining
+from dsbench.measure.journal import RunError
+from dsbench.measure.loaders import now_ns
+from dsbench.measure.run import Outcome
+from dsbench.problem import Problem
+from dsbench.read.evaluation import Evaluation, evaluate
+from dsbench.read.subjects.course import CourseResult
+from dsbench.read.subjects.machine import MachineResult
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.verdict import RunVerdict, Soundness, judge_run
+from dsbench.spec import RunSpec, SpecError
+
+_LEAD_NS: Final = 300_000_000
+"""Between the moment at which both sides are ready and the start of their cycle."""
+_LOOK_S: Final = 0.1
+_LOW: Final = 0.5
+"""Share of its median rate below which a side nearly stands still."""
+_HIGH: Final = 0.75
+"""Share from which on it goes on."""
+_ALIKE: Final = "with --duet both sides have the same cycles at the same time"
+
+Halves = tuple[frozenset[int], frozenset[int]]
+
+
+@dataclass(frozen=True)
+class DuetRun:
+    """One side of two runs at the same time."""
+
+    archive: Path
+    evaluation: Evaluation
+    rate_tps: float
+    """Committed in all cycles over their duration: what both sides lose in a second is in no ratio of it."""
+
+
+def halves() -> Halves:
+    """The CPUs that this process may use, in two sets with whole cores; ``SpecError`` where there is one core."""
+    cores: dict[str, list[int]] = {}
+    for cpu in sorted(os.sched_getaffinity(0)):
+        cores.setdefault(_core_of(cpu), []).append(cpu)
+    half = len(cores) // 2
+    if not half:
+        raise SpecError("--duet", "there is one CPU core, and each side needs its own", "omit it, or allow more CPUs")
+    several = list(cores.values())
+    parts = several[:half], several[half : 2 * half]
+    first, second = (frozenset(cpu for core in some for cpu in core) for some in parts)
+    return first, second
+
+
+def _core_of(cpu: int) -> str:
+    """Its threads, as the kernel lists them; itself where it says nothing."""
+    try:
+        return Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text().strip()
+    except OSError:
+        return str(cpu)
+
+
+def refuse_duet(sides: Mapping[str, RunSpec]) -> None:
+    """``SpecError`` for sides that cannot run at the same time."""
+    for letter, spec in sides.items():
+        if spec.target.private is None and spec.target.is_server:
+            why = f"{letter} is a server that dsbench does not start"
+            raise SpecError("--duet", why, "use private servers, or omit it")
+        for option, wrong in (
+            ("--nodes", bool(spec.nodes)), ("--objective", spec.searches), ("--find-ramp-up", spec.find_ramp_up),
+            ("--clients", spec.several_clients or spec.peak), ("--precision", spec.precision is not None),
+            ("--min-duration", spec.min_duration is not None), ("--refine", spec.refine != "none"),
+        ):  # fmt: skip
+            if wrong:
+                raise SpecError(option, _ALIKE, f"omit {option}")
+    a, b = sides.values()
+    for name in ("cycles", "duration", "ramp_up", "scales"):
+        if getattr(a, name) != getattr(b, name):
+            raise SpecError(f"--{name.replace('_', '-')}", _ALIKE, "specify it once, for both")
+
+
+def run_together(
+    sides: Sequence[tuple[str, RunSpec]], cpus: Halves, out: Path, observer: Observer, stop: Stop
+) -> list[DuetRun]:
+    """The first of two named ``sides`` on the first of the ``cpus``, and the second on the second, at the same time.
+
+    ``observer`` hears the first. Where one fails, the other is stopped, and ``RunError`` says why.
+    """
+    if stop.requested:
+        raise RunError("stopped between two runs", "")
+    meeting = _Meeting()
+    with ThreadPoolExecutor(len(sides)) as pool:
+        heard = [observer, Silent()]
+        begun = [pool.submit(_side, letter, spec, half, out, hears, stop, meeting)
+                 for (letter, spec), half, hears in zip(sides, cpus, heard, strict=True)]  # fmt: skip
+        ended = [one.exception() or one.result() for one in begun]
+    errors = [one for one in ended if isinstance(one, BaseException)]
+    errors += [one.error for one in ended if isinstance(one, Outcome) and one.error is not None]
+    if errors:
+        # The other side was stopped because of it.
+        raise next((one for one in errors if str(one) != meeting.why), errors[0])
+    return [_read(letter, one) for (letter, _), one in zip(sides, ended, strict=True) if isinstance(one, Outcome)]
+
+
+def _side(
+    letter: str, spec: RunSpec, cpus: frozenset[int], out: Path, observer: Observer, stop: Stop, meeting: _Meeting
+) -> Outcome:
+    told = False
+
+    def pass_on() -> None:
+        nonlocal told
+        wanted = (stop.reason, stop.signal) if stop.requested else (meeting.why, None) if meeting.why else None
+        if wanted and not told:
+            told = True
+            child.tell(wanted)
+
+    def hear(said: Any) -> None:
+        if said == READY:
+            meeting.ready(child.tell)
+        else:
+            getattr(observer, said[0])(said[1])
+
+    try:
+        with Child(_RunInDuet, f"the run of {letter}") as child:
+            child.ask("perform_on", spec, out, cpus)
+            outcome: Outcome = child.answer(hear, pass_on)
+    except RunError:
+        meeting.leave(letter)
+        raise
+    except Problem as error:
+        meeting.leave(letter)
+        raise RunError(f"{letter}: {error.problem}", error.remedy, usage=error.usage) from None
+    except BaseException:
+        meeting.leave(letter)
+        raise
+    if outcome.error is not None or outcome.status != "complete":
+        meeting.leave(letter)
+    return outcome
+
+
+class _Meeting:
+    """Where both sides wait for each other before a cycle."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: list[Callable[[Any], None]] = []
+        self.why = ""
+        """Why nobody need wait any more; empty as long as both go on."""
+
+    def ready(self, tell: Callable[[Any], None]) -> None:
+        """One side waits for its start, which ``tell`` tells it."""
+        with self._lock:
+            self._waiting.append(tell)
+            if len(self._waiting) < 2:
+                return
+            waiting, self._waiting = self._waiting, []
+        start = Start(now_ns() + _LEAD_NS)
+        for one in waiting:
+            one(start)
+
+    def leave(self, letter: str) -> None:
+        """One side has ended early."""
+        self.why = self.why or f"the run of {letter} at the same time ended early"
+
+
+READY: Final = "ready"
+
+
+@dataclass(frozen=True)
+class Start:
+    """When a cycle of both sides begins, its ramp-up included."""
+
+    at_ns: int
+
+
+class _RunInDuet(RunApart):
+    """What the process of a side does."""
+
+    def __init__(self, say: Callable[[Any], None]) -> None:
+        super().__init__(say)
+        self._starts: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def told(self, value: Any) -> None:
+        if isinstance(value, Start):
+            self._starts.put(value.at_ns)
+        else:
+            super().told(value)
+
+    def perform_on(self, spec: RunSpec, out: Path, cpus: frozenset[int]) -> Outcome:
+        """The run, with its server and its clients on ``cpus``: threads and processes that begin later inherit them."""
+        os.sched_setaffinity(0, cpus)
+        return outcome_of(perform(spec, out, Sending(self.say), self._stop, Joining(meet=self._meet), report=False))
+
+    def _meet(self) -> int:
+        self.say(READY)
+        while True:
+            try:
+                return self._starts.get(timeout=_LOOK_S)
+            except queue.Empty:
+                self._stop.check()
+
+
+def _read(letter: str, outcome: Outcome) -> DuetRun:
+    if outcome.void_scales:
+        scales = ", ".join(map(str, outcome.void_scales))
+        raise RunError(f"the check failed at scale {scales} of {outcome.archive.name}", "see its results.log")
+    evaluation = evaluate(Archive.open(outcome.archive))
+    logs = []
+    for scale, rates in evaluation.of(RateResult).cycle_rates.items():
+        durations = evaluation.of(RateResult).durations_s[scale]
+        logs.append(np.log(float(rates @ durations / durations.sum())))
+    rate = float(np.exp(np.mean(logs))) if logs else 0.0
+    if not (isfinite(rate) and rate > 0):
+        words = f"{letter}: {outcome.archive.name} committed nothing at a scale, so there is no rate to compare"
+        raise RunError(words, "use longer cycles: --duration")
+    return DuetRun(outcome.archive, evaluation, rate)
+
+
+def judge_in_duet(evaluation: Evaluation, run: RunRecord) -> RunVerdict:
+    """As ``judge_run``, without what others took of the machine: one of them is the other side."""
+    found = judge_run(evaluation, run)
+    sound = Soundness.VOID if found.void else Soundness.PRELIMINARY if found.short else Soundness.VALID
+    return replace(found, soundness=sound, taken=())
+
+
+def find_starved(sides: Sequence[Evaluation]) -> list[float]:
+    """Of each of two sides, the share of the seconds in which it nearly stood still and the other did not."""
+    every = [[one[:, 0] for one in side.of(CourseResult).seconds.values()] for side in sides]
+    if not all(every):
+        return [0.0, 0.0]
+    courses = [np.concatenate(some) for some in every]
+    size = min(map(len, courses))
+    shares = [course[:size] / max(float(np.median(course)), 1.0) for course in courses]
+    ways = ((0, 1), (1, 0))
+    return [float(np.mean((shares[own] < _LOW) & (shares[other] > _HIGH))) for own, other in ways]
+
+
+def find_foreign(sides: Sequence[Evaluation]) -> float:
+    """The greatest share (0-1) of the CPU time of a cycle that neither side had, nor the kernel; 0 if unknown."""
+    found = []
+    for scale, uses in sides[0].of(MachineResult).machine.items():
+        beside = {one.cycle: one.use for one in sides[1].of(MachineResult).machine.get(scale, ())}
+        for one in uses:
+            if (use := beside.get(one.cycle)) is not None:
+                others = one.use.others_ns - use.run_ns - (use.server_ns or 0)
+                found.append(max(one.use.share(others + one.use.stolen_ns), 0.0))
+    return max(found, default=0.0)
