@@ -95,7 +95,7 @@ def command(
     ahead = look_ahead_of(asked)
     plan = f"plan: {say_plan(ahead, blocks, max_blocks, duet=duet)}"
     if choice == RATE and not duet:
-        known = say_of_ab([of_a, of_b], blocks, max_blocks, one_database=one_database)
+        known = say_of_ab([of_a, of_b], blocks, max_blocks, share, one_database=one_database)
         plan += f"\n{known}" * bool(known)
     if dry_run:
         for name, one, after in zip("AB", asked, ahead, strict=True):

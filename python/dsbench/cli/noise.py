@@ -39,7 +39,7 @@ def command(
     databases: Annotated[int, Option(min=1, max=1000, metavar="N", help="Databases that are loaded")] = 8,
     starts: Annotated[int, Option(min=1, max=1000, metavar="N", help="Runs on each, with a start of the server")] = 4,
     watch: Annotated[
-        float, Option(min=0, max=86400, metavar="SECONDS", help="One long cycle, to find periods; 0 for none")
+        float, Option(min=0, max=7200, metavar="SECONDS", help="One long cycle, to find periods; 0 for none")
     ] = 300,
     resume: Annotated[bool, Option("--resume", help="Continue what --out holds, with the same options")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show the plan, its time and space; touch nothing")] = False,
@@ -92,6 +92,6 @@ def command(
         else:
             terminal.show(found.tell())
     if error is not None:
-        errors.tell(f"{error}; complete databases are kept in {out}", "continue with the same command and --resume")
+        errors.tell(f"{error}; what is complete is kept in {out}", "continue with the same command and --resume")
         failed = errors.USAGE if error.usage else errors.FAILED
         sys.exit(failed if stop.signal is None else 128 + stop.signal)

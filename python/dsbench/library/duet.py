@@ -24,11 +24,13 @@ from dsbench.children import Child
 from dsbench.dataclass import dataclass
 from dsbench.library.apart import RunApart, Sending, outcome_of
 from dsbench.library.running import perform
+from dsbench.measure.ahead import ends_by_count
 from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.joining import Joining
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import now_ns
+from dsbench.measure.placing import TRY
 from dsbench.measure.run import Outcome
 from dsbench.problem import Problem
 from dsbench.read.evaluation import Evaluation, evaluate
@@ -37,6 +39,9 @@ from dsbench.read.subjects.machine import MachineResult
 from dsbench.read.subjects.rate import RateResult
 from dsbench.read.verdict import RunVerdict, Soundness, judge_run
 from dsbench.spec import RunSpec, SpecError
+from dsbench.stats.comparison import mean_lg
+from dsbench.stats.machine import MachineUse
+from dsbench.stats.values import Floats
 
 _LEAD_NS: Final = 300_000_000
 """Between the moment at which both sides are ready and the start of their cycle."""
@@ -85,10 +90,14 @@ def _core_of(cpu: int) -> str:
 def refuse_duet(sides: Mapping[str, RunSpec]) -> None:
     """``SpecError`` for sides that cannot run at the same time."""
     for letter, spec in sides.items():
-        if spec.target.private is None and spec.target.is_server:
-            why = f"{letter} is a server that dsbench does not start"
-            raise SpecError("--duet", why, "use private servers, or omit it")
+        if spec.target.private is None and spec.target.scheme != "mock":
+            what = "server that dsbench does not start" if spec.target.is_server else "file, for one run at a time"
+            raise SpecError("--duet", f"{letter} is a {what}", "use private:PRODUCT, or omit --duet")
+        if ends_by_count(spec):
+            raise SpecError("--workload", f"the cycles of {spec.workload} end after a number of transactions",
+                            "use another, or omit --duet")  # fmt: skip
         for option, wrong in (
+            ("--placement", spec.placement not in ("free", TRY)), ("--power", bool(spec.power)),
             ("--nodes", bool(spec.nodes)), ("--objective", spec.searches), ("--find-ramp-up", spec.find_ramp_up),
             ("--clients", spec.several_clients or spec.peak), ("--precision", spec.precision is not None),
             ("--min-duration", spec.min_duration is not None), ("--refine", spec.refine != "none"),
@@ -96,9 +105,10 @@ def refuse_duet(sides: Mapping[str, RunSpec]) -> None:
             if wrong:
                 raise SpecError(option, _ALIKE, f"omit {option}")
     a, b = sides.values()
-    for name in ("cycles", "duration", "ramp_up", "scales"):
+    for name in ("workload", "workload_settings", "cycles", "duration", "ramp_up", "scales"):
         if getattr(a, name) != getattr(b, name):
-            raise SpecError(f"--{name.replace('_', '-')}", _ALIKE, "specify it once, for both")
+            option = "--set" if name == "workload_settings" else f"--{name.replace('_', '-')}"
+            raise SpecError(option, _ALIKE, "specify it once, for both")
 
 
 def run_together(
@@ -111,11 +121,17 @@ def run_together(
     if stop.requested:
         raise RunError("stopped between two runs", "")
     meeting = _Meeting()
-    with ThreadPoolExecutor(len(sides)) as pool:
+    pool = ThreadPoolExecutor(len(sides))
+    try:
         heard = [observer, Silent()]
         begun = [pool.submit(_side, letter, spec, half, out, hears, stop, meeting)
                  for (letter, spec), half, hears in zip(sides, cpus, heard, strict=True)]  # fmt: skip
         ended = [one.exception() or one.result() for one in begun]
+    except BaseException:  # Somebody asked a second time.
+        meeting.end()
+        raise
+    finally:
+        pool.shutdown()
     errors = [one for one in ended if isinstance(one, BaseException)]
     errors += [one.error for one in ended if isinstance(one, Outcome) and one.error is not None]
     if errors:
@@ -138,12 +154,13 @@ def _side(
 
     def hear(said: Any) -> None:
         if said == READY:
-            meeting.ready(child.tell)
+            meeting.ready(letter, child.tell)
         else:
             getattr(observer, said[0])(said[1])
 
     try:
         with Child(_RunInDuet, f"the run of {letter}") as child:
+            meeting.enter(child)
             child.ask("perform_on", spec, out, cpus)
             outcome: Outcome = child.answer(hear, pass_on)
     except RunError:
@@ -155,8 +172,7 @@ def _side(
     except BaseException:
         meeting.leave(letter)
         raise
-    if outcome.error is not None or outcome.status != "complete":
-        meeting.leave(letter)
+    meeting.leave(letter, complete=outcome.error is None and outcome.status == "complete")
     return outcome
 
 
@@ -165,14 +181,27 @@ class _Meeting:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._children: list[Child] = []
         self._waiting: list[Callable[[Any], None]] = []
+        self._over = ""
         self.why = ""
         """Why nobody need wait any more; empty as long as both go on."""
 
-    def ready(self, tell: Callable[[Any], None]) -> None:
+    def enter(self, child: Child) -> None:
+        """The process of a side."""
+        self._children.append(child)
+
+    def end(self) -> None:
+        """Ends both sides, whatever they are at."""
+        for child in self._children:
+            child.end()
+
+    def ready(self, letter: str, tell: Callable[[Any], None]) -> None:
         """One side waits for its start, which ``tell`` tells it."""
         with self._lock:
             self._waiting.append(tell)
+            if self._over and not self.why:
+                self.why = f"{self._over} had no further cycle when {letter} had one"
             if len(self._waiting) < 2:
                 return
             waiting, self._waiting = self._waiting, []
@@ -180,9 +209,12 @@ class _Meeting:
         for one in waiting:
             one(start)
 
-    def leave(self, letter: str) -> None:
-        """One side has ended early."""
-        self.why = self.why or f"the run of {letter} at the same time ended early"
+    def leave(self, letter: str, *, complete: bool = False) -> None:
+        """One side has ended: ``complete``, or early."""
+        with self._lock:
+            self._over = letter
+            if not self.why and (self._waiting or not complete):
+                self.why = f"the run of {letter} at the same time ended " + ("before it" if complete else "early")
 
 
 READY: Final = "ready"
@@ -227,11 +259,11 @@ def _read(letter: str, outcome: Outcome) -> DuetRun:
         scales = ", ".join(map(str, outcome.void_scales))
         raise RunError(f"the check failed at scale {scales} of {outcome.archive.name}", "see its results.log")
     evaluation = evaluate(Archive.open(outcome.archive))
-    logs = []
+    means = {}
     for scale, rates in evaluation.of(RateResult).cycle_rates.items():
         durations = evaluation.of(RateResult).durations_s[scale]
-        logs.append(np.log(float(rates @ durations / durations.sum())))
-    rate = float(np.exp(np.mean(logs))) if logs else 0.0
+        means[scale] = np.array([float(rates @ durations / durations.sum())])
+    rate = 10 ** mean_lg(means, sorted(means))
     if not (isfinite(rate) and rate > 0):
         words = f"{letter}: {outcome.archive.name} committed nothing at a scale, so there is no rate to compare"
         raise RunError(words, "use longer cycles: --duration")
@@ -247,23 +279,25 @@ def judge_in_duet(evaluation: Evaluation, run: RunRecord) -> RunVerdict:
 
 def find_starved(sides: Sequence[Evaluation]) -> list[float]:
     """Of each of two sides, the share of the seconds in which it nearly stood still and the other did not."""
-    every = [[one[:, 0] for one in side.of(CourseResult).seconds.values()] for side in sides]
-    if not all(every):
-        return [0.0, 0.0]
-    courses = [np.concatenate(some) for some in every]
-    size = min(map(len, courses))
-    shares = [course[:size] / max(float(np.median(course)), 1.0) for course in courses]
-    ways = ((0, 1), (1, 0))
-    return [float(np.mean((shares[own] < _LOW) & (shares[other] > _HIGH))) for own, other in ways]
+    seconds = [side.of(CourseResult).seconds for side in sides]
+    found: list[Floats] = []
+    for scale in sorted(set(seconds[0]) & set(seconds[1])):
+        courses = [one[scale][:, 0] for one in seconds]
+        size = min(map(len, courses))
+        shares = [course[:size] / max(float(np.median(course)), 1.0) for course in courses]
+        found.append(np.stack([(shares[own] < _LOW) & (shares[other] > _HIGH) for own, other in ((0, 1), (1, 0))]))
+    return [float(one) for one in np.concatenate(found, axis=1).mean(axis=1)] if found else [0.0, 0.0]
 
 
 def find_foreign(sides: Sequence[Evaluation]) -> float:
     """The greatest share (0-1) of the CPU time of a cycle that neither side had, nor the kernel; 0 if unknown."""
-    found = []
-    for scale, uses in sides[0].of(MachineResult).machine.items():
-        beside = {one.cycle: one.use for one in sides[1].of(MachineResult).machine.get(scale, ())}
-        for one in uses:
-            if (use := beside.get(one.cycle)) is not None:
-                others = one.use.others_ns - use.run_ns - (use.server_ns or 0)
-                found.append(max(one.use.share(others + one.use.stolen_ns), 0.0))
-    return max(found, default=0.0)
+    uses = [{(scale, one.cycle): one.use for scale, some in side.of(MachineResult).machine.items() for one in some}
+            for side in sides]  # fmt: skip
+
+    def seen(own: MachineUse, other: MachineUse) -> float:
+        others = own.others_ns - other.run_ns - (other.server_ns or 0)
+        return max(own.share(others + own.stolen_ns), 0.0)
+
+    # Each sees a little of the other beside its cycle.
+    both = [(uses[0][at], uses[1][at]) for at in uses[0].keys() & uses[1].keys()]
+    return max((min(seen(own, other), seen(other, own)) for own, other in both), default=0.0)

@@ -72,13 +72,15 @@ class Databases:
     took: tuple[float, ...] = ()
     """Seconds that each database took."""
     watched: Watched | None = None
+    of: int = 0
+    """How many databases are to be made."""
     error: RunError | None = None
     """Why it ended early."""
 
     def document(self, asked: dict[str, Any]) -> dict[str, Any]:
         runs = [[{"archive": one.archive, "seconds": one.seconds} for one in some] for some in self.made]
         watched = asdict(self.watched) if self.watched else None
-        return {"asked": asked, "watched": watched, "databases": runs, "took_s": self.took}
+        return {"asked": asked, "of": self.of, "watched": watched, "databases": runs, "took_s": self.took}
 
 
 def shape_of(spec: RunSpec, databases: int, starts: int) -> tuple[int, int]:
@@ -104,6 +106,9 @@ def refuse(spec: RunSpec, databases: int, starts: int) -> None:
         ("--precision", spec.precision is not None, "all runs have as many cycles"),
         ("--objective", spec.searches, "a search has no cycles that repeat each other"),
         ("--nodes", bool(spec.nodes), "the noise of this machine is measured"),
+        ("--find-ramp-up", spec.find_ramp_up, "all runs have the same ramp-up; the long cycle shows how long it takes"),
+        ("--min-duration", spec.min_duration is not None, "all cycles are of one length"),
+        ("--refine", spec.refine != "none", "the noise of one database size is measured"),
     ):  # fmt: skip
         if wrong:
             raise SpecError(option, why, "omit it" if option != "--scales" else "specify one scale")
@@ -127,10 +132,12 @@ def measure(
     """  # fmt: skip
     refuse(spec, databases, starts)
     databases, starts = shape_of(spec, databases, starts)
-    asked = {**several.same(spec), "scale": spec.scales[0], "cycles": spec.cycles, "starts": starts, "watch_s": watch_s}
-    begun = _resumed(spec, out, asked) if resume else Databases()
+    asked = {**several.same(spec), "target": spec.described()["target"], "scale": spec.scales[0], "cycles": spec.cycles,
+             "starts": starts, "watch_s": watch_s}  # fmt: skip
+    begun = _resumed(spec, out, asked, databases) if resume else _new(out, databases)
     with naming_side("TARGET"):
         try_apart(spec)
+    _store(out, begun, asked)
     with listening(stop) as stop:
         found = _make(spec, out, (databases, starts), begun, asked, watch_s, observer, stop, told)
     if len(found.made) * starts < 2:
@@ -143,11 +150,12 @@ def _make(
     observer: Callable[[RunSpec], Observer], stop: Stop, told: Callable[[str], None],
 ) -> Databases:  # fmt: skip
     databases, starts = shape
-    first: Path | None = None
+    first = out / found.made[0][0].archive if found.made else None
     try:
         if watch_s and found.watched is None:
             long = spec.model_copy(update={"cycles": 1, "duration": watch_s, "ramp_up": 0.0, "label": "watch"})
             found = replace(found, watched=_watch(run_once(long, out / "watch", observer, stop)))
+            _store(out, found, asked)
         while len(found.made) < databases:
             began = time.monotonic()
             with _database(spec, out, len(found.made) + 1, observer, stop) as there:
@@ -202,7 +210,8 @@ def _watch(made: MadeRun) -> Watched | None:
     counts: Floats = next(iter(courses.values()))[:, 0]
     early, settled = ramp_up(counts)
     rest = counts[early:]
-    return Watched(counts.size, find_period(rest if settled else counts), early, settled, shortest(rest, 1))
+    searched = rest if settled else counts
+    return Watched(counts.size, find_period(searched), early, settled, searched.size, shortest(rest, 1))
 
 
 def _concluded(spec: RunSpec, found: Databases) -> Noise:
@@ -219,7 +228,7 @@ def _concluded(spec: RunSpec, found: Databases) -> Noise:
     return Noise(
         spec.target.redacted, spec.scales[0], spec.duration, spec.ramp_up, rates, costs,
         goes_with(logs, causes, groups), list(causes), found.watched,
-        datetime.now(UTC).isoformat(timespec="seconds"), several.means(spec), shares,
+        datetime.now(UTC).isoformat(timespec="seconds"), several.means(spec, rates), shares,
         Tally({"": [one.verdict for one in runs]}).say(),
     )  # fmt: skip
 
@@ -233,7 +242,20 @@ def _store(out: Path, found: Databases, asked: dict[str, Any]) -> None:
         raise OutError(f"--out: {error}") from None
 
 
-def _resumed(spec: RunSpec, out: Path, asked: dict[str, Any]) -> Databases:
+def _new(out: Path, databases: int) -> Databases:
+    """Nothing yet. ``SpecError`` where ``out`` has databases of an interrupted measurement: they would be lost."""
+    try:
+        data = json.loads((out / f"{STEM}-runs.json").read_text("utf-8"))
+        made, of = len(data["databases"]), int(data["of"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return Databases(of=databases)
+    if 0 < made < of:
+        problem = f"{out} has {made} of {of} databases of an unfinished measurement"
+        raise SpecError("--out", problem, "continue it: --resume; or specify another folder")
+    return Databases(of=databases)
+
+
+def _resumed(spec: RunSpec, out: Path, asked: dict[str, Any], databases: int) -> Databases:
     """What ``out`` has of the same; ``SpecError`` where it is of something else."""
     try:
         data = json.loads((out / f"{STEM}-runs.json").read_text("utf-8"))
@@ -246,7 +268,7 @@ def _resumed(spec: RunSpec, out: Path, asked: dict[str, Any]) -> Databases:
         raise SpecError("--resume", problem, "specify the folder of the interrupted one with --out") from None
     if not same:
         raise SpecError("--resume", f"{out} measures something else", "give the options of its beginning")
-    return Databases(made, took, watched)
+    return Databases(made, took, watched, databases)
 
 
 def _again(spec: RunSpec, out: Path, name: str, seconds: float) -> NoiseRun:

@@ -191,6 +191,11 @@ def look_ahead(asked: Merged) -> Ahead:
     return Ahead(settings, scales, str(folder or ""), free, tuple(warnings))
 
 
+def ends_by_count(spec: RunSpec) -> bool:
+    """Whether a cycle of the run ends after a number of transactions, and not after a time."""
+    return any(stage.cycles and stage.cycle_s is None for scale in _scales(spec) for stage in scale.stages)
+
+
 def refuse_absent(spec: RunSpec) -> None:
     """``NotHere`` for a program that ``spec`` names and that is not installed here: a meter, a disk benchmark."""
     if spec.power and not is_installed(spec.power):

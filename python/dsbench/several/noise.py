@@ -16,7 +16,7 @@ import psutil
 
 from dsbench import caches
 from dsbench.dataclass import dataclass
-from dsbench.format import counted, format_number
+from dsbench.format import NONE, counted, format_number
 from dsbench.measure.events import format_time
 from dsbench.measure.stack.machine import model
 from dsbench.read.blocks import Block, Column, Listed, Overview, Sentence, Table
@@ -47,18 +47,20 @@ class Watched:
     ramp_up: int
     """Seconds until the rate was settled."""
     settled: bool
+    searched: int
+    """Seconds in which a period was looked for."""
     independent: int
     """Seconds of a cycle that does not depend on the one before it."""
 
     def tell(self, duration: float, ramp_up: float) -> Iterator[str]:
         """What that means for cycles of ``duration`` seconds after a ``ramp_up``."""
-        most = longest(self.seconds)
+        most = longest(self.searched)
         if self.period is not None:
             every = round(self.period.seconds)
             yield (f"The rate falls by {self.period.depth:.0%} every {every} s: cycles of that length, or a multiple, "
                    f"have the same share of it (--duration {every})")  # fmt: skip
         elif most >= 2 * SHORTEST:
-            yield f"The rate had no period of {SHORTEST} to {most:.0f} s in {self.seconds} s"
+            yield f"The rate had no period of {SHORTEST} to {most:.0f} s in {self.searched} s"
         if not self.settled:
             yield f"The rate had not settled after {self.seconds} s: use a longer --watch to see when it does"
         elif self.ramp_up > ramp_up:
@@ -102,13 +104,20 @@ class Noise:
     def cycles(self) -> int:
         return len(self.rates[0][0])
 
-    def of_run(self, *, one_database: bool = False) -> Interval:
-        """Scatter of ln rate between runs as they were made here."""
+    @property
+    def known(self) -> tuple[bool, ...]:
+        """Whether runs are on one database, for the ways of repeating them that were measured: new databases first."""
+        return tuple(one for one in (False, True) if self.of_run(one_database=one) is not None)
+
+    def of_run(self, *, one_database: bool) -> Interval | None:
+        """Scatter of ln rate between runs as they were made here; ``None`` where that was not repeated."""
         return self.scatter.of_run(self.cycles, one_database=one_database)
 
-    def finds(self, blocks: int, *, one_database: bool = False) -> float:
-        """The difference (share above 0) that ``ab`` finds within so many blocks of such runs."""
-        return noise.visible(self.of_run(one_database=one_database).value, blocks) - 1
+    def finds(self, blocks: int, *, one_database: bool) -> float | None:
+        """The difference (share above 0) that ``ab`` finds within so many blocks of such runs, with a ``--difference``
+        no larger; ``None`` as above."""
+        found = self.of_run(one_database=one_database)
+        return None if found is None else noise.visible(found.value, blocks) - 1
 
     @property
     def mean_tps(self) -> float:
@@ -116,11 +125,13 @@ class Noise:
 
     def sentence(self) -> str:
         """The answer."""
-        found = self.of_run()
-        within = ", ".join(f"{_say(self.finds(n))} within {n}" for n in BLOCKS[1:])
-        ends = f"[{found.low:.2%}, {found.high:.2%}], {found.level:.0%}"
-        return (f"The spread of equal runs is {found.value:.2%} {ends}: dsbench ab finds a difference of {within} "
-                "blocks.")  # fmt: skip
+        one_database = self.known[0]
+        found = self.of_run(one_database=one_database)
+        assert found is not None
+        within = ", ".join(f"{_say(self.finds(n, one_database=one_database))} within {n}" for n in BLOCKS[1:])
+        spread = f"{found.value:.2%} [{found.low:.2%}, {found.high:.2%}], {found.level:.0%}"
+        runs = "equal runs on one database" if one_database else "equal runs"
+        return f"The spread of {runs} is {spread}: dsbench ab finds a difference of {within} blocks."
 
     def tell(self) -> Iterator[Block]:
         """For people."""
@@ -136,11 +147,12 @@ class Noise:
                     Column("from", form=".2%"), Column("to", form=".2%"), Column("share", form=".0%")),
                     list(self._levels()))  # fmt: skip
         yield Sentence("Spread: standard deviation, with its 95% interval. Share: of a cycle's variance.", "note")
-        both = (False, True) if self.shares_database else (False,)
+        one = "--one-database" if self.shares_database else "the same tables"
         yield Table("What dsbench ab finds", (Column("within blocks"), *(
-                    Column("--one-database" if one else "new databases") for one in both)),
-                    [(n, *(_say(self.finds(n, one_database=one)) for one in both)) for n in BLOCKS])  # fmt: skip
-        yield Sentence(f"Found: in {noise.FOUND:.0%} of the comparisons, with runs such as these.", "note")
+                    Column(one if way else "new databases") for way in self.known)),
+                    [(n, *(_say(self.finds(n, one_database=way)) for way in self.known)) for n in BLOCKS])  # fmt: skip
+        less = "A difference below --difference (2% by default) ends as none: specify a smaller one."
+        yield Sentence(f"Found: in {noise.FOUND:.0%} of the comparisons with such runs. {less}", "note")
         yield Table("The shortest comparison", (Column("difference", form=".0%"), Column("cycles of a run"),
                     Column("databases", left=True), Column("blocks"), Column("time", left=True)),
                     list(self._shortest()))  # fmt: skip
@@ -161,9 +173,7 @@ class Noise:
         if len(self.earlier) + 1 < _FEWEST:
             return None
         logs = np.log([*self.earlier, self.mean_tps])
-        databases, starts, _ = self.scatter.shape
-        own = self.of_run().value ** 2 / (databases * starts)
-        return float(np.sqrt(max(float(logs.var(ddof=1)) - own, 0.0)))
+        return float(np.sqrt(max(float(logs.var(ddof=1)) - self.scatter.of_mean, 0.0)))
 
     def _shortest(self) -> Iterator[tuple[object, ...]]:
         for difference in DIFFERENCES:
@@ -190,7 +200,7 @@ class Noise:
 
     def document(self) -> dict[str, Any]:
         """As JSON values."""
-        own, one = self.of_run(), self.of_run(one_database=True)
+        own, one = self.of_run(one_database=False), self.of_run(one_database=True)
         best = [noise.best_design(self.scatter, self.costs, difference) for difference in DIFFERENCES]
         parts = {"database": self.scatter.database, "start": self.scatter.start, "cycle": self.scatter.cycle}
         return {
@@ -198,10 +208,9 @@ class Noise:
             "duration_s": self.duration, "ramp_up_s": self.ramp_up,
             "rates_tps": self.rates, "earlier_tps": list(self.earlier), "shares_database": self.shares_database,
             "scatter": {name: _as_json(found) for name, found in parts.items()},
-            "of_run": {"new_databases": _as_json(own), "one_database": _as_json(one) if self.shares_database else None},
-            "finds": [{"blocks": n, "new_databases": self.finds(n),
-                       "one_database": self.finds(n, one_database=True) if self.shares_database else None}
-                      for n in BLOCKS],
+            "of_run": {"new_databases": _as_json(own), "one_database": _as_json(one)},
+            "finds": [{"blocks": n, "new_databases": self.finds(n, one_database=False),
+                       "one_database": self.finds(n, one_database=True)} for n in BLOCKS],
             "shortest": [asdict(found) if found else None for found in best],
             "costs_s": asdict(self.costs), "causes": [asdict(cause) for cause in self.causes],
             "looked": list(self.looked), "disturbed": list(self.disturbed),
@@ -209,17 +218,21 @@ class Noise:
         }  # fmt: skip
 
 
-def _say(difference: float) -> str:
+def _say(difference: float | None) -> str:
+    if difference is None:
+        return NONE
     return f"{difference:.1%}" if difference < 1 else f"a factor of {1 + difference:.3g}" if difference < 99 else "none"
 
 
-def _as_json(one: Interval) -> dict[str, float] | None:
-    return {"value": one.value, "low": one.low, "high": one.high, "level": one.level} if isfinite(one.value) else None
+def _as_json(one: Interval | None) -> dict[str, float] | None:
+    if one is None or not isfinite(one.value):
+        return None
+    return {"value": one.value, "low": one.low, "high": one.high, "level": one.level}
 
 
 def read(document: Mapping[str, Any]) -> Noise:
     """What ``document`` gave. ``ValueError``, ``KeyError`` or ``TypeError`` where it is none of these."""
-    return Noise(
+    found = Noise(
         str(document["target"]), int(document["scale"]), float(document["duration_s"]), float(document["ramp_up_s"]),
         [[[float(rate) for rate in start] for start in database] for database in document["rates_tps"]],
         Costs(**document["costs_s"]), [GoesWith(**one) for one in document["causes"]],
@@ -227,6 +240,9 @@ def read(document: Mapping[str, Any]) -> Noise:
         [float(one) for one in document["earlier_tps"]], bool(document["shares_database"]),
         [str(one) for one in document["disturbed"]],
     )  # fmt: skip
+    if not found.known:
+        raise ValueError("nothing was repeated")
+    return found
 
 
 def read_watched(document: Mapping[str, Any] | None) -> Watched | None:
@@ -241,8 +257,9 @@ def same(spec: RunSpec) -> dict[str, Any]:
     """What two runs have in common whose noise is the same but for their scale: the machine, the server, the work."""
     load = {name: getattr(spec, name) for name, option in OPTIONS.items() if option.of_load and name not in _PAST}
     machine = {"cpu": model(), "cpus": psutil.cpu_count(), "memory": psutil.virtual_memory().total >> 28}
-    server = spec.target.private or spec.target.scheme
-    work = {"server": server, "workload": spec.workload, "settings": spec.workload_settings,
+    # The settings of a private server are what comparisons vary.
+    server = f"private:{spec.target.private}" if spec.target.private else spec.target.redacted
+    work = {"server": server, "driver": spec.driver, "workload": spec.workload, "settings": spec.workload_settings,
             "limits": spec.limits, "storage": spec.storage}  # fmt: skip
     found: dict[str, Any] = json.loads(json.dumps({**machine, **work, **load}, default=str, sort_keys=True))
     return found
@@ -258,7 +275,7 @@ def _kept(spec: RunSpec) -> list[Noise]:
     try:
         found = json.loads(_place(spec).read_text("utf-8"))
         return [read(one) for one in found["measurements"]] if found["of"] == same(spec) else []
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
 
 
@@ -269,25 +286,34 @@ def known(spec: RunSpec) -> Noise | None:
     return max(fitting, key=lambda one: (one.scale, one.when), default=None)
 
 
-def means(spec: RunSpec) -> list[float]:
-    """Of all measurements of such runs that are kept, in tps, the oldest first."""
-    return [one.mean_tps for one in _kept(spec) if one.scale in spec.scales]
+def means(spec: RunSpec, rates: Sequence[Sequence[Sequence[float]]]) -> list[float]:
+    """Of all kept measurements of such runs, in tps, the oldest first, but for that which has these ``rates``."""
+    return [one.mean_tps for one in _kept(spec) if one.scale in spec.scales and one.rates != _in_lists(rates)]
+
+
+def _in_lists(rates: Sequence[Sequence[Sequence[float]]]) -> list[list[list[float]]]:
+    return [[list(start) for start in database] for database in rates]
 
 
 def keep(spec: RunSpec, found: Noise) -> None:
     """Keeps what was found with this machine's earlier measurements, where the user's caches can be written."""
-    document = {"of": same(spec), "measurements": [one.document() for one in [*_kept(spec), found][-_KEPT:]]}
+    others = [one for one in _kept(spec) if one.rates != _in_lists(found.rates)]
+    document = {"of": same(spec), "measurements": [one.document() for one in [*others, found][-_KEPT:]]}
     caches.keep(_place(spec), (json.dumps(document, indent=1) + "\n").encode())
 
 
-def say_of_ab(sides: Sequence[RunSpec], blocks: int, max_blocks: int, *, one_database: bool) -> str:
-    """What a comparison finds by what is known of both sides on this machine; empty where that is nothing."""
+def say_of_ab(
+    sides: Sequence[RunSpec], blocks: int, max_blocks: int, difference: float, *, one_database: bool
+) -> str:
+    """What a comparison finds by what is known of both sides on this machine; empty where that is nothing. Below the
+    ``difference`` (share above 0) it finds none."""
     both = [(found, spec.cycles) for spec in sides if (found := known(spec)) is not None]
-    if len(both) < len(sides) or (one_database and not all(found.shares_database for found, _ in both)):
+    runs = [found.scatter.of_run(cycles, one_database=one_database) for found, cycles in both]
+    own = [one.value for one in runs if one is not None]
+    if len(own) < len(sides):
         return ""
-    own = [found.scatter.of_run(cycles, one_database=one_database).value for found, cycles in both]
     mean = float(np.sqrt(np.square(own).mean()))
-    least, most = (noise.visible(mean, n) - 1 for n in (blocks, max_blocks))
+    least, most = (max(noise.visible(mean, n) - 1, difference) for n in (blocks, max_blocks))
     when = min(found.when for found, _ in both)[:10]
     return (f"noise of this machine ({when}): a difference of {_say(least)} is found within {blocks} "
             f"blocks, of {_say(most)} within {max_blocks}")  # fmt: skip

@@ -63,7 +63,7 @@ def find_period(counts: Floats) -> Period | None:
     if not np.square(level).sum() > _LEAST:
         return None
     course = _whiten(level)
-    found = (_shares(course, known.folds)[0] - known.middles) / known.deviations
+    found = (_shares(course, known.periods)[0] - known.middles) / known.deviations
     best = int(found.argmax())
     p_value = (1 + int((known.highest >= found[best]).sum())) / (_DRAWS + 1)
     if p_value > SIGNIFICANCE:
@@ -121,17 +121,17 @@ def _fold(n: int, period: float) -> Floats:
     return result
 
 
-def _shares(courses: Floats, folds: tuple[Floats, ...]) -> Floats:
+def _shares(courses: Floats, periods: Floats) -> Floats:
     """Of each row and period, the share of the variance that is between phases."""
     whole = np.square(courses).sum(axis=1)
-    return np.stack([np.square(courses @ fold).sum(axis=1) / whole for fold in folds], axis=1)
+    n = courses.shape[1]
+    return np.stack([np.square(courses @ _fold(n, one)).sum(axis=1) / whole for one in periods.tolist()], axis=1)
 
 
 class _Reference(NamedTuple):
     """What white noise of one length shows."""
 
     periods: Floats
-    folds: tuple[Floats, ...]
     middles: Floats
     deviations: Floats
     highest: Floats
@@ -143,11 +143,10 @@ def _reference(n: int) -> _Reference:
     periods = [float(SHORTEST)]
     while periods[-1] < longest(n):
         periods.append(periods[-1] * (1 + max(periods[-1] / (6 * n), 0.005)))
-    folds = tuple(_fold(n, one) for one in periods)
     noise = np.random.default_rng(n).standard_normal((_DRAWS, n))
-    shares = _shares(_whiten(_level(noise)), folds)
+    shares = _shares(_whiten(_level(noise)), np.array(periods))
     middles, deviations = shares.mean(axis=0), shares.std(axis=0)
-    return _Reference(np.array(periods), folds, middles, deviations, ((shares - middles) / deviations).max(axis=1))
+    return _Reference(np.array(periods), middles, deviations, ((shares - middles) / deviations).max(axis=1))
 
 
 def _told_apart(course: Floats, periods: Floats, found: Floats, best: int, least: float) -> float:

@@ -77,8 +77,9 @@ def _find_visible(study: Study) -> float | None:
     at = [combination(study.factors, trial) for trial in made]
     specs = [asked(study.spec, study.factors, one, 1).merged.spec for one in dict.fromkeys(at)]
     noises = [noise.known(spec) for spec in specs]
-    scatters = [found.scatter.of_run(spec.cycles, one_database=False).value
-                for found, spec in zip(noises, specs, strict=True) if found is not None]  # fmt: skip
+    runs = [found.scatter.of_run(spec.cycles, one_database=spec.existing)
+            for found, spec in zip(noises, specs, strict=True) if found is not None]  # fmt: skip
+    scatters = [one.value for one in runs if one is not None]
     if len(scatters) < len(specs) or not specs:
         return None
     levels, blocks = (np.array(values, dtype=np.int64) for values in (at, [trial.block for trial in made]))

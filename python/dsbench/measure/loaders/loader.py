@@ -132,20 +132,25 @@ class Together(Local):
         self._meet = meet
 
     def cycle(self, wanted: Wanted, watch: Watch, /) -> Running:
-        """Opens the connections of a cycle here."""
-        return _Meeting(super().cycle(wanted, watch), self._meet)
+        """Opens the connections of a cycle here. Trials before the cycles, which have the number 0, wait for nobody."""
+        own = super().cycle(wanted, watch)
+        return _Meeting(own, self._meet) if wanted.number else own
 
 
 class _Meeting:
-    """A cycle whose lead is the time to the common start."""
+    """A cycle whose lead is the time to the common start. It waits for the other run twice: long, while that is not as
+    far, before anything is read of the machine, and then for a moment."""
 
     def __init__(self, own: Running, meet: Callable[[], int]) -> None:
         self._own, self._meet = own, meet
         self.load = own.load
-        self.connect, self.start, self.wait = own.connect, own.start, own.wait
+        self.start, self.wait = own.start, own.wait
         self.seconds, self.abandon, self.collect = own.seconds, own.abandon, own.collect
+
+    def connect(self, timeout_s: float, watch: Watch) -> None:
+        self._own.connect(timeout_s, watch)
+        self._meet()
 
     @property
     def lead_ns(self) -> int:
-        """It waits for the other run."""
         return max(self._meet() - now_ns(), self._own.lead_ns)

@@ -24,7 +24,8 @@ def test_mean_squares_and_components_by_hand() -> None:
     assert found.database.value == 0.0
     assert found.shares == pytest.approx((0.0, 0.6, 0.4))
     # A run of four cycles: the start's 3 and 2 / 4 times the factor of a median of four.
-    assert found.of_run(4, one_database=True).value == pytest.approx(sqrt(3 + 2 / 4 * median_factor(4)))
+    assert (run := found.of_run(4, one_database=True)) is not None
+    assert run.value == pytest.approx(sqrt(3 + 2 / 4 * median_factor(4)))
 
 
 def test_a_level_that_was_not_repeated_is_not_known() -> None:
@@ -32,7 +33,9 @@ def test_a_level_that_was_not_repeated_is_not_known() -> None:
     found = scatter(rates)
     assert np.isnan(found.start.value)
     assert found.database.value == pytest.approx(sqrt(7))  # (16 - 2) / 2
-    assert found.of_run(2, one_database=False).value == pytest.approx(sqrt(8))
+    assert (run := found.of_run(2, one_database=False)) is not None
+    assert run.value == pytest.approx(sqrt(8))
+    assert found.of_run(2, one_database=True) is None
     with pytest.raises(ValueError, match="two cycles of two runs"):
         scatter(rates[:1])
     with pytest.raises(ValueError, match="above 0"):
@@ -44,7 +47,7 @@ def test_a_level_that_was_not_repeated_is_not_known() -> None:
 )
 def test_intervals_hold_what_was_planted(shape: tuple[int, int, int], deviations: tuple[float, float, float]) -> None:
     databases, starts, _ = shape
-    rng, held, runs, draws = np.random.default_rng(5), np.zeros(3), 0, 600
+    rng, held, runs, draws, wide = np.random.default_rng(5), np.zeros(3), 0, 600, []
     own = [0.0 if np.isnan(one) else one for one in deviations]
     truth = sqrt(own[1] ** 2 + (own[0] ** 2 if starts < 2 else 0) + median_factor(5) * own[2] ** 2 / 5)
     for _ in range(draws):
@@ -52,10 +55,13 @@ def test_intervals_hold_what_was_planted(shape: tuple[int, int, int], deviations
         found = scatter(np.exp(logs + own[2] * rng.standard_normal(shape)))
         for level, (one, planted) in enumerate(zip((found.database, found.start, found.cycle), deviations, strict=True)):
             held[level] += np.isnan(planted) or one.low <= planted <= one.high
-        run = found.of_run(5, one_database=True)
+        run = found.of_run(5, one_database=starts > 1)
+        assert run is not None
         runs += run.low <= truth <= run.high
+        wide.append(run.high / run.low)
     assert (held / draws >= 0.93).all(), held / draws
     assert runs / draws >= 0.93
+    assert np.median(wide) < 6
 
 
 @pytest.mark.parametrize("blocks", [4, 10, 20])
@@ -94,6 +100,8 @@ def test_the_best_design_repeats_what_scatters_and_is_cheap() -> None:
     assert of_starts.one_database
     assert of_databases.one_database, "both sides have the same database then, and it cannot tell them apart"
     assert of_starts.seconds == of_starts.blocks * (60 + 4 * (2 + 5))
+    few = {"a": np.array([1.0, 2.0, 3.0, 4.0])}
+    assert goes_with(np.array([1.0, 2.0, 3.0, 4.0]), few, [0, 0, 1, 1]) == [], "there are four orders in all"
 
 
 def test_what_goes_with_the_rate_is_named_and_nothing_else() -> None:
