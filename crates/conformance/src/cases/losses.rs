@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use dsbench_core::engine::{Connection, Isolation, Prepare, StatementId};
 use dsbench_core::error::ErrorKind;
-use dsbench_core::value::{Type, Value};
+use dsbench_core::value::{Table, Type, Value};
 
 use super::Case;
 use crate::bed::Bed;
@@ -121,10 +121,22 @@ fn limited(bed: &Bed) -> Result<(), Doubt> {
     }
     for _ in 0..2 {
         refused("the query", session.fetch(slow), ErrorKind::Timeout)?;
-        let row = session.fetch("SELECT k FROM t WHERE k = 1")?.rows;
+        let row = goes_on(&mut *session)?.rows;
         ensure(row == [[Some("1".to_string())]], || format!("the session does not go on: {row:?}"))?;
     }
     Ok(())
+}
+
+/// The answer to a short query. On a busy machine it may take longer than the limit, too, but not every time.
+fn goes_on(session: &mut dyn Connection) -> Result<Table, Doubt> {
+    let mut asked = || session.fetch("SELECT k FROM t WHERE k = 1");
+    for _ in 0..200 {
+        match asked() {
+            Err(error) if error.kind == ErrorKind::Timeout => {}
+            other => return Ok(other?),
+        }
+    }
+    Ok(asked()?)
 }
 
 /// A case of a server that is killed and its outcome.

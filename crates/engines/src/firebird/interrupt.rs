@@ -11,6 +11,9 @@ use dsbench_core::locking::lock;
 use super::api::{cancel, Api, Handle};
 use super::status::Status;
 
+/// Between two attempts to end a statement.
+const AGAIN: Duration = Duration::from_millis(100);
+
 /// What other threads share of an attachment.
 pub(super) struct Gate {
     api: &'static Api,
@@ -36,9 +39,11 @@ impl Gate {
         let (working, ended) = channel::<()>();
         std::thread::scope(|scope| {
             let watch = scope.spawn(move || {
-                let late = ended.recv_timeout(longest) == Err(RecvTimeoutError::Timeout);
-                if late {
+                let (mut late, mut wait) = (false, longest);
+                // One that comes before the server has begun with the statement is lost.
+                while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                     self.cancel(&[cancel::RAISE]);
+                    (late, wait) = (true, AGAIN);
                 }
                 late
             });

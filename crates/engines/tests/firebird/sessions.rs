@@ -1,5 +1,7 @@
 //! What a session does: statements, transactions, errors.
 
+use std::time::Duration;
+
 use dsbench_core::engine::{Isolation, Prepare, RowSource, Session, Statement, StatementId};
 use dsbench_core::error::{ErrorKind, Result};
 use dsbench_core::value::{Rows, Type, Value};
@@ -226,5 +228,21 @@ impl RowSource for FirstKeys<'_> {
         *self.0 += 1;
         emit(&[Value::Int(if *self.0 == 1000 { 1 } else { 1000 + *self.0 })])?;
         Ok(*self.0 < 1000)
+    }
+}
+
+/// The wish to end it comes before the server has begun with the statement, and must come again.
+#[test]
+fn a_limit_that_is_over_at_once_ends_a_statement() {
+    let endless =
+        "SELECT count(*) FROM rdb$types a CROSS JOIN rdb$types b CROSS JOIN rdb$types c CROSS JOIN rdb$types d";
+    for bed in Bed::all() {
+        let mut conn = bed.furnished("").connect(LOAD).unwrap();
+        for _ in 0..10 {
+            conn.limit(Duration::ZERO).unwrap();
+            assert_eq!(conn.fetch(endless).unwrap_err().kind, ErrorKind::Timeout);
+            conn.limit(Duration::from_secs(600)).unwrap();
+            assert_eq!(conn.fetch("SELECT k FROM t WHERE k = 1").unwrap().rows, [[Some("1".to_string())]]);
+        }
     }
 }
