@@ -85,7 +85,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(ab, "run_together", together)
     monkeypatch.setattr(duet, "halves", lambda: (frozenset({0}), frozenset({1})))
     monkeypatch.setattr(ab, "halves", lambda: (frozenset({0}), frozenset({1})))
-    monkeypatch.setattr(ab, "find_starved", lambda _sides: [0.0, 0.0])
+    monkeypatch.setattr(ab, "find_starved", lambda _sides: (0.0, 0.0))
     return asked
 
 
@@ -115,8 +115,8 @@ def test_a_side_that_stands_still_beside_the_other_is_told(tmp_path: Path) -> No
         return evaluate(write(tmp_path, run, {"cycles": [cycle_row(1, 1, [MS] * sum(counts))], "seconds": seconds}))
 
     a, b = side("a", [100] * 10), side("b", [100] * 8 + [10, 20])
-    assert find_starved([a, b]) == pytest.approx([0.0, 0.2])
-    assert find_starved([b, a]) == pytest.approx([0.2, 0.0])
+    assert find_starved([a, b]) == pytest.approx((0.0, 0.2))
+    assert find_starved([b, a]) == pytest.approx((0.2, 0.0))
 
 
 def test_a_scale_is_set_beside_its_own_median(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_scale_is_set_beside_its_own_median(tmp_path: Path) -> None:
         cycles = [cycle_row(scale, 1, [MS] * 5 * count) for scale, count in zip((1, 2), steady, strict=True)]
         return evaluate(write(tmp_path, run, {"cycles": cycles, "seconds": rows}))
 
-    assert find_starved([side("a", (100, 40)), side("b", (100, 80))]) == [0.0, 0.0]
+    assert find_starved([side("a", (100, 40)), side("b", (100, 80))]) == (0.0, 0.0)
 
 
 def test_the_other_side_is_no_other_program() -> None:

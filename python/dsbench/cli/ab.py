@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -14,9 +13,8 @@ from dsbench import spec
 from dsbench.archive import try_out
 from dsbench.cli import errors, options, run, terminal
 from dsbench.cli.options import taking_settings, targets
-from dsbench.cli.progress import Progress
+from dsbench.cli.progress import ProgressOfRuns
 from dsbench.format import counted
-from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop
 from dsbench.spec.words import GROUPS
 from dsbench.stats.comparison import Verdict
@@ -104,7 +102,7 @@ def command(
         return
     try_out(out)
     stop = Stop(signals=True)
-    with Shown(quiet) as shown:
+    with ProgressOfRuns(quiet) as shown:
         shown.line(plan)
         found = versus(
             of_a, of_b, out, names=(_named(a), _named(b)), difference=share, blocks=blocks, max_blocks=max_blocks,
@@ -112,12 +110,7 @@ def command(
             told=shown.line,
         )  # fmt: skip
     files = write(found, out)
-    if as_json:
-        print(json.dumps(found.document(), indent=2, ensure_ascii=False))
-    elif form is terminal.AnswerForm.MARKDOWN:
-        terminal.show_as_comment(found.tell())
-    else:
-        terminal.show(found.tell())
+    if terminal.show_answer(found.document, found.tell, as_json, form):
         for path in files:
             if path.suffix == ".html":
                 print(f"page: {path}")
@@ -154,33 +147,3 @@ def _file_of(side: str) -> Path | None:
 
 def _named(side: str) -> str:
     return spec.redact(side)
-
-
-class Shown:
-    """The progress of one run after another, and a line for each block."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._quiet = quiet
-        self._now: Progress | None = None
-
-    def __enter__(self) -> Shown:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._end()
-
-    def of(self, asked: spec.RunSpec) -> Observer:
-        """The progress of the next run."""
-        self._end()
-        self._now = Progress(asked, quiet=self._quiet)
-        return self._now.__enter__()
-
-    def line(self, words: str) -> None:
-        self._end()
-        if not self._quiet:
-            print(words, file=sys.stderr)
-
-    def _end(self) -> None:
-        if self._now is not None:
-            self._now.__exit__(None, None, None)
-            self._now = None

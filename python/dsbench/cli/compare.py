@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -60,13 +61,8 @@ def command(
     comparison = read(paths, reference or first, terminal.check_price(price))
     # Before anything is printed: whoever reads a pipe may have enough of it early.
     written = [] if out is None else files.write(out, lambda: shown.files(comparison))
-    if as_json:
-        print(files.as_json(shown.document(comparison)))
+    if not terminal.show_answer(partial(shown.document, comparison), partial(shown.tell, comparison), as_json, form):
         return
-    if form is terminal.AnswerForm.MARKDOWN:
-        terminal.show_as_comment(shown.tell(comparison))
-        return
-    terminal.show(shown.tell(comparison))
     pages = [f"page: {path}" for path in written if path.suffix == ".html"]
     terminal.show([Listed(["", *(pages or ["next: the same as a page with diagrams: --out FOLDER"])])])
 

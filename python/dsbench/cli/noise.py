@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -12,8 +11,8 @@ import typer
 from dsbench import spec
 from dsbench.archive import try_out
 from dsbench.cli import errors, run, terminal
-from dsbench.cli.ab import Shown
 from dsbench.cli.options import taking_settings, targets
+from dsbench.cli.progress import ProgressOfRuns
 from dsbench.measure.interrupts import Stop
 from dsbench.spec.words import GROUPS
 
@@ -75,7 +74,7 @@ def command(
         return
     try_out(out)
     stop = Stop(signals=True)
-    with Shown(quiet) as shown:
+    with ProgressOfRuns(quiet) as shown:
         shown.line(plan)
         found, error = noise.measure(
             asked.spec, out, databases=databases, starts=starts, watch_s=watch, resume=resume, observer=shown.of,
@@ -85,12 +84,7 @@ def command(
         noise.write(found, out)
         if error is None:
             keep(asked.spec, found)
-        if as_json:
-            print(json.dumps(found.document(), indent=2, ensure_ascii=False))
-        elif form is terminal.AnswerForm.MARKDOWN:
-            terminal.show_as_comment(found.tell())
-        else:
-            terminal.show(found.tell())
+        terminal.show_answer(found.document, found.tell, as_json, form)
     if error is not None:
         errors.tell(f"{error}; what is complete is kept in {out}", "continue with the same command and --resume")
         failed = errors.USAGE if error.usage else errors.FAILED

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal, Self
 
 from dsbench.cli.terminal import WIDEST
-from dsbench.measure.events import Moment, TimeLeft, describe_briefly, describe_moment, format_time, shorten
+from dsbench.measure.events import Moment, Observer, TimeLeft, describe_briefly, describe_moment, format_time, shorten
 from dsbench.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -157,3 +157,32 @@ class Counting:
         if self._live is not None:
             self._live.stop()
         print(words, file=sys.stderr, flush=True)
+
+class ProgressOfRuns:
+    """The progress of one run after another, and lines between them."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._now: Progress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def of(self, asked: RunSpec) -> Observer:
+        """The progress of the next run."""
+        self._end()
+        self._now = Progress(asked, quiet=self._quiet)
+        return self._now.__enter__()
+
+    def line(self, words: str) -> None:
+        self._end()
+        if not self._quiet:
+            print(words, file=sys.stderr)
+
+    def _end(self) -> None:
+        if self._now is not None:
+            self._now.__exit__(None, None, None)
+            self._now = None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated, Final, TextIO
@@ -85,11 +86,20 @@ def show(blocks: Iterable[Block]) -> None:
     print(render_text(blocks, read_style()))
 
 
-def show_as_comment(blocks: Iterable[Block]) -> None:
-    """Prints blocks for a pull request."""
-    from dsbench.read.markdown import render_comment
+def show_answer(
+    document: Callable[[], object], blocks: Callable[[], Iterable[Block]], as_json: bool, form: AnswerForm
+) -> bool:
+    """Prints an answer as JSON, for a pull request or as text, and gives whether it was as text."""
+    if as_json:
+        print(json.dumps(document(), indent=2, ensure_ascii=False))
+    elif form is AnswerForm.MARKDOWN:
+        from dsbench.read.markdown import render_comment
 
-    print(render_comment(blocks))
+        print(render_comment(blocks()))
+    else:
+        show(blocks())
+        return True
+    return False
 
 
 def refuse_both(as_json: bool, form: StrEnum) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -42,12 +43,7 @@ def command(
 
     found, left = trend.histories(folder, least, make_choice(of, stage, group))
     written = [] if out is None else files.write(out, lambda: trend.files(found, left))
-    if as_json:
-        print(files.as_json(trend.document(found, left)))
-    elif form is terminal.AnswerForm.MARKDOWN:
-        terminal.show_as_comment(trend.tell(found, left))
-    else:
-        terminal.show(trend.tell(found, left))
+    if terminal.show_answer(partial(trend.document, found, left), partial(trend.tell, found, left), as_json, form):
         for path in written:
             if path.suffix == ".html":
                 print(f"\npage: {path}")

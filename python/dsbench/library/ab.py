@@ -207,7 +207,7 @@ def _make_pairs(
 def _find_starved(first: str, made: Sequence[MadeRun]) -> tuple[float, ...]:
     """Of A and of B, one of which is the ``first`` of two runs."""
     shares = find_starved([one.evaluation for one in made])
-    return tuple(shares) if first == "A" else tuple(shares[::-1])
+    return shares if first == "A" else shares[::-1]
 
 
 def _try_both(specs: Mapping[str, RunSpec], choice: Choice) -> None:
@@ -313,7 +313,7 @@ def _read_block(
     rates = tuple(float(rate) for rate in said.get("values", said.get("rates_tps")))
     verdicts = tuple(judge(evaluations[one.path], one.run) for one in archives)
     starved = tuple(tuple(map(float, one)) for one in said.get("starved", ()))
-    foreign = tuple(map(float, said.get("foreign", ())))
+    foreign = tuple(one if one is None else float(one) for one in said.get("foreign", ()))
     return Block(str(said["order"]), tuple(one.path for one in archives), rates, verdicts, starved, foreign)
 
 

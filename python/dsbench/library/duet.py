@@ -132,11 +132,11 @@ def run_together(
         raise
     finally:
         pool.shutdown()
-    errors = [one for one in ended if isinstance(one, BaseException)]
-    errors += [one.error for one in ended if isinstance(one, Outcome) and one.error is not None]
+    errors = {letter: error for (letter, _), one in zip(sides, ended, strict=True)
+              if (error := one if isinstance(one, BaseException) else one.error) is not None}  # fmt: skip
     if errors:
         # The other side was stopped because of it.
-        raise next((one for one in errors if str(one) != meeting.why), errors[0])
+        raise errors.get(meeting.first, next(iter(errors.values())))
     return [_read(letter, one) for (letter, _), one in zip(sides, ended, strict=True) if isinstance(one, Outcome)]
 
 
@@ -184,6 +184,8 @@ class _Meeting:
         self._children: list[Child] = []
         self._waiting: list[Callable[[Any], None]] = []
         self._over = ""
+        self.first = ""
+        """The side that ended early before the other did; empty as long as none has."""
         self.why = ""
         """Why nobody need wait any more; empty as long as both go on."""
 
@@ -213,6 +215,8 @@ class _Meeting:
         """One side has ended: ``complete``, or early."""
         with self._lock:
             self._over = letter
+            if not complete:
+                self.first = self.first or letter
             if not self.why and (self._waiting or not complete):
                 self.why = f"the run of {letter} at the same time ended " + ("before it" if complete else "early")
 
@@ -277,8 +281,9 @@ def judge_in_duet(evaluation: Evaluation, run: RunRecord) -> RunVerdict:
     return replace(found, soundness=sound, taken=())
 
 
-def find_starved(sides: Sequence[Evaluation]) -> list[float]:
-    """Of each of two sides, the share of the seconds in which it nearly stood still and the other did not."""
+def find_starved(sides: Sequence[Evaluation]) -> tuple[float, ...]:
+    """Of each of two sides, the share of the seconds in which it nearly stood still and the other did not; empty if
+    their seconds are unknown."""
     seconds = [side.of(CourseResult).seconds for side in sides]
     found: list[Floats] = []
     for scale in sorted(set(seconds[0]) & set(seconds[1])):
@@ -286,11 +291,11 @@ def find_starved(sides: Sequence[Evaluation]) -> list[float]:
         size = min(map(len, courses))
         shares = [course[:size] / max(float(np.median(course)), 1.0) for course in courses]
         found.append(np.stack([(shares[own] < _LOW) & (shares[other] > _HIGH) for own, other in ((0, 1), (1, 0))]))
-    return [float(one) for one in np.concatenate(found, axis=1).mean(axis=1)] if found else [0.0, 0.0]
+    return tuple(map(float, np.concatenate(found, axis=1).mean(axis=1))) if found else ()
 
 
-def find_foreign(sides: Sequence[Evaluation]) -> float:
-    """The greatest share (0-1) of the CPU time of a cycle that neither side had, nor the kernel; 0 if unknown."""
+def find_foreign(sides: Sequence[Evaluation]) -> float | None:
+    """The greatest share (0-1) of a cycle's CPU time that neither side had, nor the kernel; ``None`` if unknown."""
     uses = [{(scale, one.cycle): one.use for scale, some in side.of(MachineResult).machine.items() for one in some}
             for side in sides]  # fmt: skip
 
@@ -300,4 +305,4 @@ def find_foreign(sides: Sequence[Evaluation]) -> float:
 
     # Each sees a little of the other beside its cycle.
     both = [(uses[0][at], uses[1][at]) for at in uses[0].keys() & uses[1].keys()]
-    return max((min(seen(own, other), seen(other, own)) for own, other in both), default=0.0)
+    return max((min(seen(own, other), seen(other, own)) for own, other in both), default=None)

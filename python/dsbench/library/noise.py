@@ -215,7 +215,7 @@ def _watch(made: MadeRun) -> Watched | None:
 
 
 def _concluded(spec: RunSpec, found: Databases) -> Noise:
-    rates = [[one.rates for one in some] for some in found.made]
+    rates = [[list(one.rates) for one in some] for some in found.made]
     runs = [one for some in found.made for one in some]
     shares = _shares(spec)
     around = float(np.median([one.seconds for one in runs]))

@@ -55,9 +55,10 @@ class Block:
     """Of each run."""
     starved: tuple[tuple[float, ...], ...] = ()
     """Of each pair of runs at the same time, of A and of B, the share of the seconds in which it nearly stood still and
-    the other side did not."""
-    foreign: tuple[float, ...] = ()
-    """Of each such pair, the greatest share (0-1) of the CPU time of a cycle that neither side had."""
+    the other side did not; empty if unknown."""
+    foreign: tuple[float | None, ...] = ()
+    """Of each such pair, the greatest share (0-1) of the CPU time of a cycle that neither side had;
+    ``None`` if unknown."""
 
 
 @dataclass(frozen=True)
@@ -241,14 +242,15 @@ class Versus:
         }  # fmt: skip
 
 
-def _say_of_duet(starved: Sequence[Sequence[float]], foreign: Sequence[float]) -> list[str]:
+def _say_of_duet(starved: Sequence[Sequence[float]], foreign: Sequence[float | None]) -> list[str]:
     """What both sides being there at the same time may have done to a comparison; of each pair of runs."""
     lines = []
-    for letter, shares in zip("AB", zip(*starved, strict=True), strict=False):
+    for letter, shares in zip("AB", zip(*(one for one in starved if one), strict=True), strict=False):
         if (often := sum(share > _OFTEN for share in shares)):
             lines.append(f"{letter} stalled in up to {max(shares):.0%} of the seconds in which the other side did not, "
                          f"in {often} of {len(shares)} pairs of runs: compare without --duet")  # fmt: skip
-    if any(share > MOST_OTHERS for share in foreign):
-        lines.append(f"other programs or the hypervisor took up to {max(foreign):.0%} of the CPU time, from both sides "
+    most = max((share for share in foreign if share is not None), default=0.0)
+    if most > MOST_OTHERS:
+        lines.append(f"other programs or the hypervisor took up to {most:.0%} of the CPU time, from both sides "
                      "at the same time")  # fmt: skip
     return lines

@@ -288,16 +288,12 @@ def known(spec: RunSpec) -> Noise | None:
 
 def means(spec: RunSpec, rates: Sequence[Sequence[Sequence[float]]]) -> list[float]:
     """Of all kept measurements of such runs, in tps, the oldest first, but for that which has these ``rates``."""
-    return [one.mean_tps for one in _kept(spec) if one.scale in spec.scales and one.rates != _in_lists(rates)]
-
-
-def _in_lists(rates: Sequence[Sequence[Sequence[float]]]) -> list[list[list[float]]]:
-    return [[list(start) for start in database] for database in rates]
+    return [one.mean_tps for one in _kept(spec) if one.scale in spec.scales and one.rates != rates]
 
 
 def keep(spec: RunSpec, found: Noise) -> None:
     """Keeps what was found with this machine's earlier measurements, where the user's caches can be written."""
-    others = [one for one in _kept(spec) if one.rates != _in_lists(found.rates)]
+    others = [one for one in _kept(spec) if one.rates != found.rates]
     document = {"of": same(spec), "measurements": [one.document() for one in [*others, found][-_KEPT:]]}
     caches.keep(_place(spec), (json.dumps(document, indent=1) + "\n").encode())
 
