@@ -215,5 +215,5 @@ def test_both_stop_when_they_are_asked_to_or_one_fails(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="stopped by its caller"):
         run_together(sides, cpus, tmp_path, Silent(), stop)
     wrong = asked_of("private:sqlite", duration=60.0, workload="select", checked=str(tmp_path / "none"))
-    with pytest.raises(RunError, match="none"):
+    with pytest.raises(RunError, match=r"^B: .*none"):
         run_together([sides[0], ("B", wrong)], cpus, tmp_path, Silent(), Stop())

@@ -136,7 +136,11 @@ def run_together(
               if (error := one if isinstance(one, BaseException) else one.error) is not None}  # fmt: skip
     if errors:
         # The other side was stopped because of it.
-        raise errors.get(meeting.first, next(iter(errors.values())))
+        letter = meeting.first if meeting.first in errors else next(iter(errors))
+        error = errors[letter]
+        if isinstance(error, RunError) and not stop.requested:
+            raise RunError(f"{letter}: {error}", error.remedy, usage=error.usage)
+        raise error
     return [_read(letter, one) for (letter, _), one in zip(sides, ended, strict=True) if isinstance(one, Outcome)]
 
 
@@ -168,7 +172,7 @@ def _side(
         raise
     except Problem as error:
         meeting.leave(letter)
-        raise RunError(f"{letter}: {error.problem}", error.remedy, usage=error.usage) from None
+        raise RunError(error.problem, error.remedy, usage=error.usage) from None
     except BaseException:
         meeting.leave(letter)
         raise
