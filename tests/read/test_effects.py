@@ -109,6 +109,17 @@ def test_studies_in_which_nothing_does_anything_name_an_effect_in_5_per_cent(nam
     assert stats.binom.sf(named - 1, studies, 0.05) > 0.01, f"{named} of {studies}"
 
 
+def test_the_effects_of_several_stages_hold_together() -> None:
+    random, draws, stages = np.random.default_rng(3), 300, 14
+    levels, blocks = np.array(full([2]) * 5), np.repeat(np.arange(5), 2)
+    named = 0
+    for _ in range(draws):
+        every = (np.exp(random.normal(7, 0.03, 10)) for _ in range(stages))
+        found = [effects(levels, [2], [0], blocks, rates, studies=stages) for rates in every]
+        named += any(not one.main[0].none for one in found)
+    assert 0.02 <= named / draws <= 0.08, "one by one it were half of them"
+
+
 def test_a_real_effect_is_named() -> None:
     random = np.random.default_rng(5)
     design = full([2, 3])

@@ -179,6 +179,7 @@ def test_parquet_is_loaded_as_csv_is(shop: Path) -> None:
         ("[groups.buyers]", '[groups."a\\u001bb"]', r"shop\.toml:28:\d+", "control characters"),
         ('"no debts"', '"no\\u0000debts"', r"shop\.toml:\d+:\d+", "control characters"),
         ("name = { text = [10, 40]", "name = { uniform = [1, 2]", r"shop\.toml:18:\d+", "makes no values for name"),
+        ("[groups.buyers]", '[groups.buyers]\nstage = "check"', r"shop\.toml:29:\d+", "build, check, drop are stages of every run"),
         ('group = "lookers"', 'group = "people"', r"shop\.toml:41:\d+", r"no group people stands in \[groups\]$"),
         (':sum_amount', ":sum_money", r"shop\.toml:45:\d+", 'undefined variable "sum_money"'),
         ("2000-02-29", "29.2.2000", r"shop\.toml:20:\d+", "YYYY-MM-DD"),
@@ -313,7 +314,20 @@ def test_a_condition_of_the_user_that_does_not_hold_may_be_wrong_itself(shop: Pa
     assert "or a mistake in the condition itself" in " ".join((done.stdout + done.stderr).split())
 
 
-@pytest.mark.parametrize("name", examples())
+def test_stages_follow_each_other_in_the_order_of_the_file(shop: Path) -> None:
+    text = SHOP.replace("[groups.buyers]\n", '[groups.look]\nstage = "first look"\n[groups.buyers]\nstage = "sale"\n')
+    text = text.replace('group = "lookers"\n', "").replace("[groups.lookers]\n", '[groups.lookers]\nstage = "sale"\n')
+    shop.write_text(text + "[transactions.watch]\ngroup = \"lookers\"\nsql = { file = \"look.sql\" }\n")
+    done = dsbench.run("private:sqlite?synchronous=off", workload=str(shop), scales=(1,), out=shop.parent, **{**ASKED, "cycles": 2})
+    rows = done.table("cycles").to_pylist()
+    found = {(row["cycle"], row["stage"], row["group"], row["kind"]) for row in rows}
+    looks = {(cycle, "first look", "look", "look") for cycle in (1, 2)}
+    sales = {(cycle, "sale", *one) for cycle in (3, 4) for one in (("buyers", "buy"), ("lookers", "watch"))}
+    assert found == looks | sales, "a transaction without a group is of the group of its name"
+    assert done.evaluate().of(RateResult).void_scales == frozenset()
+
+
+@pytest.mark.parametrize("name", [name for name in examples() if name != "sysbench-oltp"])
 def test_what_ships_runs_and_can_fail_its_check(name: str, tmp_path: Path) -> None:
     private = f"private:sqlite?directory={tmp_path}&synchronous=off"
     done = dsbench.run(private, workload=name, scales=(1,), keep=True, out=tmp_path / "archives", **ASKED)

@@ -108,14 +108,15 @@ class Effects:
 
 def effects(
     levels: Ints, counts: Sequence[int], references: Sequence[int], blocks: Ints, rates: Floats, *, pairs: bool = True,
-    ratios: bool = True,
+    ratios: bool = True, studies: int = 1,
 ) -> Effects:
     """Effects of the factors on ``rates``, one for each trial: above 0 where they are to be ``ratios``.
 
     ``levels`` has the shape (trials, factors) and holds numbers below ``counts``; ``references`` are numbers of levels;
     ``blocks`` numbers the block of each trial. Each level of a factor should occur; one that does not has no effect
     here. Interactions of two factors are in the model where all of them can be told apart, where ``pairs`` are wanted:
-    a screening would show some of those that it mixes.
+    a screening would show some of those that it mixes. With several ``studies``, such as one for each stage of the same
+    trials, the intervals of all of them hold together (Bonferroni).
     """
     model = _Model(levels, counts, references, blocks, pairs)
     values = np.log(rates) if ratios else rates
@@ -124,7 +125,7 @@ def effects(
     rows = np.array([row for _, _, row in wanted]).reshape(len(wanted), -1)
     middles, errors = fit.of(rows)
     alike = fit.correlation(rows[np.isfinite(middles)])
-    factor = _critical(alike.round(9).tobytes(), len(alike), fit.free)
+    factor = _critical(alike.round(9).tobytes(), len(alike), fit.free, 1 - (1 - LEVEL) / studies)
     found = []
     for (factors, at, _), middle, error in zip(wanted, middles, errors, strict=True):
         ends = (float(end) for end in (middle, middle - factor * error, middle + factor * error))
@@ -263,21 +264,21 @@ class _Model:
 
 
 @lru_cache(64)
-def _critical(correlation: bytes, size: int, free: int) -> float:
-    """Quantile of the largest |t| of ``size`` sums with this correlation; nan without a degree of freedom.
+def _critical(correlation: bytes, size: int, free: int, level: float = LEVEL) -> float:
+    """Quantile ``level`` of the largest |t| of ``size`` sums with this correlation; nan without a degree of freedom.
 
     It depends on the design alone: studies of one design share it.
     """
     if free == 0 or not size:
         return float(np.nan)
     if size == 1:
-        return float(special.stdtrit(free, (1 + LEVEL) / 2))
+        return float(special.stdtrit(free, (1 + level) / 2))
     random = np.random.default_rng(0)
     values, vectors = np.linalg.eigh(np.frombuffer(correlation).reshape(size, size))
     root = vectors * np.sqrt(np.clip(values, 0, None))
     normal = random.standard_normal((_DRAWS, size)) @ root.T
     scale = np.sqrt(random.chisquare(free, _DRAWS) / free)
-    return float(np.quantile(np.abs(normal).max(axis=1) / scale, LEVEL))
+    return float(np.quantile(np.abs(normal).max(axis=1) / scale, level))
 
 
 def _shares(model: _Model, y: Floats) -> list[EffectShare]:

@@ -39,7 +39,8 @@ class Estimate:
     """Where it will be; ``None`` where only its server knows."""
     archives_bytes: int
     visible: float | None = None
-    """The ratio of two levels that the study finds, by the noise of this machine; ``None`` where that is not known."""
+    """The ratio of two levels that the study finds, by the noise of this machine; ``None`` where that is not known, as
+    with several stages."""
 
     @property
     def too_large(self) -> bool:
@@ -68,8 +69,12 @@ def estimate(study: Study, ahead: Mapping[Combination, Ahead], *, again: bool = 
     free = [found.free_bytes for found in ahead.values() if found.free_bytes is not None]
     return Estimate(
         len(left), runs, (least, most), max(sizes, default=None), min(free, default=None), runs * _ARCHIVE_BYTES,
-        _find_visible(study),
+        None if any(_is_staged(one) for one in ahead.values()) else _find_visible(study),
     )
+
+
+def _is_staged(ahead: Ahead) -> bool:
+    return any(sum(stage.cycles > 0 for stage in scale.stages) > 1 for scale in ahead.scales)
 
 
 def _find_visible(study: Study) -> float | None:

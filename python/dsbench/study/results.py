@@ -204,10 +204,17 @@ class Outcomes:
     """The group of clients that was chosen."""
     pairs: tuple[tuple[int, int], ...] = ()
     """Pairs of factors that are to be drawn; empty where none was chosen."""
+    beside: int = 1
+    """Stages that are shown beside each other: the intervals of their effects hold together."""
 
     def choose(self, measure: str = "", stage: str = "") -> Outcomes:
         """The same trials by another measure or stage; each that is not named stays. Nothing is read again."""
         return _chosen(self, measure or self.measure, stage or self.chosen)
+
+    def put_beside(self, stages: int) -> Outcomes:
+        """The same as one of so many stages."""
+        one = replace(self, beside=stages)
+        return replace(one, effects=_effects(one))
 
     @property
     def tally(self) -> Tally:
@@ -450,7 +457,7 @@ def _effects(found: Outcomes) -> Effects | None:
     every = effects(
         np.array([one.at for one, _ in used], dtype=np.int64), [len(one) for one in found.levels], found.references,
         np.array([one.trial.block for one, _ in used], dtype=np.int64), np.array([value for _, value in used]),
-        pairs=found.study.spec.trials.design != "screening", ratios=found.how.geometric,
+        pairs=found.study.spec.trials.design != "screening", ratios=found.how.geometric, studies=found.beside,
     )  # fmt: skip
     return _of_one_unit(every, [n for n in range(len(found.levels)) if changes_unit(found, n)])
 

@@ -480,7 +480,8 @@ def _effects(found: Outcomes, effects: Effects | None) -> dict[str, Any] | None:
         "interactions": [_effect(found, one) for one in effects.interactions],
         "shares": [{"factors": [found.factors[at] for at in one.factors], "what": one.what, "share": one.share}
                    for one in effects.shares],
-        "level": LEVEL, "degrees_of_freedom": effects.free, "scatter": finite(effects.scatter),
+        "level": LEVEL, "together_with_stages": found.beside, "degrees_of_freedom": effects.free,
+        "scatter": finite(effects.scatter),
     }  # fmt: skip
 
 

@@ -37,11 +37,13 @@ def show_effect(one: Effect) -> str:
 
 
 def each_stage(found: Outcomes) -> dict[str, Outcomes]:
-    """Every stage in which some trial has the measure, in order; none where it is one of the whole run."""
+    """Every stage in which some trial has the measure, in order, with intervals that hold for all of them together;
+    none where it is one of the whole run."""
     if is_of_run(found.made, found.measure):
         return {}
     parts = {name: found.choose(stage=name) for name in found.stages}
-    return {name: part for name, part in parts.items() if any(isfinite(part.value(one)) for one in part.made)}
+    known = {name: part for name, part in parts.items() if any(isfinite(part.value(one)) for one in part.made)}
+    return {name: part.put_beside(len(known)) for name, part in known.items()}
 
 
 def tabulate_stages(found: Outcomes) -> Iterator[Table]:
@@ -57,7 +59,8 @@ def tabulate_stages(found: Outcomes) -> Iterator[Table]:
     yield Table(title, _columns(dict.fromkeys(parts, "")), _relative(found, parts))
     for kind, title in (("main", "effects"), ("interactions", "interactions")):
         if rows := _effects(parts, kind):
-            title += f" by stage, as {'ratios' if ratios else 'differences'} with {LEVEL:.0%} intervals"
+            kinds = "ratios" if ratios else "differences"
+            title += f" by stage, as {kinds} with {LEVEL:.0%} intervals of all stages together"
             yield Table(title, [Column("", left=True), *map(Column, parts)], rows)
 
 

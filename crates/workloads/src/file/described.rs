@@ -19,6 +19,12 @@ const SAMPLE: &str = include_str!("sample.toml");
 /// Most transactions of a file.
 const MOST_KINDS: usize = 64;
 
+/// The stage of groups that name none.
+const LOAD: &str = "load";
+
+/// Stages that every run has beside those of a file.
+const OTHER_STAGES: &[&str] = &["build", "check", "drop"];
+
 /// Most entries of a table of the file, such as words or conditions.
 const MOST_ENTRIES: usize = 256;
 
@@ -50,7 +56,7 @@ pub(super) struct Described {
     /// Variables that hold other letters in each transaction, with their least and most lengths.
     pub(super) texts: Vec<(String, (usize, usize))>,
     pub(super) transactions: Vec<Transaction>,
-    pub(super) groups: Vec<GroupPlan>,
+    pub(super) groups: Vec<Group>,
     pub(super) conditions: Vec<Wanted>,
     pub(super) headline: Option<Headline>,
 }
@@ -80,6 +86,12 @@ fn names(node: Node<'_>) -> Result<Vec<String>> {
         Some(items) => items.into_iter().map(|node| Ok(node.text()?.to_string())).collect(),
         None => Ok(vec![node.text()?.to_string()]),
     }
+}
+
+/// Clients that do the same, and when: groups of one stage work at the same time, stages one after another.
+pub(super) struct Group {
+    pub(super) stage: String,
+    pub(super) plan: GroupPlan,
 }
 
 /// One kind of transactions.
@@ -250,10 +262,10 @@ impl Reader<'_> {
         texts.into_iter().map(|(name, node)| Ok((name.to_string(), super::table::lengths(node)?))).collect()
     }
 
-    fn groups(&self) -> Result<Vec<GroupPlan>> {
+    fn groups(&self) -> Result<Vec<Group>> {
         let mut groups = Vec::new();
         for (role, (name, node)) in self.whole.entries("groups")?.into_iter().enumerate() {
-            let fields = node.fields(&["clients", "rate", "arrival"])?;
+            let fields = node.fields(&["clients", "rate", "arrival", "stage"])?;
             let clients = fields.get("clients").map(|node| node.within(1.0..=100_000.0)).transpose()?;
             let rate = fields.get("rate").map(|node| node.within(0.001..=10_000_000.0)).transpose()?;
             let arrival = fields.get("arrival").map(|node| node.text()).transpose()?.unwrap_or("poisson");
@@ -262,26 +274,43 @@ impl Reader<'_> {
                 (Some(rate), "constant") => Some(Pacing::Constant(rate, Whose::All)),
                 _ => return Err(node.wrong("arrival is poisson or constant, and needs a rate")),
             };
+            let stage = match fields.get("stage") {
+                Some(node) if OTHER_STAGES.contains(&node.line()?) => {
+                    return Err(
+                        node.wrong(format!("{} are stages of every run: choose another name", OTHER_STAGES.join(", ")))
+                    )
+                }
+                Some(node) => match node.text()? {
+                    "" => return Err(node.wrong("a stage needs a name")),
+                    name if name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-. ".contains(letter)) => {
+                        name
+                    }
+                    _ => return Err(node.wrong("the name of a stage consists of letters, digits, spaces, _, - and .")),
+                },
+                None => LOAD,
+            };
             let (role, clients) = (role as u8, clients.map(|clients| clients as u64));
-            groups.push(GroupPlan { name: name.into(), role, clients, pacing, ..GroupPlan::all() });
+            let plan = GroupPlan { name: name.into(), role, clients, pacing, ..GroupPlan::all() };
+            groups.push(Group { stage: stage.into(), plan });
         }
         match groups.is_empty() {
-            true => Ok(vec![GroupPlan::all()]),
+            true => Ok(vec![Group { stage: LOAD.into(), plan: GroupPlan::all() }]),
             false => Ok(groups),
         }
     }
 
-    fn transactions(&self, groups: &mut [GroupPlan]) -> Result<Vec<Transaction>> {
+    fn transactions(&self, groups: &mut [Group]) -> Result<Vec<Transaction>> {
         let mut all: Vec<Transaction> = Vec::new();
         for (name, node) in self.whole.entries("transactions")? {
             let fields = node.fields(&["sql", "weight", "group", "adds"])?;
             let weight = fields.get("weight").map(|node| node.within(0.0..=1e9)).transpose()?.unwrap_or(1.0);
+            let of_name = |wanted: &str| groups.iter().position(|group| group.plan.name == wanted);
             let group = match fields.get("group") {
-                None => 0,
+                None => of_name(name).unwrap_or(0),
                 Some(node) => {
                     let wanted = node.text()?;
-                    let found = groups.iter().position(|group| group.name == wanted);
-                    let meant = || meant(wanted, groups.iter().map(|group| group.name.as_str()));
+                    let found = of_name(wanted);
+                    let meant = || meant(wanted, groups.iter().map(|group| group.plan.name.as_str()));
                     found.ok_or_else(|| node.wrong(format!("no group {wanted} stands in [groups]{}", meant())))?
                 }
             };
@@ -291,7 +320,7 @@ impl Reader<'_> {
             if weight.fract() != 0.0 {
                 return Err(node.wrong("a weight is a whole number"));
             }
-            groups[group].kinds.push(all.len() as KindId);
+            groups[group].plan.kinds.push(all.len() as KindId);
             let sql = self.sql(fields.need("sql")?)?;
             all.push(Transaction {
                 name: name.into(),
@@ -303,12 +332,12 @@ impl Reader<'_> {
         }
         let file = &self.files.first().0;
         let wrong = |why: &str| Err(Error::configuration(format!("{file}:1: {why}")));
-        let idle = |group: &GroupPlan| group.kinds.iter().all(|kind| all[usize::from(*kind)].source.weight == 0);
+        let idle = |group: &Group| group.plan.kinds.iter().all(|kind| all[usize::from(*kind)].source.weight == 0);
         match () {
             () if all.is_empty() => wrong("[transactions.NAME] is missing: a workload needs one at least"),
             () if all.len() > MOST_KINDS => wrong(&format!("at most {MOST_KINDS} transactions are allowed")),
             () => match groups.iter().find(|group| idle(group)) {
-                Some(group) => wrong(&format!("no transaction with a weight is of group {}", group.name)),
+                Some(group) => wrong(&format!("no transaction with a weight is of group {}", group.plan.name)),
                 None => Ok(all),
             },
         }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use dsbench_core::engine::{Connection, Dialect, Prepare};
 use dsbench_core::error::{Error, ErrorKind, Result};
-use dsbench_core::stage::{Stage, Work};
+use dsbench_core::stage::{GroupPlan, Stage, Work};
 use dsbench_core::value::Type;
 use dsbench_core::workload::{
     Client, ClientId, Condition, Expected, KindId, Part, Population, Progress, StatementName, Workload,
@@ -235,12 +235,17 @@ impl Workload for FromFile {
     }
 
     fn stages(&self) -> Vec<Stage> {
-        let mut stages = Stage::ladder();
-        for stage in &mut stages {
-            if let Work::Load { groups, .. } = &mut stage.work {
-                *groups = self.described.groups.clone();
+        let mut loads: Vec<(&str, Vec<GroupPlan>)> = Vec::new();
+        for group in &self.described.groups {
+            match loads.iter_mut().find(|(stage, _)| *stage == group.stage) {
+                Some((_, groups)) => groups.push(group.plan.clone()),
+                None => loads.push((&group.stage, vec![group.plan.clone()])),
             }
         }
+        let load = |groups| Work::Load { groups, repeated: true, cleaned: true };
+        let mut stages = vec![Stage::new("build", Work::Build)];
+        stages.extend(loads.into_iter().map(|(name, groups)| Stage::new(name, load(groups))));
+        stages.extend([Stage::new("check", Work::Check), Stage::new("drop", Work::Drop)]);
         stages
     }
 
