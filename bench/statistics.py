@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from fixtures import simulated
-from fixtures.simulated import Cycles
+from fixtures.simulated import Cycles, Levels
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "statistics.md"
 DRAWS: Final = 2000
@@ -109,6 +109,18 @@ def ab_table(draws: int) -> Table:
     return ("disturbance of A against A", *heads), rows
 
 
+def found_table(draws: int) -> Table:
+    rows, few = [], max(draws // 4, 1)
+    for name in ("none", "one run in twenty is 40% slower"):
+        for effect in (0.03, 0.05):
+            kind = simulated.DISTURBED[name]
+            found = [simulated.called(kind, spread, few, effect) for spread in (0.01, 0.02, 0.03)]
+            cells = [f"{_percent(one.faster)} ({one.blocks:.1f})" for one in found]
+            rows.append((name, f"{effect:.0%}", *cells))
+    heads = (f"found (blocks), runs scatter by {spread}%" for spread in (1, 2, 3))
+    return ("disturbance", "difference", *heads), rows
+
+
 def compare_table(draws: int) -> Table:
     rows = []
     for columns, runs in ((2, 1), (2, 3), (7, 1), (7, 3)):
@@ -126,14 +138,49 @@ def trend_table(draws: int) -> Table:
     return ("history without a change", "", *(f"r = {rho:g}" for rho in _LEANS)), rows
 
 
+def noise_table(draws: int) -> Table:
+    rows = []
+    for shape, spread in (
+        ((8, 4, 3), (0.02, 0.02, 0.02)), ((6, 4, 3), (0.01, 0.02, 0.02)), ((5, 3, 3), (0.03, 0.05, 0.03)),
+        ((8, 1, 5), (0.02, 0.0, 0.01)), ((1, 12, 3), (0.0, 0.02, 0.02)),
+    ):  # fmt: skip
+        found = simulated.levelled(Levels(shape, spread), draws)
+        words = " × ".join(map(str, shape)), ", ".join(f"{one:.0%}" for one in spread)
+        every = found.database, found.start, found.cycle, found.one_database, found.new_database, found.close
+        rows.append((*words, *map(_percent, every)))
+    return ("databases × starts × cycles", "spread of each", "database", "start", "cycle", "run, one database",
+            "run, new databases", "the last within a factor of 1.25"), rows  # fmt: skip
+
+
+def visible_table(draws: int) -> Table:
+    counts = (3, 5, 10, 20)
+    return ([f"within {n} blocks" for n in counts], [[_percent(simulated.visible_found(n, draws)) for n in counts]])
+
+
+def periods_table(draws: int) -> Table:
+    few, rows = max(draws // 10, 1), []
+    for width, depth in ((0.15, 0.3), (0.05, 0.5)):
+        found = (simulated.periods_found(period, width, depth, few) for period in (20, 37, 60, 90, 120))
+        rows.append((f"{depth:.0%} lower for {width:.0%} of the period", *map(_percent, found)))
+    return ("course of 600 s", *(f"{period} s" for period in (20, 37, 60, 90, 120))), rows
+
+
+def no_period_table(draws: int) -> Table:
+    few = max(draws // 10, 1)
+    row = [_percent(simulated.periods_invented(alike, few)) for alike in (0.0, 0.3, 0.6, 0.9)]
+    return (("no period, seconds r = 0", "r = 0.3", "r = 0.6", "r = 0.9", "12 stalls of 1 s"),
+            [[*row, _percent(simulated.periods_invented(0.3, few, 12))]])  # fmt: skip
+
+
 def _percent(share: float) -> str:
     return "" if np.isnan(share) else f"{100 * share:.1f}%"
 
 
 TABLES: Final[Mapping[str, Callable[[int], Table]]] = {
     "median": median_table, "precision": precision_table, "index": index_table, "drift": drift_table,
-    "scatter": scatter_table, "scalability": scalability_table, "ab": ab_table, "compare": compare_table,
-    "trend": trend_table,
+    "scatter": scatter_table, "scalability": scalability_table, "ab": ab_table, "found": found_table,
+    "compare": compare_table, "trend": trend_table, "noise": noise_table, "visible": visible_table,
+    "periods": periods_table, "no-period": no_period_table,
 }  # fmt: skip
 """Name of a table, as its marks in the page have it, to what draws it."""
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dsbench.stats import noise
-from dsbench.stats.comparison import Verdict, ratio
 from dsbench.stats.effects import effects, full, visible
 from dsbench.stats.noise import Costs, best_design, blocks_for, goes_with, median_factor, scatter
+from fixtures.simulated import Levels, levelled, visible_found
 
 
 def test_mean_squares_and_components_by_hand() -> None:
@@ -43,38 +43,19 @@ def test_a_level_that_was_not_repeated_is_not_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "deviations"), [((6, 4, 3), (0.01, 0.02, 0.02)), ((8, 1, 5), (0.02, nan, 0.01)), ((1, 12, 3), (nan, 0.02, 0.02))]
+    ("shape", "spread"), [((6, 4, 3), (0.01, 0.02, 0.02)), ((8, 1, 5), (0.02, 0.0, 0.01)), ((1, 12, 3), (0.0, 0.02, 0.02))]
 )
-def test_intervals_hold_what_was_planted(shape: tuple[int, int, int], deviations: tuple[float, float, float]) -> None:
-    databases, starts, _ = shape
-    rng, held, runs, draws, wide = np.random.default_rng(5), np.zeros(3), 0, 600, []
-    own = [0.0 if np.isnan(one) else one for one in deviations]
-    truth = sqrt(own[1] ** 2 + (own[0] ** 2 if starts < 2 else 0) + median_factor(5) * own[2] ** 2 / 5)
-    for _ in range(draws):
-        logs = 7 + own[0] * rng.standard_normal((databases, 1, 1)) + own[1] * rng.standard_normal((databases, starts, 1))
-        found = scatter(np.exp(logs + own[2] * rng.standard_normal(shape)))
-        for level, (one, planted) in enumerate(zip((found.database, found.start, found.cycle), deviations, strict=True)):
-            held[level] += np.isnan(planted) or one.low <= planted <= one.high
-        run = found.of_run(5, one_database=starts > 1)
-        assert run is not None
-        runs += run.low <= truth <= run.high
-        wide.append(run.high / run.low)
-    assert (held / draws >= 0.93).all(), held / draws
-    assert runs / draws >= 0.93
-    assert np.median(wide) < 6
+def test_intervals_hold_what_was_planted(shape: tuple[int, int, int], spread: tuple[float, float, float]) -> None:
+    found = levelled(Levels(shape, spread), 600)
+    held = np.array([found.database, found.start, found.cycle, found.one_database, found.new_database])
+    assert (held[np.isfinite(held)] >= 0.92).all(), held
+    assert np.isnan(held).tolist() == [shape[0] < 2, shape[1] < 2, False, shape[1] < 2, shape[0] < 2]
+    assert found.width < 6
 
 
 @pytest.mark.parametrize("blocks", [4, 10, 20])
 def test_comparisons_find_what_is_called_visible(blocks: int) -> None:
-    of_run, draws = 0.02, 300
-    difference = log(noise.visible(of_run, blocks))
-    rng = np.random.default_rng(blocks)
-    found = 0
-    for _ in range(draws):
-        pairs = difference + sqrt(2) * of_run * rng.standard_normal((blocks, 2))
-        verdicts = (ratio(pairs[:n], 0.0).verdict for n in range(3, blocks + 1))
-        found += next((one for one in verdicts if one is not Verdict.OPEN), Verdict.OPEN) is Verdict.FASTER
-    assert 0.72 <= found / draws <= 0.88
+    assert 0.72 <= visible_found(blocks, 300) <= 0.88
 
 
 def test_more_blocks_find_smaller_differences() -> None:

@@ -12,7 +12,18 @@ from bench.statistics import PAGE, TABLES, marks
 from dsbench.stats.peak import next_number, peak
 from dsbench.stats.steady import _inflation
 from fixtures.noise import correlated
-from fixtures.simulated import Cycles, drifting, fixed, indexed, peaked, scattered, stopped
+from fixtures.simulated import (
+    DISTURBED,
+    Cycles,
+    called,
+    called_different,
+    drifting,
+    fixed,
+    indexed,
+    peaked,
+    scattered,
+    stopped,
+)
 from fixtures.thorough import mostly_thorough
 
 
@@ -120,3 +131,14 @@ def test_the_page_has_every_table() -> None:
         begin, end = marks(name)
         assert text.count(begin) == text.count(end) == 1
         assert "|" in text.partition(begin)[2].partition(end)[0]
+
+
+def test_single_slow_runs_neither_hide_a_difference_nor_make_one() -> None:
+    slow = DISTURBED["one run in twenty is 40% slower"]
+    assert called(slow, 0.01, 60, 0.05).faster >= 0.8, "of the mean of all pairs it were a half"
+    assert called_different(slow, 0.01, 60) <= 0.07
+
+
+@pytest.mark.parametrize("name", mostly_thorough(DISTURBED, "every third run is 10% slower"))
+def test_the_same_twice_is_seldom_called_different(name: str) -> None:
+    assert called_different(DISTURBED[name], 0.003, 150) <= 0.1

@@ -18,6 +18,7 @@ from random import Random
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dsbench.dataclass import dataclass
 from dsbench.stats.index import dsi, weights
@@ -303,8 +304,18 @@ EFFECT = 10.0
 
 ORDERS = ("ABAB", "ABBA", "BAAB", "BABA")
 """A block is two pairs. Each pair's order is drawn by itself, as any rule meets a disturbance of the same period."""
-_DRAWN = 2.4
-"""Below the 2.449 of three blocks whose six pairs are all alike, so that three can decide."""
+_DRAWN = (2.4, 2.6)
+"""Of three blocks and of more: the first below the 2.449 of six pairs that are all alike, so that three can decide."""
+_CALM = 3.0
+"""Robust deviations from their median beyond which pairs of runs count as much as those at that distance; more of them
+where these are known from few pairs."""
+_CLIP = 2.5
+"""The same for the draw of the orders, in robust deviations from the ratio that is tried."""
+_ROBUST = 1.4826
+"""Standard deviation of a normal distribution over its median distance from the middle."""
+_FIFTH = 1.2816
+"""Distance from the middle, in standard deviations, that a fifth of a normal distribution exceeds."""
+_STEPS = np.concatenate([[0.0], np.geomspace(1e-3, 1, 60)])
 
 
 def order_of(seed: int, block: int) -> str:
@@ -347,24 +358,67 @@ def interval(pairs: Floats, level: float = LEVEL) -> Interval:
     nothing is known yet.
 
     One is that of the mixture over the blocks, above. The other excludes a ratio only where the draw of the orders is
-    an unlikely reason for what was seen: with d the pairs' distances from its logarithm, where |sum of d| exceeds
-    ``_DRAWN`` times the root of the sum of d². That holds whatever disturbed the runs (Fisher's randomization, The
-    Design of Experiments, 1935).
+    an unlikely reason for what was seen: with d the pairs' distances from its logarithm, cut off at ``_CLIP`` robust
+    deviations, where |sum of d| exceeds ``_DRAWN`` times the root of the sum of d². That holds whatever disturbed the
+    runs, as the order gives each distance its sign (Fisher's randomization, The Design of Experiments, 1935).
+
+    Pairs far from all others are cut off for the mean and the mixture, too (Huber, Robust Statistics, 1981): of single
+    runs that lose 40% the mean of all would know little.
     """
     n = len(pairs)
-    value = float(np.exp(pairs.mean())) if n else np.nan
+    value = float(pairs.mean()) if n else np.nan
     if n < 2 or not np.isfinite(pairs).all():
-        return Interval(value, 0.0, inf, level)
-    blocks, free = pairs.mean(axis=1), pairs.size - _DRAWN**2
-    if free <= 0:
-        return Interval(value, 0.0, inf, level)
+        return Interval(float(np.exp(value)), 0.0, inf, level)
+    calm = _calm(pairs)
+    value = float(calm.mean())
+    drawn = _DRAWN[pairs.size > 6]
     wide = 1 + n * EFFECT
     base = (sqrt(wide) / (1 - level)) ** (2 / n)
-    if base >= wide:
-        return Interval(value, 0.0, inf, level)
+    if pairs.size <= drawn**2 or base >= wide:
+        return Interval(exp(value), 0.0, inf, level)
     t = sqrt((n - 1) * (base - 1) / (1 - base / wide))
-    half = max(t * float(blocks.std(ddof=1)) / sqrt(n), _DRAWN * float(pairs.std()) / sqrt(free))
-    return Interval(value, value * exp(-half), value * exp(half), level)
+    half = t * float(calm.mean(axis=1).std(ddof=1)) / sqrt(n)
+    below, above = (max(half, _drawn_apart(pairs.ravel(), value, sign, drawn)) for sign in (-1, 1))
+    return Interval(exp(value), exp(value - below), exp(value + above), level)
+
+
+def _calm(pairs: Floats) -> Floats:
+    """``pairs`` without those that are far from all others: they are as far as what is called far.
+
+    What a fifth of them or more do is not far: the distance of four fifths is the measure, and not the median. Else
+    the minority would be moved to what most pairs happen to say.
+    """
+    middle = np.median(pairs)
+    scale = float(np.quantile(np.abs(pairs - middle), 0.8)) / _FIFTH
+    most = _CALM * (1 + 4 / pairs.size) * scale
+    return middle + np.clip(pairs - middle, -most, most) if scale > 0 else pairs
+
+
+def _drawn_apart(pairs: Floats, value: float, sign: int, drawn: float) -> float:
+    """How far beyond ``value``, below it or above it by ``sign``, a logarithm may lie that the draw explains."""
+
+    def explained(away: Floats) -> NDArray[np.bool_]:
+        apart = pairs - (value + sign * away)[:, np.newaxis]
+        most = _CLIP * _ROBUST * np.median(np.abs(apart), axis=1, keepdims=True)
+        cut = np.clip(apart, -most, most)
+        return np.asarray(np.abs(cut.sum(axis=1)) <= drawn * np.sqrt((cut**2).sum(axis=1)))
+
+    width = 2 * float(np.ptp(pairs)) * sqrt(pairs.size / (pairs.size - drawn**2)) + 1e-12
+    for _ in range(4):
+        away = _STEPS * width
+        if not (known := explained(away))[-1]:
+            break
+        width *= 8
+    else:
+        return inf
+    if not known.any():
+        return 0.0
+    for _ in range(5):
+        last = int(np.flatnonzero(known)[-1])
+        away = np.linspace(away[last], away[last + 1], 24)
+        known = explained(away)
+        known[0], known[-1] = True, False
+    return float(away[int(np.flatnonzero(known)[-1])])
 
 
 def ratio(pairs: Floats, wanted: float) -> RateRatio:
