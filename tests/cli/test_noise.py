@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import platform
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dsbench import caches, study
@@ -18,7 +20,8 @@ from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
 from dsbench.measure.run import Outcome
-from dsbench.several import noise
+from dsbench.several import noise, relative
+from dsbench.several.compare import read
 from dsbench.spec import RunSpec, SpecError, merged
 from fixtures.archives import MS, cycle_row, run_json, write
 from fixtures.program import Program
@@ -103,6 +106,27 @@ def test_what_is_kept_is_said_before_a_comparison_and_a_study(
     assert wanted is not None
     assert wanted > 1
     assert f"effects of a factor of {wanted:.2f} and more" in called("study", "run", str(file), "--dry-run").stdout
+
+
+def test_a_comparison_of_single_runs_says_what_equal_ones_differ_by(made: list[RunSpec], tmp_path: Path) -> None:
+    def told(name: str, times: float, repeat: int = 1, host: str = platform.node()) -> list[str]:
+        paths = []
+        for label, rate in (("a", 500), ("b", round(500 * times))):
+            for number in range(repeat):
+                asked = {**asked_of("private:sqlite").described(), "label": label, "cycles": 6}
+                run = run_json(asked, name=f"{label}{number}", host=host)
+                rows = [cycle_row(2, cycle + 1, [MS] * (rate + cycle)) for cycle in range(6)]
+                paths.append(write(tmp_path / name, run, {"cycles": rows}).path)
+        return list(relative.answer(read(paths)).dangers)
+
+    assert not any("dsbench noise" in line for line in told("before", 1.02)), "nothing is known"
+    spread = measured(tmp_path).scatter.of_run(6, one_database=False)
+    assert spread is not None
+    limit = np.exp(4.303 * np.sqrt(2) * spread.value)  # Three databases: Student's t of two degrees of freedom.
+    (line,) = [line for line in told("near", 1.02) if "dsbench noise" in line]
+    assert f"differ by less than {limit - 1:.0%} (dsbench noise" in line
+    for name, more in (("far", {"times": 1.5}), ("elsewhere", {"times": 1.02, "host": "other"}), ("often", {"times": 1.02, "repeat": 2})):
+        assert not any("dsbench noise" in line for line in told(name, **more)), name
 
 
 def test_earlier_measurements_are_a_level_of_their_own(made: list[RunSpec], cache: Path, tmp_path: Path) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from hashlib import sha256
-from math import isfinite
+from math import exp, inf, isfinite, sqrt
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,15 +16,17 @@ import numpy as np
 import psutil
 
 from dsbench import caches
+from dsbench.archive import RunRecord
 from dsbench.dataclass import dataclass
 from dsbench.format import NONE, counted, format_number
 from dsbench.measure.events import format_time
 from dsbench.measure.stack.machine import model
 from dsbench.read.blocks import Block, Column, Listed, Overview, Sentence, Table
-from dsbench.spec import OPTIONS, RunSpec
+from dsbench.spec import OPTIONS, RunSpec, SpecError, build
 from dsbench.stats import noise
 from dsbench.stats.noise import Costs, GoesWith, Scatter
 from dsbench.stats.periods import SHORTEST, Period, longest
+from dsbench.stats.precision import student
 from dsbench.stats.values import Floats, Interval
 
 STEM: Final = "noise"
@@ -165,10 +168,11 @@ class Noise:
         for name, one, share in zip(("database", "start of the server", "cycle"), parts, found.shares, strict=True):
             if isfinite(one.value):
                 yield name, one.value, one.low, one.high, share
-        if (between := self._between()) is not None:
+        if (between := self.between) is not None:
             yield f"time ({len(self.earlier) + 1} measurements)", between, None, None, None
 
-    def _between(self) -> float | None:
+    @property
+    def between(self) -> float | None:
         """Scatter between measurements at different times, beyond what the runs of one explain."""
         if len(self.earlier) + 1 < _FEWEST:
             return None
@@ -313,6 +317,28 @@ def say_of_ab(
     when = min(found.when for found, _ in both)[:10]
     return (f"noise of this machine ({when}): a difference of {_say(least)} is found within {blocks} "
             f"blocks, of {_say(most)} within {max_blocks}")  # fmt: skip
+
+
+def limit_of_pairs(runs: Sequence[RunRecord]) -> tuple[float, str] | None:
+    """The ratio below which single ``runs`` that do the same differ in 95% of pairs, and the day when their noise was
+    measured. ``None`` where one of them was not made on this machine, has several scales, or has a noise that is not
+    known between databases: each such run has its own."""
+    variances, days, freedom = [], [], inf
+    for run in runs:
+        try:
+            spec = build(run.spec.described())
+        except SpecError:  # Of a target that is not said, or an option that is no more.
+            return None
+        found = known(spec) if run.host == platform.node() and len(spec.scales) == 1 else None
+        of_run = None if found is None else found.scatter.of_run(spec.cycles, one_database=False)
+        if found is None or of_run is None:
+            return None
+        variances.append(of_run.value**2 + (found.between or 0.0) ** 2)
+        days.append(found.when[:10])
+        freedom = min(freedom, max(found.scatter.shape[0] - 1, 1))
+    if not variances:
+        return None
+    return exp(student(noise.LEVEL, freedom) * sqrt(2 * float(np.mean(variances)))), min(days)
 
 
 def within_runs(values: Sequence[Sequence[Sequence[float]]]) -> tuple[Floats, list[int]]:

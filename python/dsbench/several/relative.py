@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from dsbench.read.blocks import Column, Overview, Ratio, Table
 from dsbench.read.naming import listed
+from dsbench.several import noise
 from dsbench.several.compare import Comparison, Section, basis
 from dsbench.stats.precision import FEWEST
 from dsbench.stats.search import say_ends, say_rate
@@ -36,10 +37,23 @@ def answer(comparison: Comparison) -> Overview:
     if comparison.alike and len(comparison.sides) > 2:
         same = _join(_labels(comparison)[at] for at in sorted(comparison.alike))
         about += f"; {same} has the settings of the first: differences between them are chance"
-    dangers = [f"{line[:1].upper()}{line[1:]}." for line in comparison.apart()]
+    dangers = [f"{line[:1].upper()}{line[1:]}." for line in comparison.apart()] + _say_noise(comparison, sections)
     noun = "number of clients" if comparison.of_one_run else "run"
     about = "; ".join([about, *comparison.tally.say_unknown(noun)])
     return Overview(_say(comparison, sections), about, dangers, verdict=comparison.tally.say(noun))
+
+
+def _say_noise(comparison: Comparison, sections: Sequence[Section]) -> list[str]:
+    """What is known of the noise of this machine, where it may be all that a difference between single runs is."""
+    runs = [run for side in comparison.sides for run in side.runs]
+    if comparison.stages.staged or comparison.of_one_run or len(runs) > len(comparison.sides):
+        return []
+    sizes = [max(one.value, 1 / one.value) for section in sections if not section.searched
+             for one in _factors(section).values() if one.low > 1 or one.high < 1]  # fmt: skip
+    if not sizes or (limit := noise.limit_of_pairs(runs)) is None or min(sizes) >= limit[0]:
+        return []
+    return [f"On this machine 95% of pairs of runs that do the same differ by less than {limit[0] - 1:.0%} (dsbench "
+            f"noise, {limit[1]}): a smaller difference may be chance. Repeat the runs, or use dsbench ab."]  # fmt: skip
 
 
 def _reference(comparison: Comparison) -> str:

@@ -322,6 +322,14 @@ def _sentence(one: Changed, how: Measure) -> str:
     return f"{since}, p = {one.change.p_value:.2g}: {result.archive}"
 
 
+def say_last(history: ResultHistory) -> str:
+    """The last change of a history, or that there is none."""
+    if not history.changes:
+        few = len(history.results) < FEWEST
+        return f"{counted(len(history.results), 'run')}, {'too few to judge' if few else 'no change'}"
+    return _sentence(history.changes[-1], history.choice.how)
+
+
 def text(histories: Sequence[ResultHistory], left: Sequence[str]) -> str:
     """For a terminal."""
     return render_text(tell(histories, left)) + "\n"
