@@ -302,6 +302,25 @@ def test_two_are_compared_as_on_the_command_line(page: Any, base: str, archives:
     assert seen.well()
 
 
+def test_two_are_compared_at_the_same_time(page: Any, base: str, archives: Path) -> None:
+    seen, command = Seen(page), page.locator("#command")
+    page.goto(f"{base}/?for=two")
+    for label, text in (("A", "mock:?latency_us=2000"), ("B", "sqlite:///here.db"), ("Scales", "1"), ("Clients", "2"), ("Cycles", "1"),
+                        ("Duration of a cycle [s]", "0.3")):  # fmt: skip
+        page.get_by_label(label, exact=True).fill(text)
+    page.get_by_label("Runs", exact=True).select_option("duet")
+    page.get_by_role("alert").get_by_text("B is a file, for one run at a time").wait_for()
+    page.get_by_label("B", exact=True).fill("mock:?latency_us=500")
+    command.get_by_text("--duet --out").wait_for()
+    page.locator("#plan").get_by_text("3 to 20 blocks of 2 pairs of runs").wait_for()
+    folder = Path(shlex.split(command.text_content())[-1])
+    page.get_by_role("button", name="Start the comparison").click()
+    page.get_by_role("link", name="Open the comparison").and_(page.locator(".primary")).click()
+    found = load(folder)
+    assert (found.duet, found.ratio.verdict) == (True, Verdict.FASTER)
+    assert seen.well()
+
+
 def test_a_comparison_that_failed_is_told_with_its_side(page: Any, base: str) -> None:
     page.goto(f"{base}/?for=two")
     page.get_by_label("A", exact=True).fill("postgresql://me@127.0.0.1:1/a")

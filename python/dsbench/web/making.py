@@ -122,10 +122,10 @@ class _Trials:
 class _Sides:
     """Listens to the runs of a comparison of two, one after another."""
 
-    def __init__(self, telling: Telling, blocks: int, *, one_database: bool) -> None:
+    def __init__(self, telling: Telling, blocks: int, *, one_database: bool, duet: bool) -> None:
         self._telling = telling
-        self._least, self._of_block = blocks, 5 if one_database else 4
-        """Blocks at least, and runs of each."""
+        self._least, self._of_block = blocks, 2 if duet else 5 if one_database else 4
+        """Blocks at least, and runs of each; of two at the same time the first is heard."""
 
     def of(self, spec: RunSpec) -> Observer:
         """Hears the next run."""
@@ -165,7 +165,7 @@ def _run(telling: Telling, stop: Stop, *, sides: tuple[RunSpec], out: Path) -> t
 
 def _ab(
     telling: Telling, stop: Stop, *, sides: tuple[RunSpec, RunSpec], out: Path, command: str, blocks: int,
-    one_database: bool, **asked: Any,
+    one_database: bool, duet: bool, **asked: Any,
 ) -> tuple[str, str, str]:
     """Alternates A and B until one is known to be faster; the same of it. What is in ``out`` goes on."""
     from dsbench.library.ab import count_blocks, versus, write  # Late: numerical libraries take their time.
@@ -174,10 +174,10 @@ def _ab(
         telling.hide(one.target)
     telling.message(f"A: {asked['names'][0]}; B: {asked['names'][1]}")
     done = count_blocks(out)
-    shown = _Sides(telling, max(blocks - done, 1), one_database=one_database)
+    shown = _Sides(telling, max(blocks - done, 1), one_database=one_database, duet=duet)
     found = versus(
-        *sides, out, **asked, blocks=blocks, one_database=one_database, resume=done > 0, observer=shown.of, stop=stop,
-        told=telling.message,
+        *sides, out, **asked, blocks=blocks, one_database=one_database, duet=duet, resume=done > 0, observer=shown.of,
+        stop=stop, told=telling.message,
     )  # fmt: skip
     answer = found.answer()
     telling.state.found = [answer.sentence, *answer.verdict, *answer.dangers]

@@ -31,10 +31,12 @@ _SHOWN: Final = ("workload", "isolation", "scales", "clients", "cycles", "durati
 _NOT_BOTH: Final = ("target", "keep", "reuse", "peak")
 """Options that a comparison has not, or each side has its own."""
 _BLOCKS, _MAX_BLOCKS = 3, 20
-_CHOICES: Final = {
-    "": "a new one for each run",
-    "yes": "one for all runs of a block: faster, for settings that do not change the data",
+_RUNS: Final = {
+    "": "one after another, each on a new database",
+    "one-database": "one after another, those of a block on one database: for settings that do not change the data",
+    "duet": "both sides at the same time, each on half of the CPUs: for a machine that other programs use",
 }  # fmt: skip
+"""What stands in the field ``runs``: an option of ``dsbench ab``, and what it does."""
 
 
 def build(house: House, before: Mapping[str, str] | None = None) -> None:
@@ -89,13 +91,12 @@ class _Pair(PlannedForm):
             self.field(OPTIONS[name])
         fields.text_field("difference", "Difference that matters", "Rates that differ by less count as equal.",
                           self.texts, self.show)  # fmt: skip
-        one = self.texts.get("one_database", "")
         with tag("div", cls="field"):
-            tag("label", "Databases", for_="field-one_database")
-            with tag("select", id="field-one_database") as chosen:
-                for value, words in _CHOICES.items():
-                    tag("option", words, value=value, selected=True if value == one else None)
-        fields.listening(chosen, "one_database", self.texts, self.show)
+            tag("label", "Runs", for_="field-runs")
+            with tag("select", id="field-runs") as chosen:
+                for value, words in _RUNS.items():
+                    tag("option", words, value=value, selected=True if value == self._runs else None)
+        fields.listening(chosen, "runs", self.texts, self.show)
         with tag("details"):
             tag("summary", "All options")
             scripts = fields.Scripts(self.texts, self.show).place
@@ -110,15 +111,24 @@ class _Pair(PlannedForm):
         if not all(self.texts.get(side, "").strip() for side in _SIDES):
             return "Name both databases first."
         self._difference()
-        from dsbench.library.ab import say_plan, seconds_of  # Late: numerical libraries take a second.
+        # Late: numerical libraries take a second.
+        from dsbench.library.ab import say_plan, seconds_of
+        from dsbench.library.duet import halves, refuse_duet
 
-        ahead = [one for _, one in self._asked()]
-        text = say_plan(ahead, _BLOCKS, _MAX_BLOCKS)
+        asked, duet = self._asked(), self._runs == "duet"
+        ahead = [one for _, one in asked]
+        if duet:
+            refuse_duet({letter: merged.spec for letter, (merged, _) in zip("AB", asked, strict=True)})
+            halves()
+        text = say_plan(ahead, _BLOCKS, _MAX_BLOCKS, duet=duet)
         sizes = [one.size_bytes[1] for one in ahead if one.size_bytes]
+        size = max(sizes, default=None)
+        if duet:
+            size = sum(sizes) if len(sizes) == len(ahead) else None
         lines = [f"{text}, until it is known which is faster"]
         lines += [f"{side}: {line}" for side, one in zip("AB", ahead, strict=True) for line in scales_of(one)]
         return FormPlan(
-            "\n".join(lines), seconds_of(ahead, _BLOCKS, _MAX_BLOCKS), max(sizes, default=None),
+            "\n".join(lines), seconds_of(ahead, _BLOCKS, _MAX_BLOCKS, duet=duet), size,
             ahead[0].free_bytes, ahead[0].settings, self._in_terminal(),
         )  # fmt: skip
 
@@ -153,8 +163,14 @@ class _Pair(PlannedForm):
         words = [*self._named, *form.words({**self._texts_of("first"), "target": "", form.PASSWORD: ""})]
         difference = self.texts.get("difference", "").strip()
         words += ["--difference", difference] if difference not in ("", _BEGUN["difference"]) else []
-        words += ["--one-database"] if self.texts.get("one_database") else []
+        words += [f"--{self._runs}"] if self._runs else []
         return shlex.join(["dsbench", "ab", *words, "--out", str(self._out)])
+
+    @property
+    def _runs(self) -> str:
+        """A key of ``_RUNS``."""
+        found = self.texts.get("runs", "")
+        return found if found in _RUNS else ""
 
     @property
     def _named(self) -> tuple[str, ...]:
@@ -165,7 +181,8 @@ class _Pair(PlannedForm):
         (a, _), (b, _) = self._asked()
         asked = {"out": self._out, "names": self._named,
                  "difference": self._difference(), "blocks": _BLOCKS, "max_blocks": _MAX_BLOCKS,
-                 "one_database": bool(self.texts.get("one_database")), "command": self._in_terminal()}  # fmt: skip
+                 "one_database": self._runs == "one-database", "duet": self._runs == "duet",
+                 "command": self._in_terminal()}  # fmt: skip
         texts = {name: text for name, text in self.texts.items() if not name.startswith(form.PASSWORD)}
         return self.house.runs.begin_pair((a.spec, b.spec), asked, Form("two", texts))
 
