@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -32,6 +33,17 @@ EXIT: Final = {Verdict.FASTER: 0, Verdict.ALIKE: 0, Verdict.SLOWER: 3, Verdict.O
 _FILES: Final = (".toml", ".zip", ".json")
 
 Option = typer.Option
+
+
+class VerdictForm(StrEnum):
+    """What a verdict is printed as."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    JUNIT = "junit"
+    BENCHER = "bencher"
+
+
 _Side = partial(
     typer.Argument, help="TARGET of dsbench run, a TOML file, or an archive to repeat", autocompletion=targets,
     show_default=False,
@@ -60,12 +72,17 @@ def command(
     dry_run: Annotated[
         bool, Option("--dry-run", help="Show the plan of both sides, its time and space; touch nothing")
     ] = False,
+    trust: Annotated[
+        bool, Option("--trust", help="Accept settings beyond tuning from files and archives")
+    ] = False,
     of: options.Of = "rate",
     stage: options.Stage = "",
     group: options.Group = "",
     out: Annotated[Path, Option(metavar="FOLDER", help="Folder for the archives and the result")] = Path("ab"),
     as_json: Annotated[bool, Option("--json", help="Print the result as JSON")] = False,
-    form: terminal.As = terminal.AnswerForm.TEXT,
+    form: Annotated[
+        VerdictForm, Option("--as", help="text, markdown for a pull request, junit, or bencher")
+    ] = VerdictForm.TEXT,
     quiet: Annotated[bool, Option("--quiet", "-q", help="No progress")] = False,
     **given: Any,
 ) -> None:
@@ -78,13 +95,14 @@ def command(
     """
     terminal.refuse_both(as_json, form)
     # Late: numerical libraries take a second, and help should not.
+    from dsbench.exports import bencher, junit
     from dsbench.library.ab import look_ahead_of, say_plan, versus, write
     from dsbench.library.pair import RATE
     from dsbench.measure.ahead import text_of
     from dsbench.read.choice import make_choice
     from dsbench.several.noise import say_of_ab
 
-    asked = _specifications((a, b), given)
+    asked = _specifications((a, b), {**given, "trust": trust})
     of_a, of_b = (one.spec for one in asked)
     share = spec.share("--difference", difference)
     choice = make_choice(of, stage, group)
@@ -110,7 +128,8 @@ def command(
             told=shown.line,
         )  # fmt: skip
     files = write(found, out)
-    if terminal.show_answer(found.document, found.tell, as_json, form):
+    others = {"junit": partial(junit.of_comparison, found), "bencher": partial(bencher.of_comparison, found)}
+    if terminal.show_answer(found.document, found.tell, as_json, form, others):
         for path in files:
             if path.suffix == ".html":
                 print(f"page: {path}")

@@ -7,9 +7,10 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from io import TextIOWrapper
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final, TextIO
 
 import typer
@@ -39,6 +40,8 @@ class AnswerForm(StrEnum):
 
 
 As = Annotated[AnswerForm, typer.Option("--as", help="text, or markdown for a pull request")]
+Forms = Mapping[str, Callable[[], str]]
+"""Other forms of an answer to what writes it."""
 
 WIDEST: Final = 120
 """Nobody reads longer lines."""
@@ -87,12 +90,16 @@ def show(blocks: Iterable[Block]) -> None:
 
 
 def show_answer(
-    document: Callable[[], object], blocks: Callable[[], Iterable[Block]], as_json: bool, form: AnswerForm
+    document: Callable[[], object], blocks: Callable[[], Iterable[Block]], as_json: bool, form: StrEnum,
+    others: Forms = MappingProxyType({}),
 ) -> bool:
-    """Prints an answer as JSON, for a pull request or as text, and gives whether it was as text."""
+    """Prints an answer as JSON, for a pull request, in one of the ``others`` or as text, and gives whether it was as
+    text."""
     if as_json:
         print(json.dumps(document(), indent=2, ensure_ascii=False))
-    elif form is AnswerForm.MARKDOWN:
+    elif form.value in others:
+        print(others[form.value]())
+    elif form == AnswerForm.MARKDOWN:
         from dsbench.read.markdown import render_comment
 
         print(render_comment(blocks()))

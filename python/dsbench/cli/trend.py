@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
@@ -19,6 +20,14 @@ EPILOG = (
 FELL: Final = 3
 
 
+class HistoryForm(StrEnum):
+    """What histories are printed as."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    JUNIT = "junit"
+
+
 def command(
     folder: Annotated[Path, typer.Argument(help="Folder with archives in it or below it")],
     difference: Annotated[str, typer.Option(metavar="P%", help="Smallest change to report")] = "3%",
@@ -26,10 +35,12 @@ def command(
     stage: options.Stage = "",
     group: options.Group = "",
     out: Annotated[
-        Path | None, typer.Option(help="Write a page, diagrams and tables to this folder")
+        Path | None, typer.Option(help="Write a page, diagrams, tables and files for Otava to this folder")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
-    form: terminal.As = terminal.AnswerForm.TEXT,
+    form: Annotated[
+        HistoryForm, typer.Option("--as", help="text, markdown for a pull request, or junit")
+    ] = HistoryForm.TEXT,
 ) -> None:
     """Find where the rate changed over the runs of one configuration, and what else changed there.
 
@@ -38,12 +49,15 @@ def command(
     terminal.refuse_both(as_json, form)
     least = spec.share("--difference", difference)
     # Late: the libraries that draw and compute take a second, and help should not.
+    from dsbench.exports import junit, otava
     from dsbench.read.choice import make_choice
     from dsbench.several import files, trend
 
     found, left = trend.histories(folder, least, make_choice(of, stage, group))
-    written = [] if out is None else files.write(out, lambda: trend.files(found, left))
-    if terminal.show_answer(partial(trend.document, found, left), partial(trend.tell, found, left), as_json, form):
+    written = [] if out is None else files.write(out, lambda: trend.files(found, left) | otava.files(found, out))
+    others = {"junit": partial(junit.of_histories, found, left)}
+    document, blocks = partial(trend.document, found, left), partial(trend.tell, found, left)
+    if terminal.show_answer(document, blocks, as_json, form, others):
         for path in written:
             if path.suffix == ".html":
                 print(f"\npage: {path}")

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from dsbench import workloads
 from dsbench.dataclass import dataclass
 from dsbench.redaction import HIDDEN, redact
-from dsbench.spec.files import SCRIPTS, examples, with_scripts
+from dsbench.spec.files import SCRIPTS, examples, placed, with_scripts
 from dsbench.spec.legs import Leg, legs
 from dsbench.spec.options import OPTIONS, Option
 from dsbench.spec.profiles import PROFILE_NAMES, PROFILES, SIZED, caches, default_workload, profiled
@@ -52,7 +52,9 @@ def merged(
     server's settings are none of another target's. What a file asks for beside tuning is refused without ``trust``.
     Raises ``SpecError``.
     """  # fmt: skip
-    filed = dict(earlier) if earlier is not None else load_toml(config) if config is not None else {}
+    filed = dict(earlier or {})
+    if earlier is None and config is not None:
+        filed = placed(load_toml(config), config.parent)
     if earlier is not None and target is not None:
         filed.pop("target", None)
     wanted = with_scripts({**with_scripts(filed), **values})

@@ -170,6 +170,18 @@ def _printable(name: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
+def placed(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """``values`` out of a file in ``folder``, beside which lie the workload and the scripts that it names."""
+
+    def place(named: object) -> object:
+        if isinstance(named, list):
+            return [place(one) for one in named]
+        file = isinstance(named, str) and named.partition("@")[0].endswith((".toml", ".sql"))
+        return str(folder / named) if file and isinstance(named, str) else named
+
+    return {name: place(value) if name in ("workload", "script") else value for name, value in values.items()}
+
+
 def with_scripts(values: Mapping[str, Any]) -> dict[str, Any]:
     """``values`` with ``script`` (files, each with ``@WEIGHT`` where it has one, or each a ``Script``), ``builtin`` and
     ``define`` (``NAME=VALUE``) put into the settings of the workload; a workload that ends in ``.sql`` is such a file.
