@@ -7,7 +7,7 @@ CORE   := $(shell find crates -name '*.rs' -o -name '*.sql' -o -name Cargo.toml)
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 BESIDE := $(BIN)/python scripts/side-by-side
 
-.PHONY: help run test test-all why lint bench bench-quick wheel docs clean
+.PHONY: help run test test-all why lint bench bench-quick wheel sdist docs clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##  */\1\t/p;s/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -46,6 +46,10 @@ bench-quick: .venv/.built  ## few cells in about five minutes, beside the last s
 wheel: .venv/.installed  ## dist/: a wheel for every Linux from 2014 on and every Python from 3.11 on
 	$(PIP) install -c constraints.txt ziglang
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/make-wheel dist
+
+sdist: .venv/.installed  ## dist/: the sources as pip takes them
+	rm -f dist/dsbench_db-*.tar.gz
+	PATH="$(CURDIR)/$(BIN):$$PATH" maturin sdist --out dist
 
 docs: .venv/.installed  ## dist/site: the docs as a site with a search; serve it by python3 -m http.server -d dist/site
 	$(PIP) install -c constraints.txt mkdocs-material

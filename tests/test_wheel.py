@@ -71,13 +71,15 @@ def test_a_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
         (WELL_NAMED, {"dsbench/_core.abi3.so": _library() + b"at /home/me/.cargo/x.rs"}, "_core.abi3.so holds the path /home/me"),
         (WELL_NAMED, {"dsbench/_core.abi3.so": _library(b".debug_line")}, "holds what only a debugger needs"),
         (WELL_NAMED, {"d.dist-info/METADATA": b"License-Expression: MIT\n"}, "do not name the licence"),
-        (WELL_NAMED, {"d.dist-info/licenses/THIRD-PARTY.md": None}, "lacks THIRD-PARTY.md"),
+        (WELL_NAMED, {"d.dist-info/licenses/THIRD-PARTY.md": None}, "lacks licenses/THIRD-PARTY.md"),
+        (WELL_NAMED, {"d.dist-info/sboms/sbom.cdx.json": None}, "lacks sboms/sbom.cdx.json"),
         ("dsbench_db-1-cp311-cp311-linux_x86_64.whl", {}, "for one Python or one distribution alone"),
     ],
 )
 def test_a_wheel_with_a_fault_is_refused(tmp_path: Path, name: str, files: dict[str, bytes | None], fault: str) -> None:
     whole = {"d.dist-info/METADATA": METADATA.encode(), "dsbench/_core.abi3.so": _library()}
     whole |= {f"d.dist-info/licenses/{licence}": b"text" for licence in ("LICENSE", "THIRD-PARTY.md")}
+    whole["d.dist-info/sboms/sbom.cdx.json"] = b"{}"
     with zipfile.ZipFile(tmp_path / name, "w") as wheel:
         for path, content in (whole | files).items():
             if content is not None:
