@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -267,6 +268,20 @@ def test_a_form_does_what_was_typed_or_is_trusted() -> None:
     theirs = risks(RunSpec(target={"url": texts["target"]}).described())
     for asked in (form.asked(texts), form.asked(texts, theirs=theirs, trust=True)):
         assert asked[0].spec.target.settings == {"general_log": "on"}
+
+
+def test_workload_and_scripts_of_a_file_lie_beside_it(called: Program, tmp_path: Path) -> None:
+    (folder := tmp_path / "bench").mkdir()
+    shutil.copy(examples()["orders"], folder / "mine.toml")
+    for name, words in (("run", 'workload = "mine.toml"'), ("scripted", 'script = ["look.sql@3"]')):
+        (folder / f"{name}.toml").write_text(f"{words}\nscales = [1]\nclients = 1\n[target]\nurl = 'private:sqlite'\n")
+    (folder / "look.sql").write_text("SELECT 1;\n")
+    assert dsbench.specify(config=folder / "run.toml", trust=True).workload == "workload-file"
+    assert "look.sql" in dsbench.specify(config=folder / "scripted.toml", trust=True).workload_settings["scripts"]
+    sides = (str(folder / "run.toml"), str(folder / "run.toml"))
+    done = called("ab", *sides, "--dry-run")
+    assert (done.returncode, "add --trust" in done.stderr) == (2, True)
+    assert called("ab", *sides, "--trust", "--dry-run").returncode == 0
 
 
 def test_a_configuration_file_is_trusted_first(called: Program, tmp_path: Path) -> None:

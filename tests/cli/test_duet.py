@@ -64,6 +64,13 @@ def test_what_cannot_be_at_the_same_time_is_refused(words: tuple[str, ...], mess
     assert f"error: {message}" in done.stderr
 
 
+def test_the_sql_of_the_sides_may_differ_and_their_cycles_may_not() -> None:
+    a, b = asked_of("private:sqlite", workload="ycsb-c"), asked_of("private:sqlite", workload="ycsb-a")
+    duet.refuse_duet({"A": a, "B": b})
+    with pytest.raises(SpecError, match="with --duet both sides have the same cycles"):
+        duet.refuse_duet({"A": a, "B": asked_of("private:sqlite", workload="tpcb")})
+
+
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Pairs that are only asked for: the machine's speed changes from pair to pair by half, and B is 10% slower. The
