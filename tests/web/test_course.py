@@ -62,3 +62,19 @@ def test_a_sparkline_has_a_point_for_each_rate(curve: list[tuple[int, float]], p
 def test_a_second_that_stands_alone_is_seen() -> None:
     drawn = draw_lines([Line("rate", [(1.0, 5.0), (math.nan, math.nan), (2.0, 7.0), (3.0, 6.0)])], "Rate", "tps", {}, 3.0)
     assert drawn.count("<circle") == 1
+
+
+def test_a_cycle_that_is_sealed_before_it_was_seen_is_shown_in_the_end(tmp_path: Path) -> None:
+    writer = Writer.create(tmp_path, "going")
+    writer.describe(RunRecord.of(run_json({})))
+    course = Course()
+    for number in (1, 2):
+        writer.rows("groups", f"cycle-{number}", [group_row(1, ONLY_STAGE, number, S)])
+        key = {"stage": ONLY_STAGE, "group": "all", "clients": 1}
+        writer.rows("cycles", f"cycle-{number}", [{**cycle_row(1, number, [MS] * 50 * number), **key}])
+        if number == 1:
+            assert course.look(writer.path)
+    writer.seal()
+    assert course.look(writer.path, whole=True)
+    assert [(one.number, one.rate_tps) for one in course.cycles] == [(1, 50.0), (2, 100.0)]
+    assert not course.look(writer.path, whole=True)

@@ -102,16 +102,18 @@ class Course:
     def look(self, archive: Path, *, whole: bool = False) -> bool:
         """Reads what is new in the folder of the archive, or ``whole`` what it holds in the end; whether it was."""
         try:
-            fresh = sorted(part.stem for part in archive.glob("cycles/*.parquet") if part.stem not in self._known)
-            if whole and not self._known and (archive / "cycles.parquet").is_file():
-                fresh = [""]
+            # Its parts may have become one before all of them were seen.
+            sealed = whole and (archive / "cycles.parquet").is_file()
+            stems = [""] if sealed else sorted(part.stem for part in archive.glob("cycles/*.parquet"))
         except (OSError, ValueError):  # A path that none can be.
             return False
+        fresh = [stem for stem in stems if stem not in self._known]
         for stem in fresh:
             self._known.add(stem)
             with suppress(ArchiveError, OSError):  # What cannot be read is told where the archive is opened.
-                self.cycles += _cycles(archive, stem)
-                self.nodes = _nodes(archive, stem)
+                cycles, nodes = _cycles(archive, stem), _nodes(archive, stem)
+                self.cycles = [*self.cycles, *cycles] if stem else cycles
+                self.nodes = nodes
         return bool(fresh)
 
 

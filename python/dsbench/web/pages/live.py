@@ -103,12 +103,9 @@ class _Watching:
             tag("summary", "Log")
             self._log = tag("pre", "", "log", tabindex=0, role="log", aria_label="Log of the run")
         self._look()
-        if self._goes_on():
+        # As it was shown: a run that has ended since is looked at once more.
+        if self._shown is not None and self._shown.goes_on:
             self._timer = ui.timer(_EVERY_S, self._look)
-
-    def _goes_on(self) -> bool:
-        state = self._house.runs.state(self._key)
-        return state is not None and state.goes_on
 
     def _ask(self) -> None:
         self._house.runs.stop(self._key)
