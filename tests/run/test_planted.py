@@ -256,7 +256,10 @@ WORKLOADS: dict[str, tuple[dict[str, object], list[Fault]]] = {
     "sysbench-ro": ({"workload": "sysbench-oltp-point-select", "define": ["table_size=1000"]}, [
         *SYSBENCH[:6], Fault("a number of the index", "UPDATE {}sbtest1 SET k = k + 1 WHERE id = 7"),
     ]),
-    "sysbench-oltp": ({"workload": "sysbench-oltp", "define": ["table_size=1000"], "duration": 0.2}, SYSBENCH),
+    "sysbench-oltp": ({"workload": "sysbench-oltp", "define": ["table_size=1000"], "duration": 0.2}, [
+        # A column that MariaDB numbers has to be a key.
+        one for one in SYSBENCH if one.what != "the key was dropped"
+    ]),
     "smallbank": ({"workload": "smallbank", "define": ["customers=50", "hot=5"]}, SMALLBANK),
     "orders": ({"workload": "orders"}, ORDERS),
     "tpcb": ({"workload": "tpcb"}, TPCB),
