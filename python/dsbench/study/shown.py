@@ -212,9 +212,16 @@ def verdict(found: Outcomes) -> list[str]:
     for name, part in parts.items():
         for line in _verdict(part):
             where.setdefault(line, []).append(name)
-    for line, names in where.items():
-        stages = f"{'stages' if len(names) > 1 else 'stage'} {', '.join(names)}"
-        lines.append(line if len(names) == len(parts) else f"{stages}: {line}")
+    open_ones = [line for line in where if line.startswith(_QUIET[1])]
+    apart = open_ones if len(open_ones) > _FIRST else []
+    for line, names in sorted(where.items(), key=lambda one: one[0].startswith(_QUIET)):
+        if line not in apart:
+            stages = f"{'stages' if len(names) > 1 else 'stage'} {', '.join(names)}"
+            lines.append(line if len(names) == len(parts) else f"{stages}: {line}")
+    if apart:
+        names = [name for name in parts if any(name in where[line] for line in apart)]
+        which = f"{len(names)} of {len(parts)} stages: {', '.join(names)}"
+        lines.append(f"undecided in {which}; the tables have the intervals")
     return lines if parts else [*lines, *_verdict(found)]
 
 
