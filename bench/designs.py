@@ -105,9 +105,9 @@ def coming_and_going(share: float) -> Iterator[None]:
 
 
 def burn(share: float) -> None:
-    """Burns and rests until it is ended."""
-    draw = random.Random()
-    while True:
+    """Burns and rests until it is ended, or who began it has."""
+    draw, parent = random.Random(), os.getppid()
+    while os.getppid() == parent:
         until = time.monotonic() + draw.uniform(5, 60) * share * 2
         while time.monotonic() < until:
             pass
