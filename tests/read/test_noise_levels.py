@@ -10,7 +10,7 @@ import pytest
 from dsbench.stats import noise
 from dsbench.stats.effects import effects, full, visible
 from dsbench.stats.noise import Costs, best_design, blocks_for, goes_with, median_factor, scatter
-from fixtures.simulated import Levels, levelled, visible_found
+from fixtures.simulated import Levels, levelled, pairs_below, visible_found
 
 
 def test_mean_squares_and_components_by_hand() -> None:
@@ -51,6 +51,12 @@ def test_intervals_hold_what_was_planted(shape: tuple[int, int, int], spread: tu
     assert (held[np.isfinite(held)] >= 0.92).all(), held
     assert np.isnan(held).tolist() == [shape[0] < 2, shape[1] < 2, False, shape[1] < 2, shape[0] < 2]
     assert found.width < 6
+
+
+@pytest.mark.parametrize("shape", [(3, 2, 3), (8, 4, 3), (8, 1, 5)])
+def test_equal_runs_differ_by_less_than_their_limit(shape: tuple[int, int, int]) -> None:
+    starts = 0.02 * (shape[1] > 1)
+    assert pairs_below(Levels(shape, (0.02, starts, 0.02)), 1000) >= 0.93
 
 
 @pytest.mark.parametrize("blocks", [4, 10, 20])

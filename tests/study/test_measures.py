@@ -16,7 +16,7 @@ from dsbench.read.evaluation import evaluate
 from dsbench.read.subjects import measures
 from dsbench.read.text import render_text
 from dsbench.spec import SpecError
-from dsbench.study import Outcomes, Study, begin, best, load, outcomes, shown
+from dsbench.study import Outcomes, Study, begin, best, findings, load, outcomes, shown
 from dsbench.study.record import make_folder, store
 from dsbench.study.results import Made, is_of_run
 from dsbench.study.spec import parse
@@ -233,5 +233,5 @@ def test_levels_whose_figures_have_units_of_their_own_are_not_compared(made: Stu
     whole = sum(one.share for one in found.effects.shares)
     assert sum(one.share for one in mixed.effects.shares) == pytest.approx(whole)
     words = f"levels of {found.factors[0]} have figures in several units, which cannot be compared"
-    assert words in shown.verdict(mixed)
-    assert words not in shown.verdict(found)
+    assert words in [one.text for one in findings.find(mixed)]
+    assert words not in [one.text for one in findings.find(found)]

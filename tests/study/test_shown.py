@@ -22,8 +22,9 @@ from dsbench.read.verdict import RunVerdict, Soundness
 from dsbench.several import compare
 from dsbench.spec import SpecError
 from dsbench.stats.values import Resource
-from dsbench.study import Outcomes, Point, Study, begin, outcomes, panels, record, results, shown
+from dsbench.study import Outcomes, Point, Study, begin, findings, outcomes, panels, record, results, shown
 from dsbench.study.diagrams import specs
+from dsbench.study.findings import Finding, Kind
 from dsbench.study.record import extend, make_folder
 from dsbench.study.spec import parse
 from fixtures.archives import MS, cycle_row, run_json, write
@@ -174,9 +175,9 @@ def test_a_trial_without_a_rate_is_named(made: Study, whole: Outcomes) -> None:
 
 def test_of_a_factor_with_one_level_nothing_is_told(made: Study) -> None:
     some = replace(made, trials=tuple(one for one in made.trials if one.levels[0] == "serializable"))
-    told = shown.verdict(outcomes(some))
-    assert any(line.startswith("nothing is known about isolation") for line in told)
-    assert not any("no effect of" in line for line in told)
+    told = findings.find(outcomes(some))
+    assert any(one.text.startswith("nothing is known about isolation") for one in told)
+    assert not any(one.quiet for one in told)
 
 
 @pytest.mark.parametrize(("spread", "said"), [
@@ -197,14 +198,24 @@ def test_a_factor_that_nobody_can_tell_is_undecided_and_not_without_effect(
     for trial in begun.trials:
         begun = begun.with_trial(archived(begun, trial, lambda at, _, by=power[trial.block]: 400 * spread ** (at[0] * by)))
     found = outcomes(begun)
-    (line,) = shown.verdict(found)
-    assert re.fullmatch(said, line)
+    (one,) = findings.find(found)
+    assert re.fullmatch(said, one.whole)
     (row,) = next(iter(shown.tables(found))).rows
-    assert row[-1] == line.partition(" ")[0].replace("no", "none").rstrip(":")
-    told = shown.answer(found, [line])
-    assert f"{line[:1].upper()}{line[1:]}." in told.sentence
+    assert (row[-1], one.kind) in (("none", Kind.NONE), ("undecided", Kind.OPEN))
+    told = shown.answer(found, [one])
+    assert f"{one.text[:1].upper()}{one.text[1:]}." in told.sentence
     assert "would not show" not in told.about, "the sentence says it"
-    assert re.search(r"an effect below [13]\.\d+ times cannot be detected", shown.answer(found, ["real"] * 3 + [line]).about)
+    others = [Finding(Kind.EFFECT, "real")] * 3
+    assert re.search(r"an effect below [13]\.\d+ times cannot be detected", shown.answer(found, [*others, one]).about)
+
+
+def test_of_many_stages_without_a_decision_one_line_is_told(whole: Outcomes, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = {name: Finding(Kind.OPEN, f"undecided: {name}") for name in "abcd"} | {"e": Finding(Kind.EFFECT, "e is faster")}
+    monkeypatch.setattr(findings, "_of_one", lambda part: [lines[part]])
+    told = [one.text for one in findings._of_stages({name: name for name in lines})]
+    assert told == ["stage e: e is faster", "undecided in 4 of 5 stages: a, b, c, d; the tables have the intervals"]
+    few = [one.text for one in findings._of_stages({name: name for name in "ae"})]
+    assert few == ["stage e: e is faster", "stage a: undecided: a"]
 
 
 def test_a_median_of_two_lies_between_them() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from hashlib import sha256
-from math import exp, inf, isfinite, sqrt
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +26,6 @@ from dsbench.spec import OPTIONS, RunSpec, SpecError, build
 from dsbench.stats import noise
 from dsbench.stats.noise import Costs, GoesWith, Scatter
 from dsbench.stats.periods import SHORTEST, Period, longest
-from dsbench.stats.precision import student
 from dsbench.stats.values import Floats, Interval
 
 STEM: Final = "noise"
@@ -338,7 +337,7 @@ def limit_of_pairs(runs: Sequence[RunRecord]) -> tuple[float, str] | None:
         freedom = min(freedom, max(found.scatter.shape[0] - 1, 1))
     if not variances:
         return None
-    return exp(student(noise.LEVEL, freedom) * sqrt(2 * float(np.mean(variances)))), min(days)
+    return noise.limit_of_pairs(float(np.mean(variances)), freedom), min(days)
 
 
 def within_runs(values: Sequence[Sequence[Sequence[float]]]) -> tuple[Floats, list[int]]:

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import special
 
 from dsbench.dataclass import dataclass
+from dsbench.stats.precision import student
 from dsbench.stats.values import Floats, Interval
 
 LEVEL: Final = 0.95
@@ -149,6 +150,12 @@ def visible(of_run: float, blocks: int) -> float:
     """The ratio of two rates that ``FOUND`` of the comparisons by ``ab`` find within ``blocks``, 3 or more, for a
     scatter of ln rate between runs."""
     return exp(_times(blocks) * of_run)
+
+
+def limit_of_pairs(variance: float, freedom: float) -> float:
+    """The ratio below which ``LEVEL`` of pairs of equal runs differ, whose ln rate has a ``variance`` that is known
+    with so many degrees of ``freedom``: a prediction interval of Student's."""
+    return exp(student(LEVEL, freedom) * sqrt(2 * variance))
 
 
 def _times(blocks: int) -> float:

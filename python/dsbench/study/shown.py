@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from math import ceil, inf, isfinite, log, nan, sqrt
+from math import inf, isfinite, log, nan
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,17 +18,16 @@ from dsbench.several.files import make_files
 from dsbench.stats.effects import ANY, LEVEL, Effect, Effects, EffectShare, spearman
 from dsbench.study import FAILED, Made, Outcomes, Point, Trial, combination
 from dsbench.study.causes import say_times, tabulate_times
-from dsbench.study.estimate import IN_ORDER, in_common, in_order, reasons
+from dsbench.study.estimate import in_common, reasons
+from dsbench.study.findings import LITTLE, Finding, Kind, find, name_measure, reach
 from dsbench.study.levels import Row, describe_levels, key_columns, list_rows, tabulate_levels
-from dsbench.study.results import changes_unit, is_of_run
+from dsbench.study.results import is_of_run
 from dsbench.study.stages import each_stage, name_effect, show_effect, tabulate_stages
 
 if TYPE_CHECKING:
     from dsbench.read.draw.vega import Spec
 
 STEM: Final = "results"
-_SHORT: Final = {"p50": "median time"}
-"""What effects are of, in a word, where it is not the name of the measure."""
 _OVERLAP: Final = 1.005
 """Sum of the shares from which on it is told; below it is rounding."""
 
@@ -50,19 +49,6 @@ _SWITCHED: Final = frozenset({"rate", "relative"})
 """Diagrams that say something on either axis."""
 _FIRST: Final = 3
 """Sentences with which a study begins."""
-_VERDICTS: Final = 12
-"""Effects that are told in sentences."""
-_LITTLE: Final = 1.1
-"""A ratio below which an effect is called little, when its whole interval lies there; else it is undecided."""
-_UNSURE: Final = 3
-"""Factors that are undecided and have a sentence each."""
-_QUIET: Final = ("no effect of", "undecided:")
-"""How sentences begin that tell of factors without an effect."""
-_NARROWER: Final = "; the intervals show how large an effect may be, and more blocks make them narrower"
-"""How such a sentence ends where it does not tell how large."""
-_TOLD: Final = (1.05, 1.1, 1.2, 1.5, 2.0, 5.0)
-_MORE: Final = 5
-"""Times the blocks that were made, up to which more of them are advised."""
 _RESOURCES: Final = (
     "server CPU time", "client CPU time", "CPU waiting for I/O", "context switches", "disk reads", "read from disk",
     "disk read time", "written to disk", "disk write time", "WAL", "blocks read", "page reads", "page writes",
@@ -77,12 +63,12 @@ _NO_FACTOR: Final = {
 
 def tell(found: Outcomes, drawn: Mapping[str, Spec] | None = None) -> Iterator[Block]:
     """The study in words, tables and the diagrams ``drawn``, without its name."""
-    sentences = verdict(found)
+    sentences = find(found)
     yield answer(found, sentences)
     if drawn and "effects" in drawn:
         yield Diagram("effects", drawn["effects"], _caption_effects(len(found.factors)), wide=True)
     if len(sentences) > _FIRST or found.staged:
-        yield Part("What it found", [Listed(sentences)], key="verdict", tab="Effects")
+        yield Part("What it found", [Listed([one.whole for one in sentences])], key="verdict", tab="Effects")
     if found.effects is not None and (changed := list(say_times(found, found.effects))):
         yield Part("Changes of a transaction's time", [Listed(changed)], key="why", tab="Effects")
     yield Part("Figures", list(tables(found)), key="figures", tab="Effects")
@@ -106,16 +92,14 @@ def _caption_effects(factors: int) -> str:
     return f"Each level compared with the reference of its factor{average}. {bars}"
 
 
-def answer(found: Outcomes, sentences: Sequence[str]) -> Overview:
+def answer(found: Outcomes, sentences: Sequence[Finding]) -> Overview:
     """The first of ``sentences``, what of an effect these trials could not have seen, and how much they scatter."""
-    bad = incomparable(found)
-    first = [line for line in sentences if line not in bad][:_FIRST]
-    text = " ".join(f"{line[:1].upper()}{line[1:].removesuffix(_NARROWER)}." for line in first)
-    quiet = [line for line in sentences if line.startswith(_QUIET)]
-    sized = bool(quiet) and all(line in first and not line.endswith(_NARROWER) for line in quiet)
+    first = [one for one in sentences if one.kind is not Kind.DOUBT][:_FIRST]
+    text = " ".join(f"{one.text[:1].upper()}{one.text[1:]}." for one in first)
+    quiet = [one for one in sentences if one.quiet]
+    sized = bool(quiet) and all(one in first and not one.more for one in quiet)
     about = [*_heading(found), *_describe_reach(found, unseen=not sized)]
-    dangers = [line.removeprefix("warning: ") for line in bad]
-    said = [f"{line[:1].upper()}{line[1:]}." for line in dangers]
+    said = [f"{one.text[:1].upper()}{one.text[1:]}." for one in sentences if one.kind is Kind.DOUBT]
     return Overview(text, " · ".join(about), said, verdict=found.tally.say("trial"))
 
 
@@ -174,10 +158,6 @@ def _heading(found: Outcomes) -> list[str]:
     return [line for line in (study.spec.about, made + over, stage, what) if line]
 
 
-def _short(found: Outcomes) -> str:
-    return _SHORT.get(found.measure, found.how.label)
-
-
 def _noun(found: Outcomes) -> str:
     """What effects are on, in the heading of a table."""
     return "rate" if found.measure == "rate" else found.how.about
@@ -201,114 +181,6 @@ def _mean_words(found: Outcomes) -> str:
     return "geometric mean" if found.how.geometric else "mean"
 
 
-def verdict(found: Outcomes) -> list[str]:
-    """A sentence for each effect that is there, the largest first, and one for those that are not; stage by stage where
-    none was chosen."""
-    lines = incomparable(found)
-    if not found.staged:
-        return [*lines, *_verdict(found)]
-    parts = each_stage(found)
-    where: dict[str, list[str]] = {}
-    for name, part in parts.items():
-        for line in _verdict(part):
-            where.setdefault(line, []).append(name)
-    open_ones = [line for line in where if line.startswith(_QUIET[1])]
-    apart = open_ones if len(open_ones) > _FIRST else []
-    for line, names in sorted(where.items(), key=lambda one: one[0].startswith(_QUIET)):
-        if line not in apart:
-            stages = f"{'stages' if len(names) > 1 else 'stage'} {', '.join(names)}"
-            lines.append(line if len(names) == len(parts) else f"{stages}: {line}")
-    if apart:
-        names = [name for name in parts if any(name in where[line] for line in apart)]
-        which = f"{len(names)} of {len(parts)} stages: {', '.join(names)}"
-        lines.append(f"undecided in {which}; the tables have the intervals")
-    return lines if parts else [*lines, *_verdict(found)]
-
-
-def _verdict(found: Outcomes) -> list[str]:
-    effects = found.effects
-    if found.made and not any(isfinite(found.value(one)) for one in found.made):
-        return [f"no trial has the {_short(found)}: {found.how.about}"]
-    if effects is None or not effects.free:
-        return ["no effect can be distinguished from chance without repetitions; dsbench study add FOLDER --repeat 2"]
-    real = [one for one in (*effects.main, *effects.interactions) if one.known and not one.none]
-    real.sort(key=lambda one: -abs(one.size))
-    lines = [_say_effect(found, one) for one in real[:_VERDICTS]]
-    if len(real) > _VERDICTS:
-        lines.append(f"and {len(real) - _VERDICTS} more, see below")
-    told = {at for one in effects.main if one.known for at in one.factors}
-    still = [at for at in range(len(found.factors)) if not any(at in one.factors for one in real)]
-    lines += _say_quiet(found, effects, [at for at in still if at in told])
-    apart = [at for at in range(len(found.factors)) if changes_unit(found, at)]
-    lines += [f"levels of {found.factors[at]} have figures in several units, which cannot be compared" for at in apart]
-    unknown = [found.factors[at] for at in still if at not in told and at not in apart]
-    why = "these trials do not compare its levels"
-    return lines + [f"nothing is known about {_join(unknown)}: {why}"] * bool(unknown)
-
-
-def _say_quiet(found: Outcomes, effects: Effects, still: Sequence[int]) -> Iterator[str]:
-    """Of factors without an effect: whether there is hardly one, or nobody can tell, and then how large it may be."""
-    widest = {at: max((one for one in effects.main if one.known and at in one.factors), key=_reach) for at in still}
-    if little := [found.factors[at] for at, one in widest.items() if _reach(one) <= log(_LITTLE)]:
-        yield f"{_QUIET[0]} {_join(little)} above {_LITTLE - 1:.0%} was found"
-    if nothing := [found.factors[at] for at, one in widest.items() if one.anything]:
-        why = "repeated trials are too few, or their spread is too large,"
-        yield f"{_QUIET[1]} {why} to show anything about {_join(nothing)}"
-    unsure = {at: one for at, one in widest.items() if _reach(one) > log(_LITTLE) and not one.anything}
-    if not unsure:
-        return
-    if found.staged or len(unsure) > _UNSURE:
-        names = _join([found.factors[at] for at in unsure])
-        yield f"{_QUIET[1]} {names}{_NARROWER}"
-        return
-    for one in unsure.values():
-        yield f"{_QUIET[1]} {_say_range(found, one)}{_say_remedy(found, one)}"
-
-
-def _reach(one: Effect) -> float:
-    """How far the effect may be from none: as ln of a ratio; a difference has no bound below which it is little."""
-    if not one.neutral:
-        return inf
-    return max(log(one.ratio.high), -log(one.ratio.low) if one.ratio.low > 0 else inf)
-
-
-def _say_range(found: Outcomes, one: Effect) -> str:
-    """``journal wal may have 0.82 to 13.2 times the rate of delete``."""
-    level, _, reference = name_effect(found, one).rpartition(" against ")
-    low, high = one.ratio.low, one.ratio.high
-    if one.neutral:
-        return f"{level} may have {low:.3g} to {high:.3g} times the {_short(found)} of {reference}"
-    between = with_unit(f"{low:+.3g} to {high:+.3g}", found.unit)
-    return f"{level} against {reference} may be {between} in the {_short(found)}"
-
-
-def _say_remedy(found: Outcomes, one: Effect) -> str:
-    """How many more blocks are about needed, as widths go with the root of their number, to tell a ratio that is within
-    reach: the smallest that ``_MORE`` times the blocks would tell."""
-    blocks = len({made.trial.block for made in found.made})
-    half = (log(one.ratio.high) - log(one.ratio.low)) / 2 if one.neutral and one.ratio.low > 0 else nan
-    for ratio in _TOLD:
-        if log(ratio) < half <= log(ratio) * sqrt(_MORE):
-            more = counted(ceil(blocks * (half / log(ratio)) ** 2) - blocks, "more block")
-            size = f"a difference of {ratio - 1:.0%}" if ratio < 2 else f"a factor of {ratio:g}"
-            return f"; about {more} would show {size}"
-    return "; more blocks would make that narrower"
-
-
-def _join(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def _say_effect(found: Outcomes, one: Effect) -> str:
-    """``clients 2 has 2.07 [1.8, 2.37] times the rate of 1``."""
-    level, against, reference = name_effect(found, one).rpartition(" against ")
-    if not found.how.geometric:
-        return f"{name_effect(found, one)}: {with_unit(show_effect(one), found.unit)} in the {_short(found)}"
-    if not against:  # Two levels that are together.
-        return f"{reference} has {show_effect(one)} times the {_short(found)} expected from each alone"
-    return f"{level} has {show_effect(one)} times the {_short(found)} of {reference}"
-
-
 def tables(found: Outcomes) -> Iterator[Table]:
     """All tables. Of runs with several stages, none of which was chosen, each stage has a column."""
     yield from tabulate_stages(found) if found.staged and each_stage(found) else _tabulate_effects(found)
@@ -321,7 +193,7 @@ def tables(found: Outcomes) -> Iterator[Table]:
         yield Table(title, heads, [[*key, *cost] for key, cost in zip(cells, _costs(rows, names), strict=True)])
     yield from tabulate_times(found)
     if foretold := list(_foretold(found)):
-        heads = [Column("disk benchmark", left=True), Column(f"with the {_short(found)}"), Column("with the DSI"),
+        heads = [Column("disk benchmark", left=True), Column(f"with the {name_measure(found)}"), Column("with the DSI"),
                  Column("trials")]  # fmt: skip
         title = "rank correlation (Spearman) over the trials, at the largest scale; p: by chance alone"
         yield Table(title, heads, foretold)
@@ -365,7 +237,7 @@ def _point(point: Point) -> str:
 
 def judge_effect(one: Effect) -> str:
     """Of an effect whose interval holds what no effect is: none, where all of it is near that."""
-    return "none" if _reach(one) <= log(_LITTLE) else "undecided"
+    return "none" if reach(one) <= log(LITTLE) else "undecided"
 
 
 def _cells(one: Effect) -> list[Any]:
@@ -501,21 +373,6 @@ def _effect(found: Outcomes, one: Effect) -> dict[str, Any]:
     return {"levels": levels, key: ends, "none": one.none if one.known else None}
 
 
-def incomparable(found: Outcomes) -> list[str]:
-    """What makes the effects doubtful: a fixed order, and trials of the same levels on servers that differ."""
-    ordered = [f"warning: {IN_ORDER}"] * in_order(found.study)
-    return ordered + _servers_differ(found)
-
-
-def _servers_differ(found: Outcomes) -> list[str]:
-    if not found.unlike:
-        return []
-    names = dict.fromkeys(name for one in found.unlike.values() for name in one)
-    trials = ", ".join(map(str, sorted(found.unlike)))
-    return [f"not comparable: trial {trials}; settings that are not factors differ from other trials with the same "
-            f"levels, and affect their results: {', '.join(names)}"]  # fmt: skip
-
-
 def notes(found: Outcomes) -> list[str]:
     """How to read it, and what is missing."""
     lines = [f"{words[:1].upper()}{words[1:]}." for words in found.tally.say_unknown("trial")]
@@ -537,7 +394,7 @@ def notes(found: Outcomes) -> list[str]:
         lines.append(f"The comparison covers the scales that all trials have; excluded: {scales}.")
     if without := [str(one.trial.number) for one in found.made if not isfinite(found.value(one))]:
         unknown = "0 or unknown" if found.how.geometric else "unknown"
-        lines.append(f"not in the effects: trial {', '.join(without)} (the {_short(found)} is {unknown})")
+        lines.append(f"not in the effects: trial {', '.join(without)} (the {name_measure(found)} is {unknown})")
     lines += _unlike(found)
     if sharing := [factor.name for factor in found.study.factors if factor.same_database]:
         words = "They share the state of that database"
