@@ -281,6 +281,8 @@ def test_workload_and_scripts_of_a_file_lie_beside_it(called: Program, tmp_path:
     sides = (str(folder / "run.toml"), str(folder / "run.toml"))
     done = called("ab", *sides, "--dry-run")
     assert (done.returncode, "add --trust" in done.stderr) == (2, True)
+    assert done.stderr.startswith("error: A: ")
+    assert "error: B: no.toml" in called("ab", "mock:", "no.toml", "--dry-run").stderr
     assert called("ab", *sides, "--trust", "--dry-run").returncode == 0
 
 

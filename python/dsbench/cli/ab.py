@@ -142,20 +142,26 @@ def command(
     sys.exit(EXIT[found.ratio.verdict])
 
 
-def _specification(side: str, given: dict[str, Any]) -> spec.Merged:
-    """What ``side`` asks for under the options that count for both."""
+def _specification(letter: str, side: str, given: dict[str, Any]) -> spec.Merged:
+    """What ``side`` asks for under the options that count for both; what is wrong with its file has its letter."""
     config = _file_of(side)
-    return run.specification({**given, "target": None if config else side}, config)
+    try:
+        return run.specification({**given, "target": None if config else side}, config)
+    except spec.SpecError as error:
+        if error.option != "--config":
+            raise
+        raise spec.SpecError(letter, error.problem, error.remedy) from None
 
 
 def _specifications(sides: tuple[str, str], given: dict[str, Any]) -> list[spec.Merged]:
     """Both with as many clients on as large a database, where neither was said: those of the side that has fewer."""
     from dsbench.library.ab import even  # Late: as above.
 
-    both = [_specification(side, given) for side in sides]
+    both = [_specification(letter, side, given) for letter, side in zip("AB", sides, strict=True)]
     unsaid = given["clients"] is None and given["scales"] is None and not any(map(_file_of, sides))
     alike = even([one.spec for one in both]) if unsaid else {}
-    return [_specification(side, {**given, **alike}) for side in sides] if alike else both
+    # Neither is a file then.
+    return [_specification("", side, {**given, **alike}) for side in sides] if alike else both
 
 
 def _file_of(side: str) -> Path | None:
