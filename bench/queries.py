@@ -19,8 +19,8 @@ from pathlib import Path
 from bench.clients import BenchError
 from dsbench import servers
 from dsbench.archive import Archive
-from dsbench.measure.events import Silent
 from dsbench.measure.loaders import Bench, TargetDatabase
+from dsbench.measure.moments import Silent
 from dsbench.measure.run import execute
 from dsbench.spec import Target, build
 from dsbench.stats.queries import QUERIES

@@ -119,8 +119,8 @@ def test_an_option_of_the_load_takes_two_files(package: Path, tmp_path: Path) ->
     file = core / "crates/core/src/load/fill.rs"
     head, options, rest = file.read_text().partition("pub struct Options {\n")
     fields, end, rest = rest.partition("}\n")
-    text = re.sub(r"/// [^\n]+\nconst PATIENCE: .*\n", "", f"{head}{options}{fields}{asked}{end}{rest}")
-    text, uses = re.subn(r" *patience: PATIENCE,\n", use, text)
+    text = re.sub(r"/// [^\n]+\nconst PROMPT: .*\n", "", f"{head}{options}{fields}{asked}{end}{rest}")
+    text, uses = re.subn(r" *pause: self.pause\(PROMPT.*\n", use, text)
     assert uses == 1
     file.write_text(f"{text.removesuffix('}' + chr(10))}\n{test}}}\n")
 
@@ -128,7 +128,7 @@ def test_an_option_of_the_load_takes_two_files(package: Path, tmp_path: Path) ->
     command = ["cargo", "test", "--offline", "--package", "dsbench-core", "--lib", "fill::"]
     done = subprocess.run(command, cwd=core, env={**os.environ, **own}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "a_lost_connection_is_tried_as_long_as_the_run_says ... ok" in done.stdout
+    assert "a_lost_connection_is_tried_as_often_as_the_run_says ... ok" in done.stdout
 
 
 def test_a_column_more_takes_two_files(package: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 import dsbench
 from dsbench import study
 from dsbench.archive import Archive, RunRecord, Writer
-from dsbench.measure.events import Silent
+from dsbench.measure.moments import Silent
 from dsbench.measure.nodes.node import Node
 from dsbench.servers import sqlite
 from dsbench.servers.firebird import instance as firebird
@@ -175,7 +175,7 @@ def test_targets_of_dsbench_need_no_word(url: str) -> None:
      {"target": "private:postgresql@../../x"}, {"target": {"url": "private:mysql", "version": "/x"}},
      {"storage": {"type": "ext4", "device": "/dev/vda"}}, {"storage": "ext4?device=/dev/vda"}, {"storage": {"mkfs": "-d x"}},
      {"storage": {"mount": "suid"}}, {"erase": "/dev/vda"}, {"driver": "psycopg@3.1.18"}, {"driver": "/bin/sh"},
-     {"load": "/etc/passwd"}, {"checked": "/etc/passwd"}, {"power": "touch x"}, {"nodes": "ssh h"}, {"script": "/home/me/.ssh/id_rsa"},
+     {"load": "/etc/passwd"}, {"checked": "/etc/passwd"}, {"power": "touch x"}, {"event": "1s:command 'touch x'"}, {"nodes": "ssh h"}, {"script": "/home/me/.ssh/id_rsa"},
      {"workload": "/home/me/x.toml"}, {"workload": "x.sql"}, {"workload_settings": {"scripts": "5 a.sql\nSELECT"}},
      {"workload_settings": {"file": "5 a.toml\nx = 1"}}, {"workload_settings": {"tables": "../x"}}, {"out": "/etc"},
      {"run": {"target": "private:sqlite"}, "factor": [], "nodes": ["ssh h"]}, {"run": {}, "factor": [], "address": "10.0.0.1"},

@@ -18,9 +18,9 @@ from dsbench.cli.ab import EXIT
 from dsbench.library import ab, pair
 from dsbench.library.ab import BEFORE, versus
 from dsbench.library.pair import Block, Versus
-from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
+from dsbench.measure.moments import Observer, Silent
 from dsbench.measure.run import Outcome
 from dsbench.read.choice import make_choice
 from dsbench.read.evaluation import evaluate

@@ -17,11 +17,11 @@ from dsbench.archive import Archive
 from dsbench.library import ab, duet
 from dsbench.library.ab import load, versus
 from dsbench.library.duet import DuetRun, find_foreign, find_starved, halves, run_together
-from dsbench.measure.events import Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import now_ns
 from dsbench.measure.loaders.loader import Local, Together
+from dsbench.measure.moments import Silent
 from dsbench.read.evaluation import evaluate
 from dsbench.spec import RunSpec, SpecError, merged
 from dsbench.stats.comparison import Verdict

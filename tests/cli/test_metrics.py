@@ -12,7 +12,7 @@ import pytest
 
 from dsbench.archive import Archive
 from dsbench.cli.metrics import Metrics, exported, text
-from dsbench.measure.events import Moment, Silent
+from dsbench.measure.moments import Moment, Silent
 from dsbench.measure.run import execute
 from dsbench.spec import SpecError, build
 from fixtures.waiting import until

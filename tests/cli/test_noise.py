@@ -16,9 +16,9 @@ from dsbench import caches, study
 from dsbench.cli import noise as command
 from dsbench.library import ab
 from dsbench.library import noise as library
-from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
+from dsbench.measure.moments import Observer, Silent
 from dsbench.measure.run import Outcome
 from dsbench.several import noise, relative
 from dsbench.several.compare import read

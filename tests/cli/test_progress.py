@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 
 from dsbench.cli.progress import Progress
-from dsbench.measure.events import Moment, TimeLeft, describe_briefly, describe_moment, draw_rates, format_time, shorten
+from dsbench.measure.moments import (
+    Moment,
+    TimeLeft,
+    describe_briefly,
+    describe_moment,
+    draw_rates,
+    format_time,
+    shorten,
+)
 from dsbench.spec import build
 
 
@@ -96,7 +104,7 @@ def test_the_time_left_counts_the_cycles_that_are_left() -> None:
 
 def test_the_time_left_knows_cleaning_and_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("dsbench.measure.events.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("dsbench.measure.moments.time.monotonic", lambda: now[0])
     left = TimeLeft(build({"scales": (1, 2), "cycles": 2, "duration": 10.0}))
     for seconds, moment in [
         (0, Moment(1, 1, 2, "populate")), (3, Moment(1, 1, 2, "clean", 1, 2)),
@@ -112,7 +120,7 @@ def test_the_time_left_knows_cleaning_and_checks(monkeypatch: pytest.MonkeyPatch
 
 def test_what_comes_before_the_cycles_takes_as_long_at_every_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("dsbench.measure.events.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("dsbench.measure.moments.time.monotonic", lambda: now[0])
     left = TimeLeft(build({"scales": (1, 100), "cycles": 2, "duration": 10.0}))
     for seconds, moment in [
         (0, Moment(1, 1, 2, "populate")), (1, Moment(1, 1, 2, "connect", 0, 2)), (2, Moment(1, 1, 2, "cycle", 0, 2)),

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from random import Random
 
-from dsbench.measure.events import Moment, format_time
+from dsbench.measure.moments import Moment, format_time
 from dsbench.web.state import WebState
 
 from .mutate import changed, mutated, strange

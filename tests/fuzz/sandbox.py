@@ -177,7 +177,7 @@ def called(*words: str, fine: Sequence[int] = (0,)) -> None:
     """Runs the command line in this process. ``Refused`` with what it said where it said it as it should; with a code of
     ``fine`` it did what was asked."""
     from dsbench.cli import main
-    from dsbench.measure.events import AROUND
+    from dsbench.measure.moments import AROUND
 
     out, said = _stream(), _stream("backslashreplace")
     code: Any = 0

@@ -9,8 +9,8 @@ import pytest
 
 from dsbench import servers
 from dsbench.archive import Archive
-from dsbench.measure.events import Silent
 from dsbench.measure.loaders import IN_DATABASE, TargetDatabase
+from dsbench.measure.moments import Silent
 from dsbench.measure.monitors import statistics_of
 from dsbench.measure.monitors.firebird import parse_gstat
 from dsbench.measure.monitors.monitor import figures

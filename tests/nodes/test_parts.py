@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsbench.archive.columns import COUNTERS
-from dsbench.measure.loaders import SECOND_WORDS, UNCOUNTED, CoreError, CycleResult
+from dsbench.measure.loaders import OPEN, PAUSE_WORDS, SECOND_WORDS, UNCOUNTED, CoreError, CycleResult
 from dsbench.measure.loaders.results import MISSED, NodeCourse, NodePart, NodeResult, missed
 from dsbench.measure.nodes import outcome
 from dsbench.measure.nodes.nodes import Nodes, Turn, _said_of_itself
@@ -51,6 +51,7 @@ def results(draw: st.DrawFn) -> tuple[CycleResult, NodeLimits]:
         failure=draw(st.none() | st.builds(CoreError, text, text, text)),
         cpu_ns=(draw(counts), draw(counts)),
         placements=((0, "follow", clients), (0, "free: the server is on another machine", clients)),
+        pauses=uints([[client, 5, OPEN, draw(st.just(OPEN) | st.integers(5, 2**53 - 1))] for client in range(clients)], PAUSE_WORDS),
     )
     return result, NodeLimits(clients, kinds, 1, 2)
 
@@ -72,6 +73,7 @@ def test_every_number_comes_back(drawn: tuple[CycleResult, NodeLimits], late: in
     assert all(np.array_equal(a[7], b[7]) for a, b in zip(back.statements, result.statements, strict=True))
     assert (back.errors, dict(back.sums), back.cpu_ns) == (result.errors, dict(result.sums), result.cpu_ns)
     assert back.placements == result.placements
+    assert np.array_equal(back.pauses, result.pauses)
     assert str(back.failure) == str(result.failure)
 
 
@@ -144,6 +146,11 @@ WORDS = np.full((1, 3), 2**63, dtype="<u8")
         {"seconds": np.array([[0, 10**9, 0, *[0] * (SECOND_WORDS - 3)]], "<u8")},
         {"seconds": np.array([[1, 0, 0, *[0] * (SECOND_WORDS - 3)]], "<u8")},
         {"seconds": np.array([[0, 0, 7, *[0] * (SECOND_WORDS - 3)]], "<u8")},
+        {"pauses": uints([[1, 0, 0, 5]], PAUSE_WORDS)},
+        {"pauses": uints([[0, 2**63, OPEN, OPEN]], PAUSE_WORDS)},
+        {"pauses": uints([[0, 7, 7, 5]], PAUSE_WORDS)},
+        {"pauses": uints([[0, 7, 2**63, OPEN]], PAUSE_WORDS)},
+        {"pauses": uints([[0, 7, 7, 9]] * 258, PAUSE_WORDS)},
         {"errors": ((0, 9, "e", "c", 1, "x"),)},
         {"errors": ((0, 0, "e", 5, 1, "x"),)},
         {"statements": ((0, 0, 0, 0, 0, 0, 0, np.zeros((1, 3), "<u8")),)},

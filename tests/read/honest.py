@@ -36,8 +36,8 @@ from dsbench.commons.entry import write
 from dsbench.commons.packing import prepare
 from dsbench.commons.verifying import verify
 from dsbench.library.running import specify
-from dsbench.measure.events import Silent
 from dsbench.measure.journal import RunError
+from dsbench.measure.moments import Silent
 from dsbench.measure.run import execute, resume
 from dsbench.problem import Problem
 from dsbench.spec import Target

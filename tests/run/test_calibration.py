@@ -13,8 +13,8 @@ from dsbench import spec
 from dsbench.archive import Archive
 from dsbench.measure import calibration
 from dsbench.measure.calibration import MOCK, NULL, TCP, UNIX, calibrate, lines, null_postgresql, of_run
-from dsbench.measure.events import Silent
 from dsbench.measure.loaders import CoreError, TargetDatabase
+from dsbench.measure.moments import Silent
 from dsbench.measure.run import execute
 from dsbench.servers.folder import MARK
 from fixtures.kept import warned

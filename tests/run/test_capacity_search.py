@@ -9,9 +9,9 @@ import pytest
 import dsbench
 from dsbench import spec
 from dsbench.archive import Archive
-from dsbench.measure.events import Silent
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import CoreError
+from dsbench.measure.moments import Silent
 from dsbench.measure.run import execute, resume
 from dsbench.read.subjects import find_subject
 from dsbench.read.subjects.load import LoadResult

@@ -12,9 +12,9 @@ import pytest
 
 import dsbench
 from dsbench.archive import Archive
-from dsbench.measure.events import Silent
 from dsbench.measure.loaders import Bench, TargetDatabase
 from dsbench.measure.loaders.answers import Rules, differ, load_tables
+from dsbench.measure.moments import Silent
 from dsbench.measure.run import execute
 from dsbench.read import subjects
 from dsbench.read.choice import make_choice

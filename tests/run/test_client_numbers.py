@@ -10,8 +10,8 @@ import pytest
 
 from dsbench import servers, workloads
 from dsbench.archive import Archive
-from dsbench.measure.events import Silent
 from dsbench.measure.journal import RunError
+from dsbench.measure.moments import Silent
 from dsbench.measure.run import execute, resume
 from dsbench.read import finish
 from dsbench.read.evaluation import evaluate

@@ -29,10 +29,10 @@ from dsbench.archive.columns import COUNTERS
 from dsbench.archive.conditions import State
 from dsbench.measure import loaders as generator
 from dsbench.measure.drivers import missing, mysql, peers, postgres, session_opener, version
-from dsbench.measure.events import Moment, Silent
 from dsbench.measure.loaders import Bench, TargetDatabase, processes
 from dsbench.measure.loaders.peers import PeerProgram, Pgbench, Sysbench, class_ns
 from dsbench.measure.loaders.results import merge_results, read_result
+from dsbench.measure.moments import Moment, Silent
 from dsbench.read.naming import subject
 from dsbench.servers import cache
 from dsbench.spec import NotHere, RunSpec, SpecError, Target, build

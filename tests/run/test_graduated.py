@@ -12,8 +12,8 @@ import pytest
 import dsbench
 from dsbench import spec
 from dsbench.archive import Archive
-from dsbench.measure.events import Moment, Silent
 from dsbench.measure.interrupts import Stop
+from dsbench.measure.moments import Moment, Silent
 from dsbench.measure.run import execute, resume
 from dsbench.read.choice import make_choice
 from dsbench.read.draw import specs

@@ -12,9 +12,9 @@ from dsbench import servers
 from dsbench.archive import Archive
 from dsbench.archive.conditions import State, state_of
 from dsbench.measure import opening
-from dsbench.measure.events import Silent
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import Bench, CoreError, TargetDatabase
+from dsbench.measure.moments import Silent
 from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
 from dsbench.read.subjects.rate import RateResult

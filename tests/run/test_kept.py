@@ -19,11 +19,11 @@ from dsbench import servers
 from dsbench.archive import Archive
 from dsbench.archive.conditions import State, state_of
 from dsbench.measure import place
-from dsbench.measure.events import Moment, Observer, Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
 from dsbench.measure.keeping import check_target, drop_target
 from dsbench.measure.loaders import IN_DATABASE, TargetDatabase
+from dsbench.measure.moments import Moment, Observer, Silent
 from dsbench.measure.run import Outcome, execute, resume
 from dsbench.servers.firebird import binaries
 from dsbench.spec import SpecError, Target, build

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dsbench.measure.events import Moment, Silent
+from dsbench.measure.moments import Moment, Silent
 from dsbench.measure.run import Outcome, execute, resume
 from dsbench.spec import RunSpec, build
 from fixtures.kept import data_of, finished, servers_of

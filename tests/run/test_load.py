@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dsbench.measure.events import Silent
 from dsbench.measure.joining import Joining
 from dsbench.measure.journal import RunError
+from dsbench.measure.moments import Silent
 from dsbench.measure.run import execute
 from dsbench.spec import SpecError, Target, build
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import dsbench
 from dsbench import spec
 from dsbench.archive import Archive
-from dsbench.measure.events import Silent
 from dsbench.measure.journal import RunError
+from dsbench.measure.moments import Silent
 from dsbench.measure.run import execute, resume
 from dsbench.read.subjects.rate import peak_lines
 from dsbench.read.subjects.warnings import WarningsResult

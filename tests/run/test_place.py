@@ -12,9 +12,9 @@ import pytest
 
 from dsbench import servers
 from dsbench.measure import place
-from dsbench.measure.events import Moment, Silent
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import HALF_OPEN, TAKEN, CoreError, TargetDatabase
+from dsbench.measure.moments import Moment, Silent
 from dsbench.measure.opening import during
 from dsbench.measure.run import execute
 from dsbench.spec import RunSpec, Target, build

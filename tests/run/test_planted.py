@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from dsbench.archive.conditions import State
-from dsbench.measure.events import Silent
 from dsbench.measure.loaders import Bench, CoreError, Counted, PhaseResult, TargetDatabase
 from dsbench.measure.loaders.cycle import Watch
+from dsbench.measure.moments import Silent
 from dsbench.measure.run import execute
 from dsbench.spec import RunSpec, merged
 from fixtures.damage import Damage, served

@@ -10,9 +10,9 @@ import pytest
 
 from dsbench.archive import Archive
 from dsbench.archive.conditions import State, state_of
-from dsbench.measure.events import Moment, Silent
 from dsbench.measure.history import CycleHistory
 from dsbench.measure.loaders import Bench, CoreError, TargetDatabase
+from dsbench.measure.moments import Moment, Silent
 from dsbench.measure.run import execute, resume
 from dsbench.read import finish
 from dsbench.read.evaluation import Series, evaluate

@@ -19,10 +19,10 @@ from dsbench import servers
 from dsbench.archive import Archive
 from dsbench.archive.conditions import State
 from dsbench.measure.cycle import seed_of
-from dsbench.measure.events import Silent
 from dsbench.measure.journal import RunError
 from dsbench.measure.keeping import check_target
 from dsbench.measure.loaders import Bench, Cycle, TargetDatabase, now_ns
+from dsbench.measure.moments import Silent
 from dsbench.measure.run import execute
 from dsbench.spec import RunSpec, Target, build
 from fixtures.program import described

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from dsbench.archive import Writer
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure import cycle
-from dsbench.measure.events import Silent
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import SECOND_WORDS, Bench, CycleLoad, CycleResult, TargetDatabase
 from dsbench.measure.loaders.loader import Wanted
 from dsbench.measure.loaders.results import NodePart, NodeResult
+from dsbench.measure.moments import Silent
 from dsbench.measure.monitors import Known
 from dsbench.measure.monitors.host import Lasting
 from dsbench.measure.monitors.sessions import SessionSampler

@@ -15,7 +15,6 @@ import pytest
 
 from dsbench.archive import Archive
 from dsbench.archive.conditions import State
-from dsbench.measure.events import Silent
 from dsbench.measure.loaders import Bench, TargetDatabase
 from dsbench.measure.loaders.answers import (
     COLUMNS,
@@ -25,6 +24,7 @@ from dsbench.measure.loaders.answers import (
     load_tables,
     read_published,
 )
+from dsbench.measure.moments import Silent
 from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
 from dsbench.read.subjects import measures

@@ -10,8 +10,8 @@ import pytest
 
 from dsbench import servers
 from dsbench.archive import Archive
-from dsbench.measure.events import Moment, Silent
 from dsbench.measure.loaders import TargetDatabase
+from dsbench.measure.moments import Moment, Silent
 from dsbench.measure.run import execute
 from dsbench.measure.stack.described import Database
 from dsbench.measure.twice import find_changes

@@ -12,11 +12,11 @@ import pytest
 
 from dsbench.archive import Archive, Writer
 from dsbench.measure import cycle, rows
-from dsbench.measure.events import Silent
 from dsbench.measure.history import CycleHistory
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import Bench, CycleResult, TargetDatabase, now_ns
 from dsbench.measure.loaders.results import NodePart, NodeResult
+from dsbench.measure.moments import Silent
 from dsbench.spec import RunSpec
 
 SPEC = RunSpec.model_validate(

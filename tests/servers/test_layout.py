@@ -12,8 +12,8 @@ import pytest
 from dsbench import servers, spec
 from dsbench.archive import Archive
 from dsbench.archive.conditions import State
-from dsbench.measure.events import Silent
 from dsbench.measure.loaders import TargetDatabase
+from dsbench.measure.moments import Silent
 from dsbench.measure.run import execute
 from dsbench.servers.folder import Folder
 from dsbench.spec import SpecError, build

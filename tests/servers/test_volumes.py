@@ -17,8 +17,8 @@ import dsbench
 from dsbench import devices, servers, spec
 from dsbench.archive import Archive
 from dsbench.library import studies
-from dsbench.measure.events import Silent
 from dsbench.measure.interrupts import Stop
+from dsbench.measure.moments import Silent
 from dsbench.measure.run import Outcome
 from dsbench.read.subjects.probes import ProbesResult
 from dsbench.servers import ServerError, folder

@@ -19,9 +19,9 @@ import pytest
 
 from dsbench.archive import Archive, ArchiveError, claimed
 from dsbench.library import studies
-from dsbench.measure.events import Moment, Observer, Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
+from dsbench.measure.moments import Moment, Observer, Silent
 from dsbench.measure.run import Outcome
 from dsbench.servers.storage import volumes
 from dsbench.spec import RunSpec

@@ -17,8 +17,8 @@ import pytest
 from dsbench.archive import Archive
 from dsbench.library import studies
 from dsbench.library.apart import perform_apart, try_apart
-from dsbench.measure.events import Moment, Silent
 from dsbench.measure.interrupts import Stop
+from dsbench.measure.moments import Moment, Silent
 from dsbench.spec import NotHere, RunSpec, SpecError
 from dsbench.study import Study, Trial, begin, load
 from dsbench.study.spec import parse

@@ -20,7 +20,7 @@ import pytest
 
 from dsbench import study as room
 from dsbench.archive import Archive
-from dsbench.measure.events import Silent
+from dsbench.measure.moments import Silent
 from dsbench.measure.run import execute
 from dsbench.read.evaluation import evaluate
 from dsbench.read.page import page as render

@@ -14,8 +14,8 @@ import pytest
 from dsbench import study as room
 from dsbench.archive import ArchiveError, claimed
 from dsbench.library import RunError, RunSpec
-from dsbench.measure.events import Moment
 from dsbench.measure.interrupts import Stop
+from dsbench.measure.moments import Moment
 from dsbench.web import state as states
 from dsbench.web.making import Telling
 from dsbench.web.pages.study import add_blocks

@@ -13,5 +13,7 @@ pub mod random;
 pub mod record;
 
 pub use contract::{engine, error, lexer, sql, stage, value, workload};
-pub use load::{calibrate, carrier, fill, generator, legs, limit, pacer, pairs, placement, seats, terminals, threads};
-pub use record::{board, course, histogram, recorder, trace};
+pub use load::{
+    calibrate, carrier, fill, generator, legs, limit, pacer, pairs, patience, placement, seats, terminals, threads,
+};
+pub use record::{board, course, histogram, pauses, recorder, trace};

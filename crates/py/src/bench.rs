@@ -251,6 +251,7 @@ impl Bench {
             seed,
             trace,
             statements: load.statements,
+            pauses: load.pauses,
             give_up_s: GIVE_UP_S,
         };
         let remote = find(&self.name).map_err(raise)?.remote.map(|remote| remote.sum);

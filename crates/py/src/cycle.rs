@@ -7,6 +7,7 @@ use dsbench_core::course::Second;
 use dsbench_core::error::{Error, ErrorKind};
 use dsbench_core::histogram::Histogram;
 use dsbench_core::locking::lock;
+use dsbench_core::pauses::Pause;
 use dsbench_core::recorder::Tally;
 use dsbench_core::threads::{self, ClientOutcome, CycleOutcome, LoadPlan};
 use dsbench_core::workload::KindId;
@@ -140,6 +141,11 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome, remote: Option<&st
     dict.set_item("seconds", bytes(py, seconds))?;
     dict.set_item("statements", statements(py, outcome)?)?;
     dict.set_item("errors", errors(outcome))?;
+    let pauses = outcome.clients.iter().zip(0..).flat_map(|(client, number)| {
+        let words = move |one: Pause| [number, one.from, one.wanted.unwrap_or(u64::MAX), one.to.unwrap_or(u64::MAX)];
+        client.recorder.pauses().flat_map(words)
+    });
+    dict.set_item("pauses", bytes(py, pauses))?;
     dict.set_item("sums", sums(outcome))?;
     dict.set_item("found", found(outcome))?;
     dict.set_item("placements", placements(outcome))?;

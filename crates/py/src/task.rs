@@ -92,8 +92,8 @@ fn worst(errors: Vec<Error>) -> Option<Error> {
     errors.into_iter().min_by_key(rank)
 }
 
-/// A condition: name, state, detail, remedy.
-type Found = (String, &'static str, String, &'static str);
+/// A condition: name, state, detail, remedy; of one about commits how many were found, acknowledged, and of unknown end.
+type Found = (String, &'static str, String, &'static str, Option<(i64, u64, u64)>);
 /// (conditions of a check, duration in ns, what was timed by itself: name, rows, duration in ns).
 type Joined = (Vec<Found>, u64, Vec<(String, u64, u64)>);
 
@@ -126,7 +126,10 @@ impl Task {
         for outcome in joined {
             match outcome {
                 Ok((Ok(found), at)) => {
-                    conditions.extend(found.into_iter().map(|c| (c.name, c.state.name(), c.detail, c.remedy)));
+                    conditions.extend(found.into_iter().map(|c| {
+                        let commits = c.commits.map(|one| (one.found, one.acknowledged, one.unknown));
+                        (c.name, c.state.name(), c.detail, c.remedy, commits)
+                    }));
                     ended = ended.max(at);
                 }
                 Ok((Err(error), _)) => errors.push(error),

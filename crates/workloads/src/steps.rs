@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use dsbench_core::engine::{Connection, Prepare, Statement};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::value::{Rows, Type};
-use dsbench_core::workload::{Condition, Expected, Progress, UNCOUNTED};
+use dsbench_core::workload::{Commits, Condition, Expected, Progress, UNCOUNTED};
 
 use crate::sql::Sections;
 
@@ -120,12 +120,14 @@ pub fn unknown_end(name: &str, expected: &Expected) -> Condition {
 /// That so many are there as clients made: all that were acknowledged, and no more than those of unknown end besides.
 /// Where nobody knows how many those are, one that is too few is seen, and one too many is not.
 pub fn as_made(name: &str, found: i64, made: &RangeInclusive<u64>, detail: String) -> Condition {
-    match u64::try_from(found) {
-        Ok(found) if made.end() - made.start() >= UNCOUNTED && found >= *made.start() => {
+    let commits = Commits { found, acknowledged: *made.start(), unknown: made.end() - made.start() };
+    let condition = match u64::try_from(found) {
+        Ok(found) if commits.unknown >= UNCOUNTED && found >= commits.acknowledged => {
             Condition::not_made(name, LOST_NODES, REPEAT)
         }
         found => Condition::made(name, found.is_ok_and(|found| made.contains(&found)), detail),
-    }
+    };
+    Condition { commits: Some(commits), ..condition }
 }
 
 /// In words, for the detail of a condition, how far what may be in the database goes beyond what must be.

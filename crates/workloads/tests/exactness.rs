@@ -13,6 +13,7 @@ use dsbench_core::error::ErrorKind;
 use dsbench_core::generator::{Conduct, Runner};
 use dsbench_core::limit::Limit;
 use dsbench_core::pacer::ClosedLoop;
+use dsbench_core::patience::LONGEST_PAUSE;
 use dsbench_core::placement::Placement;
 use dsbench_core::recorder::Recorder;
 use dsbench_core::seats::Seat;
@@ -51,6 +52,7 @@ fn conduct() -> Conduct {
         tries: 0,
         reconnect: false,
         patience: 0,
+        pause: LONGEST_PAUSE,
         exit_on_abort: false,
     }
 }
@@ -134,6 +136,7 @@ fn what_64_threads_count_is_what_the_database_holds() {
         seed: 5,
         trace: None,
         statements: false,
+        pauses: false,
         give_up_s: GIVE_UP_S,
     };
     let cycle = Cycle::spawn(&plan).unwrap();

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from dsbench.spec import LEVELS, terminals_of
+from dsbench.spec.events import Event, events
 from dsbench.spec.legs import Leg, legs
 from dsbench.spec.objective import Objective, objectives
 
@@ -86,6 +87,7 @@ class Asked(Recorded):
     reconnect: bool = False
     rate: Real | None = None
     load: str = ""
+    event: str = ""
     arrival: str = "poisson"
     pace: str = "none"
     terminals: Whole | None = None
@@ -125,6 +127,14 @@ class Asked(Recorded):
         """Of a load whose rate changed; none of another one, and where they cannot be read."""
         try:
             return legs(self.load)
+        except ValueError:
+            return ()
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What happened to the server in each cycle; nothing where that cannot be read."""
+        try:
+            return events(self.event)
         except ValueError:
             return ()
 

@@ -288,6 +288,49 @@ _TABLES: Final = (
         ),
     ),
     ArchiveTable(
+        "pauses",
+        "Only with --event: the longest times in which a client finished no transaction, 256 of each client at most, "
+        "and its last one.",
+        (
+            *_KEY,
+            _GROUP,
+            ArchiveColumn("client", "uint32", "Number of the client on its node, from 0."),
+            ArchiveColumn(
+                "began_ns", "uint64", "End of the transaction before it, since the cycle's start; 0 where there was "
+                "none.", "ns",
+            ),
+            ArchiveColumn(
+                "wanted_ns", "uint64", "Intended start of the transaction after it, or of the first one that failed; "
+                "empty where the client wanted none.", "ns",
+            ),
+            ArchiveColumn(
+                "ended_ns", "uint64", "End of the transaction after it; empty where there was none.", "ns"
+            ),
+        ),
+    ),
+    ArchiveTable(
+        "events",
+        "Only with --event: what happened to the server in each cycle.",
+        (
+            _SCALE,
+            _STAGE,
+            _CYCLE,
+            ArchiveColumn("number", "uint32", "Number of the event within the cycle, from 1."),
+            ArchiveColumn("event", "string", "restart, kill, stop, switchover, failover or command.", few=True),
+            ArchiveColumn("text", "string", "The same with its time or its command.", few=True),
+            ArchiveColumn("at_ns", "uint64", "When it began, since the cycle's start.", "ns"),
+            ArchiveColumn(
+                "done_ns", "uint64", "When the server took sessions again, was no longer suspended, or the command had "
+                "ended; empty where the event failed.", "ns",
+            ),
+            ArchiveColumn("error", "string", "Why it failed; empty where it did not."),
+            ArchiveColumn(
+                "changed", "string", "What the server says of itself after the cycle that it did not say before; with "
+                "the last event of a cycle.",
+            ),
+        ),
+    ),
+    ArchiveTable(
         "monitors",
         "Samples of the system under test, about one per second; sizes before and after a cycle only.",
         (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
 
 from dsbench.archive.asked import Recorded
 from dsbench.format import counted
@@ -27,6 +27,33 @@ class State(StrEnum):
         return self.value.upper() if self is State.BROKEN else self.value
 
 
+class Commits(Recorded):
+    """Commits as the database and its clients count them."""
+
+    found: int
+    """In the database."""
+    acknowledged: int
+    """That clients heard of."""
+    unknown: int | None
+    """Whose end no client heard of; ``None`` where nobody knows how many these are."""
+
+    @property
+    def lost(self) -> int:
+        """Acknowledged, and not in the database: at least so many."""
+        return max(0, self.acknowledged - self.found)
+
+    @property
+    def lost_at_most(self) -> int | None:
+        """The same, if all commits of unknown end took place: these would have hidden as many. ``None``: not known."""
+        return None if self.unknown is None else max(0, self.acknowledged + self.unknown - self.found)
+
+    def __add__(self, other: Self) -> Self:
+        """Of two kinds of transactions together."""
+        unknown = None if self.unknown is None or other.unknown is None else self.unknown + other.unknown
+        both = self.found + other.found, self.acknowledged + other.acknowledged
+        return type(self)(found=both[0], acknowledged=both[1], unknown=unknown)
+
+
 class Condition(Recorded):
     """A condition that the database had to keep."""
 
@@ -36,6 +63,8 @@ class Condition(Recorded):
     """The numbers that were found; of one that was not made, why."""
     remedy: str = ""
     """How one that was not made is made next time; empty where it cannot be on this target with this workload."""
+    commits: Commits | None = None
+    """Of one that compares them."""
 
 
 def state_of(found: Iterable[Condition]) -> State:

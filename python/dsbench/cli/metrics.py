@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Literal
 
 from dsbench.dataclass import dataclass
-from dsbench.measure.events import Moment, Observer
+from dsbench.measure.moments import Moment, Observer
 from dsbench.spec import RunSpec, SpecError
 
 _AT_ONCE: Final = 16

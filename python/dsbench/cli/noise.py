@@ -57,7 +57,7 @@ def command(
     # Late: numerical libraries take a second, and help should not.
     from dsbench.library import noise
     from dsbench.measure.ahead import look_ahead, refuse_settings, text_of
-    from dsbench.measure.events import format_time
+    from dsbench.measure.moments import format_time
     from dsbench.several.noise import keep
 
     asked = run.specification({**given, "target": target}, config)

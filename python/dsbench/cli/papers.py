@@ -17,8 +17,8 @@ import typer
 
 from dsbench.cli import errors
 from dsbench.dataclass import dataclass
-from dsbench.measure.events import format_time
 from dsbench.measure.interrupts import Stop, listening
+from dsbench.measure.moments import format_time
 from dsbench.papers import MADE, NOT, PART, UNTRIED, WHERE, Item, Paper, Size, find, paper_of, papers
 from dsbench.problem import Problem
 

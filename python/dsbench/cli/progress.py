@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal, Self
 
 from dsbench.cli.terminal import WIDEST
-from dsbench.measure.events import Moment, Observer, TimeLeft, describe_briefly, describe_moment, format_time, shorten
+from dsbench.measure.moments import Moment, Observer, TimeLeft, describe_briefly, describe_moment, format_time, shorten
 from dsbench.spec import RunSpec
 
 if TYPE_CHECKING:

@@ -15,15 +15,15 @@ from dsbench import spec
 from dsbench.cli import errors, options, terminal, usage
 from dsbench.cli.options import taking_settings, targets
 from dsbench.loading import loading
-from dsbench.measure.events import in_brief
+from dsbench.measure.moments import in_brief
 from dsbench.spec import words
 from dsbench.spec.storage import joined
 
 if TYPE_CHECKING:
     from dsbench import library
-    from dsbench.measure.events import Observer
     from dsbench.measure.interrupts import Stop
     from dsbench.measure.journal import RunError
+    from dsbench.measure.moments import Observer
     from dsbench.measure.preflight.facts import Fact
     from dsbench.measure.run import Outcome
 

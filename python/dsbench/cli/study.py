@@ -18,8 +18,8 @@ from dsbench.cli import errors, papers, terminal
 from dsbench.cli.options import Group, Of, Stage
 from dsbench.cli.progress import Progress
 from dsbench.cli.usage import Grouped
-from dsbench.measure.events import Moment, Observer, format_time
 from dsbench.measure.interrupts import Stop
+from dsbench.measure.moments import Moment, Observer, format_time
 from dsbench.spec import RunSpec, SpecError, parsed_toml
 from dsbench.spec.trust import refuse, risks
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dsbench.archive import ArchiveError
 from dsbench.library.archive import Archive, open
 from dsbench.library.running import Finished, going_on, perform, resume, run, specify
-from dsbench.measure.events import Moment, Observer, Silent, TimeLeft
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.joining import Joining
 from dsbench.measure.journal import RunError
+from dsbench.measure.moments import Moment, Observer, Silent, TimeLeft
 from dsbench.spec import RunSpec, SpecError, Target
 
 __all__ = [

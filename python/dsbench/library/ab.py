@@ -28,9 +28,9 @@ from dsbench.library.duet import (
 )
 from dsbench.library.pair import RATE, STEM, Block, Versus
 from dsbench.measure.ahead import Ahead, look_ahead, refuse_settings
-from dsbench.measure.events import Observer, format_time
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
+from dsbench.measure.moments import Observer, format_time
 from dsbench.measure.placing import TRY, fix_placement
 from dsbench.read.choice import OF, Choice, Figure, list_stages, make_choice, refuse_missing
 from dsbench.read.evaluation import Evaluation, evaluate

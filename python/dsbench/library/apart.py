@@ -16,9 +16,9 @@ from typing import Any, Final
 from dsbench.archive import ArchiveError
 from dsbench.children import Child, Task
 from dsbench.library.running import Finished, perform
-from dsbench.measure.events import Moment, Observer
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
+from dsbench.measure.moments import Moment, Observer
 from dsbench.measure.run import Outcome, try_target
 from dsbench.problem import Problem
 from dsbench.spec import RunSpec, SpecError

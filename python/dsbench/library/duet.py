@@ -25,11 +25,11 @@ from dsbench.dataclass import dataclass
 from dsbench.library.apart import RunApart, Sending, outcome_of
 from dsbench.library.running import perform
 from dsbench.measure.ahead import ends_by_count
-from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.joining import Joining
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import now_ns
+from dsbench.measure.moments import Observer, Silent
 from dsbench.measure.placing import TRY
 from dsbench.measure.run import Outcome
 from dsbench.problem import Problem

@@ -18,9 +18,9 @@ from dsbench.archive.parts import replace as written
 from dsbench.dataclass import dataclass
 from dsbench.library.ab import MadeRun, naming_side, on_one_database, run_once
 from dsbench.library.apart import try_apart
-from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.journal import RunError
+from dsbench.measure.moments import Observer
 from dsbench.measure.placing import fix_placement
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.subjects.course import CourseResult

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from dsbench.archive import ArchiveError, Writer, claimed
 from dsbench.dataclass import dataclass
 from dsbench.library.archive import Archive
-from dsbench.measure.events import Observer, Silent, moment_around
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.joining import Joining
 from dsbench.measure.journal import RunError
+from dsbench.measure.moments import Observer, Silent, moment_around
 from dsbench.measure.run import Outcome, execute
 from dsbench.measure.run import resume as go_on
 from dsbench.redaction import HIDDEN

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from dsbench import study as room
 from dsbench.library.apart import perform_apart, try_apart
-from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop
+from dsbench.measure.moments import Observer
 from dsbench.measure.run import Outcome
 from dsbench.spec import RunSpec
 from dsbench.study import Study, StudyObserver

@@ -14,11 +14,11 @@ import psutil
 from dsbench import servers, workloads
 from dsbench.dataclass import dataclass
 from dsbench.measure import open_files
-from dsbench.measure.events import format_time
 from dsbench.measure.journal import RunError
 from dsbench.measure.kernel import kinds
 from dsbench.measure.loaders import Bench, TargetDatabase
 from dsbench.measure.loaders.answers import LACKING, lacks_engine
+from dsbench.measure.moments import format_time
 from dsbench.measure.monitors.energy import is_installed
 from dsbench.measure.monitors.firebird import LARGEST
 from dsbench.measure.opening import explain_errors, sessions

@@ -17,7 +17,7 @@ from dsbench.archive import LOCAL
 from dsbench.archive.columns import COUNTERS
 from dsbench.dataclass import dataclass
 from dsbench.format import say_time
-from dsbench.measure.events import Cpus, Moment, Observer, Seconds, count_clients
+from dsbench.measure.happening import OF_THE_SERVER, Happened, Outages, Renewed, event_rows
 from dsbench.measure.history import CycleHistory
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import Journal
@@ -35,7 +35,17 @@ from dsbench.measure.loaders import (
 )
 from dsbench.measure.loaders.loader import Loader, Wanted
 from dsbench.measure.loaders.results import NodeCourse, NodePart, merge_whole, missed
-from dsbench.measure.monitors import RUN, Known, Monitor, Sampler, between, look, with_sessions
+from dsbench.measure.moments import Cpus, Moment, Observer, Seconds, count_clients
+from dsbench.measure.monitors import (
+    RUN,
+    Known,
+    Monitor,
+    Sampler,
+    SessionSampler,
+    between,
+    look,
+    with_sessions,
+)
 from dsbench.measure.monitors.counted import StatementCounts
 from dsbench.measure.monitors.host import Host, Lasting, describe_changes, read_host
 from dsbench.measure.opening import WRONG, during, explain_cycle, is_lost, is_session_lost, name_loss
@@ -55,6 +65,8 @@ _NOT_DONE: Final = ("syntax", "statement", "setup")
 """Kinds of errors by which a server says that it does not do something, or not for this user."""
 _SESSIONS_TO_CLEAN = 3
 """How many sessions may be ended while they clean before the run is."""
+_CONNECTING_S = 10.0
+"""How much longer than its patience a client may take for its last try."""
 _LATE_SHARE = 0.01
 """Share of a cycle by which its clients may begin late."""
 _LATE_NS = 5_000_000
@@ -65,8 +77,7 @@ _LATE_NS = 5_000_000
 class Restarted:
     """A server that was started again, and what its files had in the page cache before."""
 
-    known: Known
-    monitors: tuple[Monitor, ...]
+    now: Renewed
     duration_ns: int
     held: int | None
     """Bytes; ``None`` where the system does not tell."""
@@ -95,6 +106,8 @@ class ScaleContext:
     """What perf is to watch in a cycle more."""
     restart: Callable[[], Restarted] | None = None
     """Restarts the server, where the run has one of its own."""
+    outages: Outages | None = None
+    """What happens to the server in each cycle."""
     lasting: Lasting = field(default_factory=Lasting)
     """The machine over all cycles of the run."""
 
@@ -178,6 +191,7 @@ class _Measured:
     machine: Used | None
     """What this machine did; ``None`` where it does not tell."""
     load: CycleLoad
+    happened: Sequence[Happened]
     changes: Sequence[tuple[str, tuple[str, str, str]]] = ()
     """What the machine lost "before" or "during" the cycle: code, words and remedy."""
 
@@ -197,6 +211,7 @@ def run_cycle(setting: ScaleContext, scale: int, cycle: PlannedCycle, *, recorde
     """Runs a cycle and writes its results, if they are ``recorded``. ``RunError`` when no node could finish it."""
     setting, number = setting.narrow(cycle), cycle.number
     journal = setting.journal
+    setting = setting if recorded else replace(setting, outages=None)
     with setting.during("cycle", number):
         setting.target.hold()
     # What only reads leaves nothing to clean; to do so again would change what caches hold.
@@ -213,22 +228,49 @@ def run_cycle(setting: ScaleContext, scale: int, cycle: PlannedCycle, *, recorde
         with setting.during("cycle", number):
             measured = _measure(setting, wanted)
         parts, load = measured.parts, measured.load
-        _refuse_unfinished(setting, scale, number, parts)
+        _refuse_unfinished(setting, scale, number, parts, measured.happened)
         if not recorded:
             return parts
+        with setting.during("cycle", number):
+            changed = _settle(setting)
     except BaseException:
         if trace is not None:
             trace.unlink(missing_ok=True)
         raise
     clients = load.clients if cycle.clients is None else cycle.clients
     key = {"scale": scale, "stage": cycle.stage.name, "cycle": number, "clients": clients}
-    setting.history.add(_write(setting, key, measured, cycle.level))
+    setting.history.add(_write(setting, key, measured, changed, cycle.level))
     _warn_of_late_start(setting, wanted, load, parts)
     _warn_of_standstill(setting, wanted, load, parts)
     _warn_of_aborted_clients(setting, wanted, measured)
     _warn_of_changes(setting, wanted, measured)
     _log_rate(setting, wanted, measured)
+    _log_events(setting, wanted, measured.happened)
     return parts
+
+
+def _settle(setting: ScaleContext) -> Sequence[str]:
+    """Waits until the server is back from the events of a cycle. Gives what it says of itself now that it did not say
+    before."""
+    if setting.outages is None or setting.outages.steady:
+        return ()
+    setting.outages.settle(setting.stop.check)
+    return setting.twice.renew()
+
+
+def _log_events(setting: ScaleContext, wanted: Wanted, happened: Sequence[Happened]) -> None:
+    """A line for each event; a warning for one that failed, or that the cycle did not reach."""
+    for one in happened:
+        if one.error:
+            words = f"{_where(wanted.scale, wanted.number)}: {one.event.words} failed: {one.error}"
+            setting.journal.warn("event", words, "correct --event, and repeat the run", wanted.scale)
+        elif one.done_ns is not None and one.event.what != "stop":
+            took = f"after {one.at_ns / 1e9:.3f} s: {one.event.words}, done {say_time(one.done_ns - one.at_ns)} later"
+            setting.journal.say(f"{_where(wanted.scale, wanted.number)}, {took}")
+    missing = len(setting.outages.events) - len(happened) if setting.outages is not None else 0
+    if missing > 0:
+        words = f"{_where(wanted.scale, wanted.number)}: it ended before {missing} of its events"
+        setting.journal.warn("event", words, "specify earlier events, or a longer cycle", wanted.scale)
 
 
 def _where(scale: int, number: int) -> str:
@@ -282,10 +324,16 @@ def _measure(setting: ScaleContext, wanted: Wanted) -> _Measured:
 def _measure_once(setting: ScaleContext, wanted: Wanted) -> _Measured:
     spec, number = wanted.spec, wanted.number
     cycle = setting.load.cycle(wanted, setting.watch("connect", number))
-    sampler, sessions = Sampler(setting.monitors), sample_sessions(spec, setting.target)
+    outages = setting.outages
+    monitors, sessions = setting.monitors, sample_sessions(spec, setting.target)
+    if outages is not None and not outages.steady:
+        monitors = tuple(one for one in monitors if one.name not in OF_THE_SERVER)
+        sessions = SessionSampler(None)
+    sampler, happening = Sampler(monitors), None
     try:
         cycle.connect(connecting_s(cycle.load.clients * spec.connections), setting.watch("connect", number))
         known = with_nodes(setting.known, setting.load.pids())
+        happening = outages.begin(known) if outages is not None else None
         _take_statements(setting)
         sampler.first()
         sessions.first()
@@ -296,28 +344,37 @@ def _measure_once(setting: ScaleContext, wanted: Wanted) -> _Measured:
         sampler.go(start, cycle.load.ramp_up_ns, cycle.load.duration_ns)
         sessions.go(start, cycle.load.duration_ns)
         cycle.start(start)
+        if happening is not None:
+            happening.go(start, before)
         watching = setting.watch("cycle", number, monotonic() + spec.ramp_up, cycle.seconds)
-        cycle.wait(start, GRACE_S, watching)
+        cycle.wait(start, max(GRACE_S, spec.patience_s + _CONNECTING_S), watching)
+        happened = happening.end(setting.stop.check) if happening is not None else ()
         after, host_after = look(known), _read_host(setting)
     except BaseException:
+        if happening is not None:
+            happening.leave()
         cycle.abandon()
+        if happening is not None:
+            happening.give_up()
         sampler.give_up()
         sessions.give_up()
         cycle.collect()
         raise
     seen = sessions.stop()
     samples = sampler.stop()
-    statements = _take_statements(setting)
+    statements = _take_statements(setting) if outages is None or outages.steady else []
     parts = cycle.collect()
     for note in sampler.notes:
         setting.journal.warn("monitor", note, "the samples of this monitor are missing; the rates are not affected")
     if sessions.failure:
         setting.journal.warn("samples", sessions.failure, "the rates are not affected; --samples 0 turns sampling off")
-    machine = with_sessions(between(before, after, known), samples) if before and after else None
+    used = between(before, after, known) if before and after else None
+    used = happening.used(after) if happening is not None else used
+    machine = with_sessions(used, samples) if used is not None else None
     changes = [("before", change) for change in setting.lasting.begin(host)]
     changes += (("during", change) for change in describe_changes(host, host_after, max(now_ns() - start, 1)))
     setting.lasting.end(host_after)
-    measured = _Measured(parts, samples, seen, statements, machine, cycle.load, changes)
+    measured = _Measured(parts, samples, seen, statements, machine, cycle.load, happened, changes)
     if not all(part.why for part in parts):
         whole = measured.whole
         watching.end(whole.total("committed"), whole.total("failed"), longest_ns(cycle.load, whole) / 1e9)
@@ -417,9 +474,12 @@ def _warn_of_aborted_clients(setting: ScaleContext, wanted: Wanted, measured: _M
         setting.journal.warn(ABORTED, words, "correct the script; --exit-on-abort ends the run at once", wanted.scale)
 
 
-def _refuse_unfinished(setting: ScaleContext, scale: int, cycle: int, parts: list[NodePart]) -> None:
+def _refuse_unfinished(
+    setting: ScaleContext, scale: int, cycle: int, parts: list[NodePart], happened: Sequence[Happened]
+) -> None:
     if all(part.why for part in parts):
         why = "; ".join(_explain_part(setting, part) for part in parts)
+        why += "".join(f"; {one.event.words} failed: {one.error}" for one in happened if one.error)
         failures = [part.found.result.failure for part in parts if part.found]
         raise explain_cycle(_where(scale, cycle), why, failures)
 
@@ -431,7 +491,9 @@ def _explain_part(setting: ScaleContext, part: NodePart) -> str:
     return words if part.node == LOCAL else f"node {part.node}: {words}"
 
 
-def _write(setting: ScaleContext, key: dict[str, Any], measured: _Measured, level: int | None) -> CycleFigures:
+def _write(
+    setting: ScaleContext, key: dict[str, Any], measured: _Measured, changed: Sequence[str], level: int | None
+) -> CycleFigures:
     """Everything of one cycle, or nothing: what an earlier attempt at it or a failing one left is taken away."""
     parts, samples = measured.parts, measured.samples
     writer, name = setting.journal.writer, f"scale-{key['scale']:05d}_cycle-{key['cycle']:05d}"
@@ -448,6 +510,7 @@ def _write(setting: ScaleContext, key: dict[str, Any], measured: _Measured, leve
         key_of_cycle = {name: key[name] for name in ("scale", "stage", "cycle")}
         writer.rows("samples", name, [{**key_of_cycle, **row} for row in measured.sessions])
         writer.rows("server_statements", name, [{**key_of_cycle, **row} for row in measured.statements])
+        writer.rows("events", name, [{**key_of_cycle, **row} for row in event_rows(measured.happened, changed)])
         for node, use in used.items():
             if use is not None:
                 write_use(writer, f"{name}_{node}", {**key, "node": node}, use)

@@ -17,7 +17,7 @@ from dsbench.archive import FORMAT, Archive, Asked, RunRecord, Writer
 from dsbench.archive.conditions import Condition
 from dsbench.archive.record import Noticed, Segment
 from dsbench.dataclass import dataclass
-from dsbench.measure.events import Observer
+from dsbench.measure.moments import Observer
 from dsbench.problem import Problem
 from dsbench.redaction import redact_words
 from dsbench.spec import RunSpec

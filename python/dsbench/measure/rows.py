@@ -15,7 +15,7 @@ import pyarrow as pa
 from dsbench.archive import TABLES, Writer
 from dsbench.archive.columns import COUNTERS
 from dsbench.dataclass import dataclass
-from dsbench.measure.loaders import TRACE_WORDS, CycleLoad, CycleResult, Group, StatementName, UInts
+from dsbench.measure.loaders import OPEN, TRACE_WORDS, CycleLoad, CycleResult, Group, StatementName, UInts
 from dsbench.stats.cycles import CycleFigures, KindOutcomes
 from dsbench.stats.histogram import histogram
 from dsbench.stats.machine import Used
@@ -28,7 +28,7 @@ _ONCE = ("skipped_starts", "remote", "cpu_ns", "moves", "waiting_ns", "client_ns
 """Counters that a client has once, not for each kind."""
 DETAILS = (
     "groups", "monitors", "machine", "programs", "nodes", "errors", "sums", "seconds", "buckets", "statements",
-    "statement_buckets", "statement_rows", "trace", "samples", "server_statements",
+    "statement_buckets", "statement_rows", "trace", "samples", "server_statements", "events", "pauses",
 )  # fmt: skip
 """Tables of a cycle beside ``cycles``, whose part makes it count."""
 
@@ -139,6 +139,8 @@ def _write_details(writer: Writer, part: str, key: Key, names: Names, result: Cy
     writer.rows("errors", part, [{**key, **row} for row in _errors(names, result)])
     writer.rows("sums", part, [{**key, "name": name, "value": value} for name, value in sorted(result.sums.items())])
     writer.table("seconds", part, _seconds(key, names, result))
+    if len(result.pauses):
+        writer.table("pauses", part, _pauses(key, names, result))
     writer.table("buckets", part, _buckets(key, names, result))
     _write_statements(writer, part, key, names, result)
     writer.rows("statement_rows", part, [{**key, **row} for row in _found(names, result)])
@@ -229,6 +231,15 @@ def _seconds(key: Key, names: Names, result: CycleResult) -> pa.Table:
     columns |= dict.fromkeys(result.untold, [None] * len(rows))
     columns |= {"group": names.of_groups(rows[:, 0]), "kind": names.of_kinds(rows[:, 2])}
     return _keyed("seconds", key, columns, len(rows))
+
+
+def _pauses(key: Key, names: Names, result: CycleResult) -> pa.Table:
+    client, began, wanted, ended = result.pauses.T
+    columns = {
+        "group": names.of_groups(result.groups[client]), "client": client, "began_ns": began,
+        "wanted_ns": pa.array(wanted, mask=wanted == OPEN), "ended_ns": pa.array(ended, mask=ended == OPEN),
+    }  # fmt: skip
+    return _keyed("pauses", key, columns, len(client))
 
 
 def _errors(names: Names, result: CycleResult) -> list[dict[str, Any]]:

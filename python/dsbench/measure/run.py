@@ -22,7 +22,7 @@ from dsbench.dataclass import dataclass
 from dsbench.measure import calibration, keeping, place, preflight, stack, surroundings
 from dsbench.measure.ahead import refuse_absent, refuse_full
 from dsbench.measure.cycle import ABORTED, Restarted, ScaleContext
-from dsbench.measure.events import Moment, Observer, moment_around
+from dsbench.measure.happening import Outages, Renewed, TakingOver
 from dsbench.measure.history import CycleHistory
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.joining import Joining, choose_loader
@@ -31,6 +31,7 @@ from dsbench.measure.kernel import possible_kinds
 from dsbench.measure.loaders import Bench, CoreError, Stopped, TargetDatabase, now_ns
 from dsbench.measure.loaders.answers import LACKING, lacks_engine
 from dsbench.measure.loaders.loader import Loader
+from dsbench.measure.moments import Moment, Observer, moment_around
 from dsbench.measure.monitors import Known, Monitor, Sizes, Statistics, monitors_for, statistics_of
 from dsbench.measure.monitors.counted import StatementCounts
 from dsbench.measure.monitors.energy import Meter, Rapl
@@ -45,6 +46,7 @@ from dsbench.measure.success import refuse_barren, warn_of_nothing_found
 from dsbench.measure.surroundings import Probes, Snapshots
 from dsbench.measure.twice import Twice
 from dsbench.redaction import HIDDEN, redact_words, secrets_of
+from dsbench.servers.server import OwnProcess
 from dsbench.spec import RunSpec, SpecError, Target
 from dsbench.spec.drivers import OWN
 from dsbench.spec.target import is_sqlite
@@ -81,6 +83,7 @@ def execute(
         base = keeping.choose_base(spec, target, server)
         bench = _open_bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
         _refuse_cold(bench, server)
+        _refuse_events(spec, server)
         words = keeping.rehearse(spec, target, bench)
         load = choose_loader(spec, joining or Joining())
         writer = Writer.create(out, _name_archive(spec, target))
@@ -115,6 +118,7 @@ def try_target(spec: RunSpec) -> tuple[str, ...]:
     tried = spec.model_copy(update={"storage": {}, "keep": False})
     with open_target(tried) as (target, server):
         _refuse_unfit(tried, target)
+        _refuse_events(tried, server)
         tried = keeping.claim_target(tried, target)
         keeping.choose_base(tried, target, server)
         bench = _open_bench(tried, target, tried.scales[0])
@@ -139,8 +143,12 @@ def resume(
     elif any(HIDDEN in text for text in (spec.target.url, *spec.target.settings.values())):
         remedy = "specify TARGET again: dsbench run TARGET --resume ARCHIVE"
         raise RunError("an archive contains no password", remedy, usage=True)
+    if HIDDEN in spec.event:
+        problem = "the command of --event contained a password, and an archive contains none"
+        raise RunError(problem, "repeat the run", usage=True)
     with listening(stop) as stop, _opened(spec, observer) as (database, server):
         _refuse_unfit(spec, database)
+        _refuse_events(spec, server)
         keeping.claim_target(spec, database)  # Its scale stays that of the beginning.
         base = keeping.choose_base(spec, database, server, begun.name)
         _open_bench(spec, database, spec.scales[0])  # The target may be another than that of the beginning.
@@ -169,6 +177,8 @@ class _Run:
         self.void = list(journal.record.broken)
         self.monitors: tuple[Monitor, ...] = ()
         self.known = Known({})
+        self.folders: list[Path] = []
+        """Where the data lie, as far as that is known."""
         self.load = load
         self.statistics: Statistics | None = None
         self.probes: Probes
@@ -258,7 +268,7 @@ class _Run:
         setting = ScaleContext(
             spec, self.target, journal, bench, self.load, self.monitors, self.known, self.stop, moment, snapshots,
             Twice(journal, dialect, self.target, self._url()), self.probes, self.history, self.perf,
-            self._restart if self.server is not None else None, self.lasting,
+            self._restart if self.server is not None else None, self._plan_outages(), self.lasting,
         )
         running = Scale(setting, scale, cycles, self.base, known)
         if not (running.run() if cycles else running.check(*self._find_unchecked(bench, scale))):
@@ -300,7 +310,7 @@ class _Run:
         directory = self.server.directory if self.server else stack.data_directory(name, queries, self.spec.target)
         self.statistics = statistics_of(name, queries)
         apart = self.server.apart if self.server else stack.find_apart(directory)
-        folders = [directory, *apart.values()] if directory is not None else []
+        folders = self.folders = [directory, *apart.values()] if directory is not None else []
         described = stack.describe(name, directory, queries, self._url(), apart)
         pids = self.server.pids() if self.server else []
         self.known = surroundings.known_processes(self.target, pids, described.server_pid, folders)
@@ -335,13 +345,27 @@ class _Run:
         with suppress(CoreError):  # The first query notices that the session has ended, the next opens another.
             self.target.state()
         self.target.hold()
-        known, folders = self.known, [self.server.directory, *self.server.apart.values()]
-        if pids := self.server.pids():
-            known = surroundings.known_processes(self.target, pids, None, folders)
         left = f"{gone.left / 2**20:,.1f} MiB of {gone.held / 2**20:,.1f} MiB of the server's files"
         stayed = f"{left} stayed in the page cache: the cold times are not cold" if gone.stays else ""
         held = int(gone.held) if isfinite(gone.held) else None
-        return Restarted(known, self._watch(known, folders), took, held, stayed)
+        return Restarted(self._renew(), took, held, stayed)
+
+    def _renew(self) -> Renewed:
+        """What runs now: the processes of a server are others after it was started again."""
+        pids = self.server.pids() if self.server is not None else []
+        name = self.target.dialect.name
+        session = stack.find_process(name, self.target, self._url()) if self.server is None else None
+        if pids or session is not None:
+            self.known = surroundings.known_processes(self.target, pids, session, self.folders)
+            self.monitors = self._watch(self.known, self.folders)
+        return Renewed(self.known, self.monitors)
+
+    def _plan_outages(self) -> Outages | None:
+        """What happens to the server in each cycle; ``None`` where nothing was asked for."""
+        if not self.spec.event:
+            return None
+        server = self.server if isinstance(self.server, OwnProcess) else None
+        return Outages(self.spec.events, server, self.target, self._renew, self.spec.patience_s)
 
     def _url(self) -> str:
         return self.server.url if self.server else self.spec.target.url
@@ -367,6 +391,9 @@ class _Run:
     def _drop_place(self) -> None:
         """Drops the place, where it is not kept."""
         try:
+            if self.spec.event:  # The first question may only notice that the session has ended.
+                with suppress(CoreError):
+                    self.target.state()
             self.base.end()
             with suppress(ArchiveError):
                 self.journal.forget("left-behind")
@@ -397,6 +424,19 @@ def _refuse_cold(bench: Bench, server: servers.Server | None) -> None:
         whose = "dsbench did not start this one" if server is None else f"{server.version} runs in dsbench's process"
         words = f"--set {wanted}: its queries need a server that was just started, and {whose}"
         raise RunError(words, f"use a private server, such as private:postgresql, or omit {wanted}", usage=True)
+
+
+def _refuse_events(spec: RunSpec, server: servers.Server | None) -> None:
+    """``RunError`` where an event needs a process of the server's, and it has none."""
+    needing = next((one for one in spec.events if one.needs_process), None)
+    if needing is not None and not isinstance(server, OwnProcess):
+        whose = f"{server.version} runs in dsbench's process" if server else "dsbench did not start this server"
+        problem = f"--event: {needing.text}: {whose}"
+        raise RunError(problem, "use a server with a process of its own, such as private:postgresql", usage=True)
+    taking = next((one for one in spec.events if one.needs_standby), None)
+    if taking is not None and not isinstance(server, TakingOver):
+        problem = f"--event: {taking.text}: the server has no standby"
+        raise RunError(problem, "use private:postgresql?standbys=1", usage=True)
 
 
 def _refuse_pooled(spec: RunSpec, pooled: str) -> None:

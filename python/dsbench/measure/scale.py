@@ -13,7 +13,8 @@ from dsbench.archive import LOCAL, Archive
 from dsbench.archive.conditions import Condition, State, say_conditions, state_of
 from dsbench.archive.record import Segment
 from dsbench.measure.capacity import place_rates
-from dsbench.measure.cycle import Restarted, ScaleContext, run_cycle
+from dsbench.measure.cycle import ScaleContext, run_cycle
+from dsbench.measure.happening import Renewed, forgive_lost, loses
 from dsbench.measure.journal import RunError
 from dsbench.measure.keeping import Base
 from dsbench.measure.kernel import watch_kernel
@@ -39,7 +40,7 @@ class Scale:
         self._known = known
         self._counts = Counts(len(setting.bench.kinds), base.counted)
         self._conditions: list[Condition] = []
-        self._restarted: Restarted | None = None
+        self._again: Renewed | None = None
 
     def run(self) -> bool:
         """Runs all stages; whether no condition is broken."""
@@ -161,13 +162,16 @@ class Scale:
             self._setting.snapshots.after(stage.name)
             setting.probes.measure(self._scale, stage.name, last, "after")
             if ran is not None and stage.repeated:
-                watch_kernel(trials.set_up(ran), self._scale, ran, self._count_trial)
+                watch_kernel(self._now(trials.set_up(ran)), self._scale, ran, self._count_trial)
 
     def _refresh(self, setting: ScaleContext, cycle: PlannedCycle) -> ScaleContext:
         """The setting of a cycle: with the processes of a server that was restarted for it, or for one before."""
         if cycle.cold and setting.restart is not None:
             with setting.during("restart", cycle.number):
-                self._restarted = began = setting.restart()
+                began = setting.restart()
+                self._again = began.now
+                if setting.outages is not None:
+                    setting.outages.now = began.now
                 setting.twice.begin()
             key = {"scale": self._scale, "stage": cycle.stage.name, "cycle": cycle.number, "phase": "restart"}
             row = {**key, "duration_ns": began.duration_ns, "size_bytes": began.held}
@@ -176,7 +180,11 @@ class Scale:
                 remedy = ("a folder in memory cannot be cleared from the page cache: specify one on a disk, "
                           "?directory=FOLDER")
                 setting.journal.warn("cold", began.stayed, remedy, self._scale)
-        again = self._restarted
+        return self._now(setting)
+
+    def _now(self, setting: ScaleContext) -> ScaleContext:
+        """The same with what runs since the server was started again."""
+        again = setting.outages.now if setting.outages is not None else self._again
         return replace(setting, known=again.known, monitors=again.monitors) if again else setting
 
     def _count_trial(self, parts: Sequence[NodePart]) -> None:
@@ -205,9 +213,12 @@ class Scale:
             setting.journal.warn("uncounted", words, remedy, self._scale)
         with setting.during("check"):
             checked = setting.bench.check(counts.counted(), setting.watch("check"))
+            conditions = checked.conditions
+            if setting.spec.event and loses(conditions):
+                conditions = forgive_lost(conditions, setting.bench.check(None, setting.watch("check")).conditions)
         self._phase(stage, "check", checked)
         several = sum(one.work == "check" for one in setting.bench.stages) > 1
-        named = [c.changed(name=f"{stage.name}: {c.name}") if several else c for c in checked.conditions]
+        named = [c.changed(name=f"{stage.name}: {c.name}") if several else c for c in conditions]
         self._conditions += named
         setting.journal.checked(self._scale, self._conditions)
         setting.journal.say(f"scale {self._scale}: {say_conditions(named)}")
@@ -225,7 +236,7 @@ class Scale:
 
     def _sampled(self, stage: Stage) -> None:
         """Statements that are timed, with the monitors beside them, as cycle 0."""
-        sampler = Sampler(self._setting.monitors)
+        sampler = Sampler(self._now(self._setting).monitors)
         sampler.first()
         try:
             sampler.go(now_ns())

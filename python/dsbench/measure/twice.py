@@ -25,6 +25,11 @@ class Twice:
         """Before the cycles, and when the run itself has restarted the server."""
         self._before = describe(*self._from)
 
+    def renew(self) -> list[str]:
+        """After a planned outage: what changed by it, in words, which is no change from then on."""
+        before, self._before = self._before, describe(*self._from)
+        return list(find_changes(before, self._before))
+
     def end(self, scale: int) -> None:
         """After them: warns of what changed. A promise that was given up stands in ``run.json``."""
         after = describe(*self._from)

@@ -26,6 +26,7 @@ from dsbench.read.subjects.kinds import KindsResult
 from dsbench.read.subjects.latency import LatencyResult
 from dsbench.read.subjects.legs import LegResult, LegsResult, highest_leg, shortest_leg
 from dsbench.read.subjects.load import LoadResult
+from dsbench.read.subjects.outage import EventSummary, OutageResult, say_length, say_lost
 from dsbench.read.subjects.queries import QueriesResult
 from dsbench.read.subjects.rate import RateResult
 from dsbench.read.subjects.why import COLOURS, Why, WhyResult
@@ -169,6 +170,8 @@ def say(evaluation: Evaluation, run: RunRecord) -> str:
         return f"How much {who} does with {load.objective.words}{where} is not known: {load.extent}."
     if most := evaluation.of(ConnectionsResult).most_clients.get(top.scale):
         return f"{measured}{who} {_say_most(most, spoilt=spoilt)} at {sized}{where}: {_say_kept(most, top)}."
+    if outages := top.part.of(OutageResult).outages.get(top.scale):
+        return f"{measured}{who} {_say_outages(outages)}{clients} at {sized}{where}{_say_lost(evaluation, top.scale)}."
     if run.spec.legs and (legs := top.part.of(LegsResult).legs.get(top.scale)):
         cycles = len(top.part.of(RateResult).cycle_rates.get(top.scale, ())) if run.spec.arrival == "poisson" else inf
         return f"{measured}{who} {_follow(legs, top.unit, cycles)}, at {sized}{where}."
@@ -227,6 +230,21 @@ def _say_nothing(evaluation: Evaluation, run: RunRecord, who: str) -> str:
         return f"{who} is being measured."
     why = run.reason or "no cycle was finished"
     return f"{who} was not measured: {why.rstrip('.')}."
+
+
+def _say_outages(found: Sequence[EventSummary]) -> str:
+    """``was without a transaction for 412 ms (restart) and 1.31 s (kill)``."""
+    stopped = [one for one in found if one.length.value > 0]
+    if not stopped:
+        return f"went on without a pause of 10 ms ({', '.join(one.text for one in found)})"
+    told = [f"{say_length(one.length.value)} ({one.text})" for one in stopped]
+    return f"was without a transaction for {', '.join(told[:-1])}{' and ' * (len(told) > 1)}{told[-1]}"
+
+
+def _say_lost(evaluation: Evaluation, scale: int) -> str:
+    """``; none of 12,300 acknowledged commits is lost``; nothing where the check does not compare them."""
+    commits = evaluation.of(OutageResult).commits.get(scale)
+    return f"; {say_lost(commits)}" if commits is not None else ""
 
 
 def _say_due(top: Highest, asked: float) -> str:
@@ -369,7 +387,8 @@ def tiles(evaluation: Evaluation, run: RunRecord) -> list[Tile]:
         return []
     index, failed = list(_tile_of_index(top, evaluation)), _tile_of_failures(top, evaluation)
     return [
-        *_tile_of_clients(top, evaluation), _tile_of_rate(top, evaluation), *_tile_of_time(top, evaluation), *index,
+        *_tile_of_outage(top), *_tile_of_clients(top, evaluation), _tile_of_rate(top, evaluation),
+        *_tile_of_time(top, evaluation), *index,
         *([failed] if failed.tone or not (index or evaluation.of(ConnectionsResult).most_clients) else []),
         _tile_of_verdict(judge_run(evaluation, run), top.scale, run),
     ]  # fmt: skip
@@ -383,6 +402,16 @@ def _tile_of_clients(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
         note = " · ".join(part for part in (most.objective, kept, most.unsure, most.untold) if part)
         tone: Tone = "" if best and best.cycles_kept == best.cycles and not most.unsure else "fair"
         yield Tile("Most clients", f"{most.clients:,}" if best else "none", note, tone)
+
+
+def _tile_of_outage(top: Highest) -> Iterator[Tile]:
+    """The longest of those that were planned."""
+    if found := top.part.of(OutageResult).outages.get(top.scale):
+        worst = max(found, key=lambda one: one.length.value)
+        several = f"median of {worst.count}" if worst.count > 1 else ""
+        last = f"all clients back after {say_length(worst.all_ns)}" if isfinite(worst.all_ns) else ""
+        note = " · ".join(part for part in (worst.text, several, last) if part)
+        yield Tile("Longest outage", say_length(worst.length.value), note)
 
 
 def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
@@ -411,6 +440,8 @@ def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
     note = " · ".join(part for part in (sure, where, how) if part)
     if evaluation.of(ConnectionsResult).most_clients.get(top.scale):
         return Tile(f"Rate with {counted(top.part.clients, 'client')}", f"{_say_rate(top)} {short}", note)
+    if top.part.of(OutageResult).outages.get(top.scale):
+        return Tile("Rate with its outages", f"{_say_rate(top)} {short}", note)
     name = "Rate reached" if top.part.of(LatencyResult).response else "Highest rate"
     return Tile(name, f"{_say_rate(top)} {short}", note)
 

@@ -20,7 +20,8 @@ _STORAGE_ENGINES = {"innodb": "InnoDB", "rocksdb": "MyRocks"}
 
 
 def pacing(run: RunRecord) -> str:
-    """When the clients start their transactions: ``closed loop``, or what sets the starts; with the ramp-up."""
+    """When the clients start their transactions: ``closed loop``, or what sets the starts; with the ramp-up and what
+    happens to the server."""
     spec = run.spec
     if spec.pace == "terminals":
         each = f"{run.workload.defaults.terminals_per_unit or 0} paced terminals per scale"
@@ -35,7 +36,8 @@ def pacing(run: RunRecord) -> str:
         how = f"open loop, {spec.rate:g} starts per second"
     else:
         how = "closed loop"
-    return f"{how}, {spec.ramp_up:g} s ramp-up" if spec.ramp_up else how
+    how += f", {spec.ramp_up:g} s ramp-up" if spec.ramp_up else ""
+    return how + "".join(f", {one.words} after {one.at_s:g} s" for one in spec.events)
 
 
 def limited(run: RunRecord) -> str:

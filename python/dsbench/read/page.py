@@ -59,6 +59,8 @@ _CAPTIONS: Final = {
             "band the interval of the highest rate that keeps it.",
     "graduated": "Power, or CPUs where none was measured, and response times over the load, from the capacity to idle.",
     "legs": "Demanded and reached rate, and response times from the intended start, over the seconds of a cycle.",
+    "outage": "Rate and 99th percentile of each second around what happened to the server; shaded: no client finished "
+    "a transaction.",
     "queries": "Times of each query and refresh: of both power tests, and of all streams.",
     "scalability": "The Universal Scalability Law over the number of clients, and its residuals.",
     "memory": "Where the database outgrows the memory, by the times of hits and misses, and the residuals.",
@@ -69,8 +71,8 @@ _OF_PAPERS: Final = frozenset({"rate", "connections", "response"})
 """Diagrams of ``dsbench plot`` whose place on a page the first picture and that of the latencies have."""
 _ZOOMED: Final = ("cycle", "freq", "kinds")
 _TABS: Final = {
-    "Rate": ("summary", "load", "legs", "why", "queries", "interference", "rate", "diagrams", "connections", "stages",
-             "nodes", "models"),
+    "Rate": ("summary", "load", "legs", "outage", "why", "queries", "interference", "rate", "diagrams", "connections",
+             "stages", "nodes", "models"),
     "Times": ("latency", "kinds", "statements", "server_statements", "course"),
     "Cost": ("cost", "stacks", "price", "energy", "probes", "statistics"),
     "Machine": ("machine", "device_times", "stack"),

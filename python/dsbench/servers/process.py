@@ -193,6 +193,32 @@ class Process:
         except psutil.Error:
             return []
 
+    def kill(self) -> None:
+        """Ends the server and its children at once, as the kernel does when memory runs out, and waits for it."""
+        # Standing still it starts no child that would outlive it.
+        self.suspend()
+        family = self.family()
+        for process in family:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        psutil.wait_procs(family, timeout=10)
+        self._ended.wait(10)
+
+    def suspend(self) -> None:
+        """Stops the server and its children, those that it starts meanwhile included, until ``resume``."""
+        stopped = set[int]()
+        while left := [process for process in self.family() if process.pid not in stopped]:
+            for process in left:
+                stopped.add(process.pid)
+                with contextlib.suppress(psutil.Error):
+                    process.suspend()
+
+    def resume(self) -> None:
+        """Lets them go on."""
+        for process in self.family():
+            with contextlib.suppress(psutil.Error):
+                process.resume()
+
     def stop(self, patience_s: float, *harder: signal.Signals) -> None:
         """Ends the server and waits for it and its children: by the signal of the start, the harder ones, SIGKILL."""
         if self._popen is None:

@@ -10,7 +10,8 @@ import signal
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -161,6 +162,9 @@ class OwnProcess(Server):
         self._env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | dict(env)
         self._process: Process | None = None
         self._launched: tuple[str | None, int] = (None, 0)
+        self._called: Sequence[str | Path] = ()
+        self._start_s = self.START_TIMEOUT_S
+        self._over = False
         super().__init__(base, name)
         self.notes += group.notes if group is not None else []
 
@@ -192,19 +196,25 @@ class OwnProcess(Server):
                 return port
         raise ServerError(f"{host}:{port} is in use by another program", f"omit {self.PORT}: a free port is used")
 
-    def _serves(self, host: str | None, port: int) -> bool:
-        """Starts the server and waits until it is ready; false when its port is taken."""
+    def _serves(self, host: str | None, port: int, command: Sequence[str | Path] | None = None) -> bool:
+        """Starts the server and waits until it is ready; false when its port is taken. With a ``command`` it is the
+        same server again, and its files stay in the page cache."""
         out = self._folders[0].path / "server.log"
         out.unlink(missing_ok=True)
         self._log = Log(*self._logs(), out, own=self._own)
         mild, *harder = self.ENDING
-        command = self._command(port)
+        if command is None:
+            command = self._called = self._command(port)
+            self._forget_pages()
         self._confine()
         self._process = Process(
             command, user=self._user, env=self._env, log=out, ending=mild, orphaned=self.ORPHANED, group=self._group
         )
+        if self._over:  # It was stopped meanwhile, by another thread.
+            self._process.stop(self.PATIENCE_S, *harder)
+            raise ServerError(f"{self.version} was stopped", "repeat the run")
         self._folders[0].serves(self._process.pid)
-        deadline = time.monotonic() + self.START_TIMEOUT_S
+        deadline = time.monotonic() + self._start_s
         while True:
             alive = self._process.alive
             ready = alive and self._ready()
@@ -214,7 +224,7 @@ class OwnProcess(Server):
             if ready:
                 return True
             if not alive or time.monotonic() > deadline:
-                why = f"was not ready after {self.START_TIMEOUT_S:.0f} s" if alive else "did not start"
+                why = f"was not ready after {self._start_s:.0f} s" if alive else "did not start"
                 tail = "\n".join([*self.log_tail(20), *map(str, self.ended())])
                 raise ServerError(f"{self.version} {why}:\n{tail}", "check its settings, and the free memory and "
                                                                     "disk space here")
@@ -224,23 +234,55 @@ class OwnProcess(Server):
         """As that of every server. Its process is another one then."""
         assert self._process is not None
         self._process.stop(self.PATIENCE_S, *self.ENDING[1:])
-        self._rest()
+        self._forget()
         gone = self._let_go()
-        host, port = self._launched
-        if not self._serves(host, port):
-            raise ServerError(f"{host}:{port} was meanwhile taken by another program", "repeat the run")
+        self._serve_again()
         return gone
+
+    def start_again(self, *, kill: bool, within_s: float = 0.0) -> None:
+        """Stops the server in order, or kills it, and starts it again at the same ``url``, with all that it and the
+        page cache keep. ``ServerError`` where it is not ready ``within_s``, or the time of its start if that is
+        longer."""
+        assert self._process is not None
+        if kill:
+            self._process.kill()
+        else:
+            self._process.stop(self.PATIENCE_S, *self.ENDING[1:])
+        self._start_s = max(self.START_TIMEOUT_S, within_s)
+        self._serve_again(self._called)
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Meanwhile no process of the server runs (SIGSTOP)."""
+        assert self._process is not None
+        self._process.suspend()
+        try:
+            yield
+        finally:
+            self._process.resume()
+
+    def _serve_again(self, command: Sequence[str | Path] | None = None) -> None:
+        self._rest()
+        host, port = self._launched
+        if not self._serves(host, port, command):
+            raise ServerError(f"{host}:{port} was meanwhile taken by another program", "repeat the run")
+
+    def _forget(self) -> None:
+        """Takes away what would have the server read pages before it is asked for them."""
 
     def _rest(self) -> None:
         """Done between the end of the server and its start on the same data."""
+
+    def _forget_pages(self) -> None:
+        """Pages of its files that are cached already would not count against its limit."""
+        if self._group is not None and self._group.limits.memory is not None:
+            limits.forget_pages(self._folders[0].path)
 
     def _confine(self) -> None:
         """Makes the group of the server's processes. Raises ``ServerError``."""
         if self._group is None:
             return
         self._folders[0].holds(self._group.paths)
-        if self._group.limits.memory is not None:
-            limits.forget_pages(self._folders[0].path)
         try:
             self._group.make()
         except OSError as error:
@@ -311,6 +353,7 @@ class OwnProcess(Server):
 
     def stop(self) -> None:
         """An orderly shutdown, then by harder means; then the folder goes. Harmless when repeated."""
+        self._over = True
         if self._process is not None:
             self._process.stop(self.PATIENCE_S, *self.ENDING[1:])
         if self._group is not None and not self._group.remove():

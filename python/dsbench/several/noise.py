@@ -19,7 +19,7 @@ from dsbench import caches
 from dsbench.archive import RunRecord
 from dsbench.dataclass import dataclass
 from dsbench.format import NONE, counted, format_number
-from dsbench.measure.events import format_time
+from dsbench.measure.moments import format_time
 from dsbench.measure.stack.machine import model
 from dsbench.read.blocks import Block, Column, Listed, Overview, Sentence, Table
 from dsbench.spec import OPTIONS, RunSpec, SpecError, build

@@ -40,6 +40,15 @@ class Merged:
     """By name of a setting, who gave its value: "command line", "PATH", "profile NAME", "default" …"""
 
 
+def _refuse_hidden(spec: RunSpec) -> None:
+    """``SpecError`` for what was a password before it was archived."""
+    if lost := [name for name, value in spec.target.settings.items() if HIDDEN in value]:
+        problem = f"{lost[0]} contained a password, and archives contain none"
+        raise SpecError("--set", problem, f"specify it again: --set {lost[0]}=VALUE")
+    if HIDDEN in spec.event:
+        raise SpecError("--event", "its command contained a password, and archives contain none", "specify it again")
+
+
 def merged(
     values: Mapping[str, Any], *,
     target: str | Target | None = None, settings: Mapping[str, str] | None = None,
@@ -80,9 +89,7 @@ def merged(
     wanted["target"] = _target(wanted.get("target", {}), target, settings or {})
     glimpse = not wanted.get("profile") and any(name not in wanted for name in PROFILES["quick"])
     spec = build(wanted, profile="quick" if glimpse else None)
-    if lost := [name for name, value in spec.target.settings.items() if HIDDEN in value]:
-        problem = f"{lost[0]} contained a password, and archives contain none"
-        raise SpecError("--set", problem, f"specify it again: --set {lost[0]}=VALUE")
+    _refuse_hidden(spec)
     if not trust:  # What no run can have was refused before, by its name.
         refuse(risks(_left(filed, values, target)), str(config), "--config")
     said |= {"target"} if settings else set()

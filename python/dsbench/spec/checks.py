@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from dsbench import workloads
 from dsbench.spec.drivers import find_driver
+from dsbench.spec.events import events, write_events
 from dsbench.spec.files import said_scale
 from dsbench.spec.legs import legs, write_legs
 from dsbench.spec.limits import Limits
@@ -29,6 +30,8 @@ COUNTING = ("bonnie++", "postmark")
 """Those that take a number of small files."""
 MOST_FILES = 4_000_000
 """Disk benchmarks beside a database."""
+_AFTER_S = 10.0
+"""How much longer than its last event a cycle should be, to show how the server recovers."""
 PEAK_CLIENTS = 64
 """Up to which number of clients a peak is searched when nothing else is said."""
 
@@ -191,6 +194,42 @@ def _load_fits(spec: RunSpec) -> None:
         raise misfit("--load", problem, f"omit {option}, or --load")
 
 
+def event_is_known(value: str) -> str:
+    """Its events can be read; written in one line."""
+    return write_events(events(value))
+
+
+def _events_fit(spec: RunSpec) -> None:
+    if not spec.event:
+        return
+    last = spec.events[-1]
+    if last.end_s >= spec.duration:
+        problem = f"{last.text} is not over within a cycle of {spec.duration:g} s"
+        raise misfit("--event", problem, f"specify --duration {last.end_s + _AFTER_S:g} or more")
+    wrong = {
+        "--objective": bool(spec.objective), "--graduated": spec.graduated, "--peak": spec.peak,
+        "--precision": spec.precision is not None, "--find-ramp-up": spec.find_ramp_up,
+        "--driver": find_driver(spec.driver) is not None, "--keep": spec.keep, "--reuse": spec.reuse,
+    }  # fmt: skip
+    whys = {"--driver": "clients of other programs do not reconnect", "--keep": "its database may lack commits",
+            "--reuse": "its database may lack commits"}  # fmt: skip
+    for option in (option for option, said in wrong.items() if said):
+        raise misfit("--event", whys.get(option, "outages are in the rates"), f"omit {option}, or --event")
+    needing = [one for one in spec.events if one.needs_process]
+    if needing and (spec.target.private is None or is_sqlite(spec.target)):
+        whose = "SQLite runs in dsbench's process" if is_sqlite(spec.target) else "dsbench did not start this server"
+        remedy = "use a private server, such as private:postgresql, or write command '…'"
+        raise misfit("--event", f"{needing[0].text}: {whose}", remedy)
+    taking = [one for one in spec.events if one.needs_standby]
+    standbys = spec.target.settings.get("standbys", "0")
+    if taking and not (standbys.isdecimal() and int(standbys)):
+        remedy = "write private:postgresql?standbys=1; for servers of yours write command '…'"
+        raise misfit("--event", f"{taking[0].text}: the server has no standby", remedy)
+    if len(taking) > int(standbys or 0):
+        problem = f"{taking[-1].text}: no standby is left, as those that were the primary come back after the cycle"
+        raise misfit("--event", problem, f"write standbys={len(taking)}, or fewer such events")
+
+
 def _objective_fits(spec: RunSpec) -> None:
     if not spec.objective and not spec.graduated:
         return
@@ -294,6 +333,7 @@ def fits_together(spec: RunSpec) -> RunSpec:
         raise misfit("--find-ramp-up", "--ramp-up sets its length", "omit one of them")
     _objective_fits(spec)
     _load_fits(spec)
+    _events_fit(spec)
     for rule in workloads.find(spec.workload).rules:
         if spec.workload_settings.get(rule.setting) == rule.value and getattr(spec, rule.option) != rule.needs:
             out = f"omit {rule.setting}={rule.value}"

@@ -13,10 +13,11 @@ from dsbench.redaction import redact_values, redact_words
 from dsbench.spec import checks
 from dsbench.spec.checks import PEAK_CLIENTS, PROBES
 from dsbench.spec.drivers import DRIVERS, OWN, PEERS
+from dsbench.spec.events import Event, events, write_events
 from dsbench.spec.legs import Leg, legs
 from dsbench.spec.objective import GRADES, ROUNDS, Objective, objectives
 from dsbench.spec.target import Frozen, Target
-from dsbench.spec.words import CLIENTS, LOAD, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About, per_cent, seconds
+from dsbench.spec.words import CLIENTS, LOAD, OUTAGES, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About, per_cent, seconds
 
 Isolation = Literal["read-committed", "repeatable-read", "serializable"]
 Call = Literal["procedure", "statements"]
@@ -33,6 +34,8 @@ LEVELS = (0.5, 0.68, 0.87, 0.95, 0.99, 0.997)
 
 
 _TURN_S = (0.25, 1.0)
+_SUDDEN_S, _PLANNED_S = 5.0, 60.0
+"""How long clients try to reconnect, without and with events."""
 _TURN_SHARE = 1 / 16
 """Of a cycle, for each turn of a trial of places, within the bounds before: the first eight take half a cycle."""
 TURN_RAMP_UP_S = 0.1
@@ -366,6 +369,27 @@ class RunSpec(Frozen):
             more="The trial is not counted",
         ),
     ] = False
+    event: Annotated[
+        str,
+        Field(max_length=20_000),
+        About(
+            "Outages in each cycle, such as '20s:restart, 40s:stop 5s'",
+            OUTAGES, "load", metavar="TIME:EVENT,…", default="none",
+            more="restart: the server stops in order and starts again. kill: its processes are killed, and it starts"
+            " again. stop 5s: they are suspended so long. switchover, failover: a standby takes over from a primary"
+            " that stops in order, or is killed (?standbys=1). These need a private server. command 'LINE': a line for"
+            " the shell, for a server of yours. Clients reconnect; dsbench show --by outage has the lengths",
+        ),
+    ] = ""
+    """See ``dsbench.spec.events``."""
+    patience: Annotated[
+        Annotated[float, BeforeValidator(seconds), Field(ge=0, le=86_400, allow_inf_nan=False)] | None,
+        About(
+            "Time to reconnect before the run ends",
+            OUTAGES, "load", unit="s", default="5 s; with --event 60 s", brief=True,
+        ),
+    ] = None
+    """See ``patience_s``."""
     trace: Annotated[bool, About("Record the latency of every transaction", RECORDS, "told")] = False
     per_statement: Annotated[
         bool,
@@ -476,6 +500,7 @@ class RunSpec(Frozen):
     _driver_is_known = field_validator("driver")(checks.driver_is_known)
     _lasts_as_its_load = model_validator(mode="before")(checks.lasts_as_its_load)
     _load_is_known = field_validator("load")(checks.load_is_known)
+    _event_is_known = field_validator("event")(checks.event_is_known)
     _objective_is_known = field_validator("objective")(checks.objective_is_known)
     _power_is_a_command = field_validator("power")(checks.power_is_a_command)
     _price_is_known = field_validator("price")(checks.price_is_known)
@@ -527,6 +552,21 @@ class RunSpec(Frozen):
         return legs(self.load)
 
     @property
+    def events(self) -> tuple[Event, ...]:
+        """What happens to the server in each cycle, in order of time."""
+        return events(self.event)
+
+    @property
+    def patience_s(self) -> float:
+        """How long a client tries to reconnect: longer where outages are planned."""
+        return self.patience if self.patience is not None else _PLANNED_S if self.event else _SUDDEN_S
+
+    @property
+    def keeps_pauses(self) -> bool:
+        """Whether it is recorded how long clients finished nothing."""
+        return bool(self.event)
+
+    @property
     def all_clients(self) -> int:
         """Clients of all nodes together."""
         return self.clients * max(self.nodes, 1)
@@ -548,6 +588,7 @@ class RunSpec(Frozen):
         for name in ("target", "workload_settings"):
             data[name] = redact_values(data[name])
         data["power"] = redact_words(data["power"])
+        data["event"] = write_events(tuple(one.redacted for one in self.events))
         return data
 
 

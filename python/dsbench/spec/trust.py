@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from dsbench import workloads
 from dsbench.redaction import HIDDEN, redact, redact_words
 from dsbench.spec.drivers import NAMES as DRIVERS
+from dsbench.spec.events import events
 from dsbench.spec.files import SCRIPTS, examples, said
 from dsbench.spec.options import OPTIONS
 from dsbench.spec.storage import NAMES as OF_STORAGE
@@ -39,12 +40,20 @@ def _never(_text: str) -> bool:
     return False
 
 
+def _commands_nothing(text: str) -> bool:
+    try:
+        return all(one.what != "command" for one in events(text))
+    except ValueError:
+        return False
+
+
 _WORDS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
     "workload": (lambda text: text in workloads.names() or text in examples(), "a file"),
     "driver": (lambda text: text in DRIVERS, "code to load"),
     "load": (_LEGS.fullmatch, "a file"),
     "nodes": (str.isdecimal, "a command"),
-    "power": (_never, "a command"), "checked": (_never, "a file"), "address": (_never, "an address"),
+    "power": (_never, "a command"), "event": (_commands_nothing, "a command"),
+    "checked": (_never, "a file"), "address": (_never, "an address"),
 }  # fmt: skip
 """Other options: what tells a value that tunes, and what any other one is."""
 _KINDS: Final = tuple(

@@ -183,7 +183,8 @@ PGBOUNCER: Final = frozenset(_PGBOUNCER.split())
 _SQLITE: Final = "journal_mode synchronous cache_size mmap_size page_size busy_timeout_ms foreign_keys begin"
 
 TUNING: Final = {
-    "postgresql": frozenset(_POSTGRESQL.split()) | {"pooler"} | {f"pgbouncer.{name}" for name in PGBOUNCER},
+    "postgresql": frozenset(_POSTGRESQL.split()) | {"pooler", "standbys", "sync"}
+    | {f"pgbouncer.{name}" for name in PGBOUNCER},
     "mariadb": frozenset((_MARIADB_AND_MYSQL + _MARIADB).split()),
     "mysql": frozenset((_MARIADB_AND_MYSQL + _MYSQL).split()),
     "firebird": frozenset(_FIREBIRD.split()),

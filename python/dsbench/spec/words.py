@@ -111,9 +111,10 @@ CLIENTS: Final = "Clients"
 TRANSACTIONS: Final = "Transactions"
 LOAD: Final = "Load (choose one)"
 PACE: Final = "Pace"
+OUTAGES: Final = "Outages"
 RECORDS: Final = "Records"
 WORK: Final = "Work"
-GROUPS: Final = (WORK, SIZE, CLIENTS, LOAD, PACE, TRANSACTIONS, RECORDS)
+GROUPS: Final = (WORK, SIZE, CLIENTS, LOAD, PACE, TRANSACTIONS, OUTAGES, RECORDS)
 """Headings of --help and of a form, in their order."""
 
 

@@ -247,9 +247,9 @@ def failures(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     yield Doubt("failures", f"{share:.1%} of the attempts failed{most}", remedy, scale.scale)
 
 
-def unknown_commits(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
-    """Connections were lost in commit."""
-    if scale.unknown:
+def unknown_commits(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
+    """Connections were lost in commit, where nobody asked for it."""
+    if scale.unknown and not run.outages:
         yield Doubt(
             "unknown-commits",
             f"{counted(scale.unknown, 'commit')} of unknown outcome: the connection was lost during the commit",

@@ -55,7 +55,9 @@ class RunFacts:
     peak: bool = False
     """Whether ``cycles`` are at most so many, for the numbers of clients near the best."""
     searched: bool = False
-    """Whether its load is that of a search or of legs, which no profile for comparable figures has."""
+    """Whether its load is that of a search or of legs, or has outages, which no profile for comparable figures has."""
+    outages: bool = False
+    """Whether its cycles have outages that were asked for."""
     precision: float | None = None
     """Share (0-1) of its median within which the interval of a rate was to lie; ``None`` where nothing was said."""
     sized_for_s: float = np.nan

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from itertools import groupby
 from math import isnan
-from typing import Final
+from typing import Any, Final
 
 from dsbench.dataclass import dataclass
 from dsbench.stats.values import Doubt
@@ -134,6 +135,24 @@ class Used:
         what is counted for a program may be on another device, or a whole folio of which it changed a byte.
         """
         return min(self.use.left_bytes, sum(program.io_bytes or 0 for program in self.programs))
+
+
+def added(parts: Sequence[Used]) -> Used:
+    """What a machine did over several spans, one at least, that do not overlap; what one of them does not tell is not
+    known."""
+    first, totals = parts[0].use, dict[str, Any]()
+    for name in (field.name for field in fields(MachineUse) if field.name not in ("cpus", "device")):
+        values = [getattr(one.use, name) for one in parts]
+        totals[name] = None if any(value is None for value in values) else sum(values)
+    found: dict[tuple[str, int, bool], Program] = {}
+    for one in (program for part in parts for program in part.programs):
+        key = (one.program, one.pid, one.children)
+        if (was := found.get(key)) is not None:
+            moved = None if was.io_bytes is None or one.io_bytes is None else was.io_bytes + one.io_bytes
+            one = replace(one, cpu_ns=was.cpu_ns + one.cpu_ns, io_bytes=moved)
+        found[key] = one
+    programs = tuple(sorted(found.values(), key=lambda one: -one.cpu_ns))
+    return Used(replace(first, **totals), programs)
 
 
 @dataclass(frozen=True)

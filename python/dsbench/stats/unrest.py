@@ -142,7 +142,7 @@ _LATE = 50
 
 def stood_still(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     """No transaction ended for a noticeable time, or hardly one. In a closed loop all of it is one of each client."""
-    gaps = [] if scale.ledger is None or run.searched else [
+    gaps = [] if scale.ledger is None or (run.searched and not run.outages) else [
         one for one in scale.ledger.gaps if one.length_ns >= _LEAST_GAP_NS and one.missing >= _LEAST_MISSING
     ]  # fmt: skip
     remedy = "check the server's log; percentiles over transactions hide a stall, dsbench show --by clients shows it"
@@ -153,11 +153,11 @@ def stood_still(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         words = f"no transaction ended for {worst.length_ns / 1e9:.2f} s in cycle {worst.cycle}, from second "
         words += f"{worst.at_ns / 1e9:.1f} on: {who}{more}"
         yield Doubt("stood-still", words, remedy, scale.scale)
-    elif late := _late(scale):
+    elif not run.outages and (late := _late(scale)):
         cycle, length_ns = late
         words = f"a transaction that was in flight at the end of cycle {cycle} took {length_ns / 1e9:.2f} s: {who}"
         yield Doubt("stood-still", words, remedy, scale.scale)
-    elif scale.stood_still and run.pacings == {"closed"}:
+    elif not run.outages and scale.stood_still and run.pacings == {"closed"}:
         words = f"almost no transaction ended for about a second in {cycles_named(scale.stood_still)}: {who}"
         yield Doubt("stood-still", words, remedy, scale.scale)
 

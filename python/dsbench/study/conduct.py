@@ -15,10 +15,10 @@ from typing import Final
 
 from dsbench import workloads
 from dsbench.archive import ArchiveError, claimed
-from dsbench.measure.events import Observer, Silent
 from dsbench.measure.interrupts import Stop, listening
 from dsbench.measure.joining import Joining
 from dsbench.measure.journal import RunError
+from dsbench.measure.moments import Observer, Silent
 from dsbench.measure.placing import TRY, fix_placement
 from dsbench.measure.run import Outcome
 from dsbench.servers.process import free_port

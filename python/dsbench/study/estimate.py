@@ -13,7 +13,7 @@ import numpy as np
 from dsbench.dataclass import dataclass
 from dsbench.format import counted
 from dsbench.measure.ahead import Ahead, look_ahead
-from dsbench.measure.events import format_time
+from dsbench.measure.moments import format_time
 from dsbench.several import noise
 from dsbench.stats.effects import visible
 from dsbench.study.plan import Combination, Trial, asked, combination

@@ -13,9 +13,9 @@ from typing import Protocol
 from dsbench import servers
 from dsbench.archive import ArchiveError
 from dsbench.dataclass import dataclass
-from dsbench.measure.events import Observer
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
+from dsbench.measure.moments import Observer
 from dsbench.measure.opening import explain_errors
 from dsbench.measure.run import Outcome
 from dsbench.servers.folder import Folder

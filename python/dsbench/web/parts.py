@@ -9,7 +9,7 @@ from typing import Any, Final
 from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
 
-from dsbench.measure.events import format_time
+from dsbench.measure.moments import format_time
 from dsbench.redaction import redact_words
 
 Handler = Callable[[], Any]

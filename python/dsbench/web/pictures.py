@@ -8,7 +8,7 @@ from typing import Final
 
 from dsbench.dataclass import dataclass
 from dsbench.format import format_number
-from dsbench.measure.events import format_time
+from dsbench.measure.moments import format_time
 from dsbench.web.parts import number
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _BELOW = 560, 240, 52, 84, 22

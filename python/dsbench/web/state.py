@@ -20,7 +20,7 @@ from dsbench.archive.parts import replace
 from dsbench.children import Child
 from dsbench.dataclass import dataclass
 from dsbench.library import RunError
-from dsbench.measure.events import Moment, Real, Whole
+from dsbench.measure.moments import Moment, Real, Whole
 from dsbench.spec import RunSpec, Target
 
 _LARGEST: Final = 2**22

@@ -237,6 +237,17 @@ impl State {
     }
 }
 
+/// Commits as the database and its clients count them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Commits {
+    /// In the database.
+    pub found: i64,
+    /// That clients heard of.
+    pub acknowledged: u64,
+    /// Whose end no client heard of; [`UNCOUNTED`] and more where nobody knows.
+    pub unknown: u64,
+}
+
 /// One condition that the database must meet, with what was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
@@ -248,18 +259,20 @@ pub struct Condition {
     pub detail: String,
     /// How it is made next time; empty where it cannot be on this target with this workload.
     pub remedy: &'static str,
+    /// Of one about commits.
+    pub commits: Option<Commits>,
 }
 
 impl Condition {
     /// One that was looked at.
     pub fn made(name: impl Into<String>, holds: bool, detail: impl Into<String>) -> Self {
         let state = if holds { State::Holds } else { State::Broken };
-        Self { name: name.into(), state, detail: detail.into(), remedy: "" }
+        Self { name: name.into(), state, detail: detail.into(), remedy: "", commits: None }
     }
 
     /// One of which nobody knows.
     pub fn not_made(name: impl Into<String>, why: impl Into<String>, remedy: &'static str) -> Self {
-        Self { name: name.into(), state: State::NotMade, detail: why.into(), remedy }
+        Self { name: name.into(), state: State::NotMade, detail: why.into(), remedy, commits: None }
     }
 
     /// Whether it was looked at, and holds.

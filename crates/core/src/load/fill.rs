@@ -10,13 +10,18 @@ use crate::engine::{Isolation, Prepare, Session};
 use crate::error::{Error, Result};
 use crate::generator::Conduct;
 use crate::legs::{mean_per_s, Leg};
+use crate::patience::LONGEST_PAUSE;
 use crate::placement::Placement;
 use crate::stage::{GroupPlan, Pacing, Until, Whose};
 use crate::threads::Group;
 use crate::workload::KindId;
 
-/// How long a connection is tried to be opened again.
-const PATIENCE: Nanos = 5_000_000_000;
+/// What each client more adds to the pause between two tries of a client, so that all of a group together ask about two
+/// thousand times a second at most.
+const EACH: Nanos = 500_000;
+
+/// The pause between two tries of a client where the moment counts in which the server is back.
+const PROMPT: Nanos = 10_000_000;
 
 /// How starts of an open loop follow each other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -59,10 +64,15 @@ pub struct Options {
     pub tries: u32,
     /// A connection for each transaction.
     pub reconnect: bool,
+    /// How long a lost connection is tried to be opened again.
+    pub patience_s: f64,
     /// A client that its own error ends, ends the cycle.
     pub exit_on_abort: bool,
     /// Whether the times of statements are kept.
     pub per_statement: bool,
+    /// Whether the longest times between two transactions of a client are kept, and connections are opened again as soon
+    /// as that is possible.
+    pub keeps_pauses: bool,
 }
 
 /// Which part of the load is filled in.
@@ -93,6 +103,8 @@ pub struct Load {
     pub ramp_up: Nanos,
     /// Whether the times of statements are kept.
     pub statements: bool,
+    /// Whether the longest times between two transactions of a client are kept.
+    pub pauses: bool,
 }
 
 /// What a group has to do, on all nodes together.
@@ -139,6 +151,7 @@ impl Options {
             placement: self.placement,
             ramp_up,
             statements: self.per_statement,
+            pauses: self.keeps_pauses,
         })
     }
 
@@ -157,6 +170,15 @@ impl Options {
     fn until(&self, turn: &Turn, plan: &GroupPlan) -> Until {
         let until = plan.until.filter(|_| !turn.by_time);
         until.unwrap_or_else(|| Until::Time(nanos(self.duration)))
+    }
+
+    /// The longest pause between two tries of one of so many clients to open a connection again.
+    fn pause(&self, prompt: Nanos, clients: u64) -> Nanos {
+        if self.keeps_pauses {
+            prompt.max(EACH * clients)
+        } else {
+            LONGEST_PAUSE
+        }
     }
 
     fn group(&self, turn: &Turn, plan: &GroupPlan) -> Result<Group> {
@@ -189,7 +211,8 @@ impl Options {
                 connections: self.connections,
                 tries: self.tries,
                 reconnect: self.reconnect,
-                patience: PATIENCE,
+                patience: nanos(self.patience_s),
+                pause: self.pause(PROMPT, threads * nodes),
                 exit_on_abort: self.exit_on_abort,
             },
             threads: threads as usize,

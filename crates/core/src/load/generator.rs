@@ -45,6 +45,8 @@ pub struct Conduct {
     pub reconnect: bool,
     /// How long a connection is tried to be opened again before the cycle fails.
     pub patience: Nanos,
+    /// The longest pause between two tries.
+    pub pause: Nanos,
     /// A client that its own error ends, see [`Client::aborts`], ends the cycle.
     pub exit_on_abort: bool,
 }
@@ -376,7 +378,7 @@ impl<'a, C: Clock> Runner<'a, C> {
             let now = self.clock.now();
             recorder.connected(kind, asked, now);
             let mut connection = opened.inspect_err(|_| {
-                self.refused.get_or_insert(Patience::new(now, self.conduct.patience));
+                self.refused.get_or_insert(Patience::new(now, self.conduct.patience, self.conduct.pause));
             })?;
             self.refused = None;
             let outcome = attempt_on(connection.as_mut(), self.seats[seat].client, shape);
@@ -419,7 +421,7 @@ impl<'a, C: Clock> Runner<'a, C> {
 
     /// Opens a lost connection again, trying for as long as the conduct's patience.
     fn reopen(&mut self, index: usize, seat: usize, lost: &Error) -> Result<()> {
-        let mut patience = Patience::new(self.clock.now(), self.conduct.patience);
+        let mut patience = Patience::new(self.clock.now(), self.conduct.patience, self.conduct.pause);
         loop {
             let error = match self.open(index, seat) {
                 Ok(connection) => {

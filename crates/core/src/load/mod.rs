@@ -12,7 +12,7 @@ pub mod legs;
 pub mod limit;
 pub mod pacer;
 pub mod pairs;
-mod patience;
+pub mod patience;
 pub mod placement;
 pub mod seats;
 mod sleeping;

@@ -3,6 +3,7 @@
 pub mod board;
 pub mod course;
 pub mod histogram;
+pub mod pauses;
 pub mod recorder;
 pub mod trace;
 mod zeroed;

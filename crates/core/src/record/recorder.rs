@@ -8,6 +8,7 @@ use crate::course::{Coarse, Lasting, SECOND};
 use crate::engine::Messages;
 use crate::error::{Code, Error, ErrorKind};
 use crate::histogram::Span;
+use crate::pauses::{Pause, Pauses};
 use crate::trace::{Trace, TraceRecord};
 use crate::workload::{KindId, StatementTime};
 
@@ -131,6 +132,7 @@ pub struct Recorder {
     /// Whether the course has response times.
     responds: bool,
     ledger: Ledger,
+    pauses: Pauses,
 }
 
 /// Where the time of a client went that is in no transaction, and how long its transactions took. Each nanosecond of
@@ -160,12 +162,18 @@ impl Recorder {
         let (classes, boards) = (Vec::with_capacity(CLASSES_AT_FIRST), Arc::default());
         let (times, lasting) = (Coarse::default(), Vec::with_capacity(LASTING_AT_FIRST));
         let ledger = Ledger { waiting: 0, connecting: 0, left: None, times, lasting };
-        Self { start: 0, end: 0, tallies, classes, board, boards, trace, responds: false, ledger }
+        let pauses = Pauses::new(false);
+        Self { start: 0, end: 0, tallies, classes, board, boards, trace, responds: false, ledger, pauses }
     }
 
     /// The same; where `responds` the seconds of its course have response times, from the intended start.
     pub fn responding(self, responds: bool) -> Self {
         Self { responds, ..self }
+    }
+
+    /// The same; the longest times between two transactions that were done are `kept`, or not.
+    pub fn pausing(self, kept: bool) -> Self {
+        Self { pauses: Pauses::new(kept), ..self }
     }
 
     /// The same, of a client that may move between carriers with these boards.
@@ -201,6 +209,7 @@ impl Recorder {
     /// Sets the interval in which transactions count: `[start, end]`.
     pub fn window(&mut self, start: Nanos, end: Nanos) {
         (self.start, self.end) = (start, end);
+        self.pauses.begin(start);
     }
 
     /// Moves the end of that interval, which was not known before.
@@ -232,6 +241,7 @@ impl Recorder {
     /// The client ended at `at`, and waits for the others.
     pub fn left(&mut self, at: Nanos) {
         self.ledger.left = Some(at);
+        self.pauses.end();
     }
 
     /// When the client ended.
@@ -267,6 +277,13 @@ impl Recorder {
         &self.ledger.lasting
     }
 
+    /// Its longest times between two transactions that were done, from the start of the window.
+    pub fn pauses(&self) -> impl Iterator<Item = Pause> + '_ {
+        let since = |at: Nanos| at.saturating_sub(self.start);
+        let found = self.pauses.found().iter();
+        found.map(move |one| Pause { from: since(one.from), wanted: one.wanted.map(since), to: one.to.map(since) })
+    }
+
     /// Records how a transaction ended. A transaction that ended after the window is in flight.
     #[inline]
     pub fn record(&mut self, sample: &Sample) {
@@ -286,6 +303,10 @@ impl Recorder {
         let residence = sample.ended - sample.started;
         if residence > SECOND {
             self.ledger.lasting.push(Lasting { kind: sample.kind, from: sample.started, to: sample.ended });
+        }
+        match sample.outcome {
+            Outcome::Committed | Outcome::RolledBack => self.pauses.done(sample.intended, sample.ended),
+            Outcome::Failed | Outcome::Unknown => self.pauses.failed(sample.intended),
         }
         if sample.ended > self.end {
             tally.in_flight += 1;

@@ -8,6 +8,7 @@ use dsbench_core::clock::Monotonic;
 use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session, Statement, StatementId};
 use dsbench_core::error::Result;
 use dsbench_core::generator::Conduct;
+use dsbench_core::patience::LONGEST_PAUSE;
 use dsbench_core::placement::{cpus, Placement};
 use dsbench_core::threads::{Cycle, Group, LoadPlan, Until, GIVE_UP_S};
 use dsbench_core::value::{Rows, Type, Value};
@@ -82,6 +83,7 @@ pub fn plan(engine: Box<dyn Engine>, workload: Probe, threads: usize) -> LoadPla
         tries: 1,
         reconnect: false,
         patience: 10_000_000_000,
+        pause: LONGEST_PAUSE,
         exit_on_abort: false,
     };
     LoadPlan {
@@ -95,6 +97,7 @@ pub fn plan(engine: Box<dyn Engine>, workload: Probe, threads: usize) -> LoadPla
         seed: 7,
         trace: None,
         statements: false,
+        pauses: false,
         give_up_s: GIVE_UP_S,
     }
 }

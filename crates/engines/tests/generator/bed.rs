@@ -10,6 +10,7 @@ use dsbench_core::error::Result;
 use dsbench_core::generator::{Conduct, Runner};
 use dsbench_core::limit::Limit;
 use dsbench_core::pacer::{ClosedLoop, Pacer};
+use dsbench_core::patience::LONGEST_PAUSE;
 use dsbench_core::recorder::Recorder;
 use dsbench_core::seats::Seat;
 use dsbench_core::stage::Until;
@@ -96,6 +97,7 @@ impl Trial {
             tries: 1,
             reconnect: false,
             patience: 500 * MS,
+            pause: LONGEST_PAUSE,
             exit_on_abort: false,
         };
         let script = Script { latency_ns, ..Script::default() };
@@ -115,7 +117,7 @@ impl Trial {
     pub fn paced(mut self, pacer: &mut dyn Pacer, open_loop: bool) -> Found {
         let clock = Arc::new(FakeClock::default());
         let mock = Mock::on_clock(self.script, Arc::clone(&clock));
-        let mut recorder = Recorder::new(1, Board::new(1, open_loop, 0), None);
+        let mut recorder = Recorder::new(1, Board::new(1, open_loop, 0), None).pausing(true);
         let until = self.until.unwrap_or(Until::Time(self.duration));
         let seats = vec![Seat::new(&mut self.client, 0)];
         let connected = Runner::connect(&self.conduct, &mock, seats, clock.as_ref(), &self.stop, &());

@@ -7,6 +7,7 @@ use dsbench_core::clock::Monotonic;
 use dsbench_core::engine::{Connection, Dialect, Engine, Isolation, Place, Prepare, Session, Statement, StatementId};
 use dsbench_core::error::Result;
 use dsbench_core::generator::Conduct;
+use dsbench_core::patience::LONGEST_PAUSE;
 use dsbench_core::placement::Placement;
 use dsbench_core::stage::{Counted, Whose};
 use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until, CONNECTING, GIVE_UP_S};
@@ -75,6 +76,7 @@ pub fn group(name: &str, role: u8, threads: usize, pacing: Pacing, until: Until)
         tries: 1,
         reconnect: false,
         patience: 0,
+        pause: LONGEST_PAUSE,
         exit_on_abort: false,
     };
     Group { name: name.into(), role, pacing, ..Group::closed(conduct, threads, until) }
@@ -92,6 +94,7 @@ pub fn plan(groups: Vec<Group>) -> LoadPlan {
         seed: 7,
         trace: None,
         statements: false,
+        pauses: false,
         give_up_s: GIVE_UP_S,
     }
 }

@@ -10,6 +10,7 @@ use dsbench_core::error::{Error, ErrorKind};
 use dsbench_core::generator::{Interrupts, Runner};
 use dsbench_core::limit::Limit;
 use dsbench_core::pacer::ClosedLoop;
+use dsbench_core::pauses::Pause;
 use dsbench_core::recorder::Recorder;
 use dsbench_core::seats::Seat;
 use dsbench_core::stage::Until;
@@ -103,6 +104,21 @@ fn a_server_that_was_back_is_given_new_patience() {
     let tally = &found.recorder.tallies()[0];
     // Refused at 10 and 30 ms and back at 70; refused at 150, 170 and 210 ms and back at 290.
     assert_eq!((found.outcome, tally.failed, tally.committed), (Ok(0), 5, 10 + 80 + 10));
+}
+
+#[test]
+fn who_waits_for_the_server_is_back_within_its_pause_and_the_outage_is_kept() {
+    let mut trial = Trial::new(MS, Shape::Single);
+    trial.conduct.reconnect = true;
+    trial.duration = 100 * MS;
+    trial.conduct.pause = 10 * MS;
+    trial.script.down = vec![10 * MS..60 * MS];
+    let found = trial.run();
+    // Refused at 10, 20, 30, 40 and 50 ms; the first transaction after it takes 1 ms.
+    assert_eq!((found.outcome, found.recorder.tallies()[0].failed), (Ok(0), 5));
+    let outage = Pause { from: 10 * MS, wanted: Some(10 * MS), to: Some(61 * MS) };
+    let last = Pause { from: 100 * MS, wanted: None, to: None };
+    assert_eq!(found.recorder.pauses().collect::<Vec<_>>(), [outage, last]);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use dsbench_core::engine::{Connection, Isolation, Prepare, Session, Statement, S
 use dsbench_core::error::Result;
 use dsbench_core::generator::{Conduct, Runner};
 use dsbench_core::limit::Limit;
+use dsbench_core::patience::LONGEST_PAUSE;
 use dsbench_core::random::Stream;
 use dsbench_core::recorder::Recorder;
 use dsbench_core::seats::Seat;
@@ -114,6 +115,7 @@ fn run(count: u64, latency: Nanos, ramp_up: Nanos, duration: Nanos) -> Found {
         tries: 1,
         reconnect: false,
         patience: 0,
+        pause: LONGEST_PAUSE,
         exit_on_abort: false,
     };
     let mut clients: Vec<_> = (0..count).map(|id| shop.client(ClientId::alone(id), 42)).collect();

@@ -7,6 +7,7 @@ use dsbench_core::clock::{Monotonic, Nanos};
 use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session};
 use dsbench_core::error::Result;
 use dsbench_core::generator::Conduct;
+use dsbench_core::patience::LONGEST_PAUSE;
 use dsbench_core::placement::Placement;
 use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until, GIVE_UP_S};
 use dsbench_core::workload::{ClientId, End, Expected, Part, Population, Progress, Shape, State, Workload};
@@ -138,6 +139,7 @@ pub fn cycle_of(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>, load: Load
         tries: 0,
         reconnect: false,
         patience: 1_000_000_000,
+        pause: LONGEST_PAUSE,
         exit_on_abort: false,
     };
     let kinds = workload.kinds().len();
@@ -152,6 +154,7 @@ pub fn cycle_of(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>, load: Load
         seed: 7,
         trace: None,
         statements: false,
+        pauses: false,
         give_up_s: GIVE_UP_S,
     };
     let cycle = Cycle::spawn(&plan).unwrap();

@@ -35,6 +35,8 @@ from dsbench.measure.loaders.cycle import GRACE_S, Cycle, Second, Watch, connect
 from dsbench.measure.loaders.results import (
     BUCKET_WORDS,
     IN_DATABASE,
+    OPEN,
+    PAUSE_WORDS,
     SECOND_WORDS,
     TRACE_WORDS,
     CycleResult,
@@ -42,7 +44,7 @@ from dsbench.measure.loaders.results import (
 )
 
 __all__ = [
-    "BUCKET_WORDS", "GRACE_S", "HALF_OPEN", "IN_DATABASE", "NOTES_BYTES",
+    "BUCKET_WORDS", "GRACE_S", "HALF_OPEN", "IN_DATABASE", "NOTES_BYTES", "OPEN", "PAUSE_WORDS",
     "SECOND_WORDS", "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "CheckLedger", "Claim", "Conformance",
     "CoreError", "Counted", "Cycle", "CycleLoad", "CycleResult", "EngineDialect", "Group", "Holder", "LedgerContent",
     "PhaseResult", "Second", "Stage", "StatementName", "Stopped", "TargetDatabase", "UInts", "Watch", "build",

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from dsbench import _core
 from dsbench._core import CycleLoad, Stage
-from dsbench.archive.conditions import Condition, State
+from dsbench.archive.conditions import Commits, Condition, State
 from dsbench.dataclass import dataclass
 from dsbench.measure import drivers
 from dsbench.measure.loaders.answers import check_answers, lacks_engine, space_needed
@@ -312,6 +312,13 @@ def _wrong(problem: str, remedy: str = "") -> CoreError:
     return CoreError("configuration", "", problem, remedy)
 
 
+def _commits(found: tuple[int, int, int] | None) -> Commits | None:
+    if found is None:
+        return None
+    there, acknowledged, unknown = found
+    return Commits(found=there, acknowledged=acknowledged, unknown=unknown if unknown < UNCOUNTED else None)
+
+
 def _wait(task: _core.Task, watch: Watch) -> PhaseResult:
     """Waits for a phase. An interruption ends its statements before it goes on upwards."""
     try:
@@ -326,5 +333,8 @@ def _wait(task: _core.Task, watch: Watch) -> PhaseResult:
             task.join()
         raise
     found, duration_ns, pieces = task.join()
-    conditions = tuple(Condition(name=a, state=State(b), detail=c, remedy=d) for a, b, c, d in found)
+    conditions = tuple(
+        Condition(name=name, state=State(state), detail=detail, remedy=remedy, commits=_commits(commits))
+        for name, state, detail, remedy, commits in found
+    )
     return PhaseResult(duration_ns, conditions, tuple(TimedStep(*piece) for piece in pieces))

@@ -27,6 +27,11 @@ SECOND_WORDS: Final = 12
 BUCKET_WORDS: Final = 3
 """Columns of a histogram."""
 
+PAUSE_WORDS: Final = 4
+"""Columns of ``CycleResult.pauses``."""
+OPEN: Final = 2**64 - 1
+"""A time of a pause that there is none of."""
+
 IN_DATABASE: Final = ("committed", "commits_before_window", "commits_after_window")
 """Counters of transactions that the database holds, those that ended before and after the duration included."""
 
@@ -67,6 +72,10 @@ class CycleResult:
     """Transactions that are missing in it, because it could not be written as fast as they came."""
     untold: tuple[str, ...] = ()
     """Counters of which another client says nothing; 0 in ``counters``."""
+    pauses: UInts = field(default_factory=lambda: np.zeros((0, PAUSE_WORDS), "<u8"))
+    """Shape (rows, 4): number of the client as in ``counters``; from when after the start, in ns, it did no
+    transaction, since when it wanted to, and to when; ``OPEN`` where it wanted none, and did none any more. The longest
+    of each client and its last one, where they are kept."""
 
     def total(self, counter: str) -> int:
         """Sum of one counter over clients and kinds."""
@@ -126,6 +135,7 @@ def read_result(raw: Mapping[str, Any], kinds: int, trace: Path | None = None) -
         trace=trace,
         dropped_trace_rows=raw["dropped_trace_rows"],
         untold=tuple(raw.get("untold", ())),
+        pauses=_words(raw.get("pauses", b""), PAUSE_WORDS),
     )
 
 
@@ -169,6 +179,7 @@ def merge_results(results: Sequence[CycleResult]) -> CycleResult:
         trace=None,
         dropped_trace_rows=sum(result.dropped_trace_rows for result in results),
         untold=first.untold,
+        pauses=_add_pauses(results),
     )
 
 
@@ -183,6 +194,15 @@ def _add_histograms(rows: Iterable[tuple[int, int, str, UInts]]) -> tuple[tuple[
         (*key, np.array(sorted((*ends, count) for ends, count in counts.items()), "<u8").reshape(-1, BUCKET_WORDS))
         for key, counts in buckets.items()
     )
+
+
+def _add_pauses(results: Sequence[CycleResult]) -> UInts:
+    """Clients are numbered on."""
+    parts, first = [], 0
+    for result in results:
+        parts.append(result.pauses + np.array([first, 0, 0, 0], "<u8"))
+        first += len(result.counters)
+    return np.concatenate(parts)
 
 
 def _words(data: bytes, width: int) -> UInts:

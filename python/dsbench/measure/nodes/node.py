@@ -45,6 +45,7 @@ from dsbench.spec.trust import loads_library
 from dsbench.stats.machine import Used, noticed
 
 _SOONEST_NS: Final = 3_000_000  # A start nearer than that cannot be handed to all clients in time
+_CONNECTING_S: Final = 5.0  # How much longer than its patience a client may take for its last try
 _GRACE_S: Final = 20.0  # How long a transaction may outlast its cycle: less than the coordinator waits for the node
 _SLICE_S: Final = 0.02  # How long a load that waits for its start leaves the lease unwatched
 
@@ -245,7 +246,7 @@ class Node:
             raise Interrupted(MISSED)
         sampler.go(share.start_ns, ramp_up_ns, cycle.load.duration_ns)
         cycle.start(share.start_ns)
-        cycle.wait(share.start_ns, _GRACE_S, seen)
+        cycle.wait(share.start_ns, max(_GRACE_S, spec.patience_s + _CONNECTING_S), seen)
         used = _used(before, known)
         return NodeCourse("complete", paused_ns=cycle.paused_ns), used
 

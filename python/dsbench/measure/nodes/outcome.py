@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from dsbench.archive.columns import COUNTERS
 from dsbench.dataclass import dataclass
-from dsbench.measure.loaders import BUCKET_WORDS, SECOND_WORDS, CoreError, CycleResult, UInts
+from dsbench.measure.loaders import BUCKET_WORDS, OPEN, PAUSE_WORDS, SECOND_WORDS, CoreError, CycleResult, UInts
 from dsbench.measure.loaders.results import NodeCourse, NodeResult
 from dsbench.measure.nodes import plain
 from dsbench.stats.machine import Used
@@ -33,6 +33,7 @@ _NUMBER: Final = 2**53  # Above any number that is counted here: in ns a hundred
 _SECONDS: Final = 10**6
 _LONGEST_NAME: Final = 40
 _LONGEST_PLACEMENT: Final = 80
+_PAUSES: Final = 257  # Of each client: those that the core keeps, and the last one
 _PROGRAMS: Final = 40  # More than a node tells of
 _SAMPLED: Final = ("at_ns", "monitor", "metric", "unit", "value")
 
@@ -72,7 +73,9 @@ def encode(
         "samples": [[sample[name] for name in _SAMPLED] for sample in samples],
         "machine": asdict(machine) if machine is not None else None,
     }  # fmt: skip
-    arrays = {"counters": result.counters, "groups": result.groups, "seconds": result.seconds}
+    arrays = {
+        "counters": result.counters, "groups": result.groups, "seconds": result.seconds, "pauses": result.pauses,
+    }  # fmt: skip
     arrays |= {f"h{at}": rows for at, (*_key, rows) in enumerate(result.histograms)}
     arrays |= {f"s{at}": rows for at, (*_key, rows) in enumerate(result.statements)}
     packed = {name: np.ascontiguousarray(array, dtype="<u8") for name, array in arrays.items()}
@@ -146,6 +149,7 @@ def _decode(data: bytes, node: str, fit: NodeLimits) -> NodeResult:
             groups=words("groups", len(counters)),
             histograms=tuple((*key, words(f"h{at}", None, BUCKET_WORDS)) for at, key in enumerate(said.histograms)),
             seconds=words("seconds", None, SECOND_WORDS),
+            pauses=words("pauses", None, PAUSE_WORDS),
             statements=tuple((*key, words(f"s{at}", None, BUCKET_WORDS)) for at, key in enumerate(said.statements)),
             errors=tuple(said.errors),
             found=tuple(said.found),
@@ -167,6 +171,9 @@ def _check(result: CycleResult, fit: NodeLimits) -> None:
         len(result.counters) <= fit.clients and _below(result.counters, _NUMBER),
         _below(result.groups, fit.groups),
         _below(result.seconds, _NUMBER) and _below(result.seconds[:, 1], _SECONDS),
+        _below(result.pauses[:, 0], len(result.counters)) and _below(result.pauses[:, 1], _NUMBER),
+        ((result.pauses[:, 2:] < _NUMBER) | (result.pauses[:, 2:] == OPEN)).all(),
+        (result.pauses[:, 1] <= result.pauses[:, 3]).all() and len(result.pauses) <= _PAUSES * fit.clients,
         _below(result.seconds[:, 0], fit.groups) and _below(result.seconds[:, 2], fit.kinds),
         all(group < fit.groups and kind < fit.kinds for group, kind in of_kinds),
         all(one[0] < fit.groups and one[1] < fit.statements for one in result.statements),

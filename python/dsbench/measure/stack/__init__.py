@@ -20,7 +20,8 @@ from dsbench.measure.stack.described import Described, Items, StackLayer, StackQ
 from dsbench.spec.drivers import Peer, find_driver
 
 __all__ = ["Described", "StackLayer", "StackQueries", "Switch", "behind",
-           "by_client", "data_directory", "describe", "fall_short", "find_apart"]  # fmt: skip
+           "by_client", "data_directory", "describe", "fall_short", "find_apart",
+           "find_process"]  # fmt: skip
 
 POOLER: Final = "pooler"
 """The layer of what is between server and driver."""
@@ -32,6 +33,11 @@ _ELSEWHERE = "the server runs on another machine, which is not visible from here
 def data_directory(engine: str, queries: StackQueries, target: spec.Target) -> Path | None:
     """Where ``target`` keeps its data on this machine; ``None`` when that is elsewhere or not told."""
     return rdbms.directory(engine, queries, target.url)
+
+
+def find_process(engine: str, queries: StackQueries, url: str) -> int | None:
+    """A process of the server, where it runs here; ``None`` where that is elsewhere or not told."""
+    return rdbms.describe(engine, queries, url).pid
 
 
 def find_apart(directory: Path | None) -> dict[str, Path]:

@@ -2,8 +2,8 @@
 
 Each function takes an evaluation and the content of run.json and gives a specification with its data inside,
 or ``None`` when there is nothing to draw: no scale was measured, no remote node took part (node), there was one
-number of clients (connections, latency, response), one kind of transactions (kinds), no second of a course (stages),
-or too little for a model (scalability, memory, collisions).
+number of clients (connections, latency, response), one kind of transactions (kinds), no second of a course (stages), no
+event (outage), or too little for a model (scalability, memory, collisions).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dsbench.read.draw.freq import freq, kinds
 from dsbench.read.draw.graduated import graduated
 from dsbench.read.draw.legs import legs
 from dsbench.read.draw.load import load
+from dsbench.read.draw.outage import outage
 from dsbench.read.draw.queries import queries
 from dsbench.read.draw.rate import collisions, conf, memory, rate, scalability
 from dsbench.read.draw.vega import Spec
@@ -30,8 +31,8 @@ from dsbench.read.subjects.queries import QueriesResult
 Diagram = Callable[[Evaluation, RunRecord], Spec | None]
 
 DIAGRAMS: Final[Mapping[str, Diagram]] = {
-    "rate": rate, "load": load, "graduated": graduated, "legs": legs, "node": node, "cycle": cycle, "freq": freq,
-    "conf": conf,
+    "rate": rate, "load": load, "graduated": graduated, "legs": legs, "outage": outage, "node": node, "cycle": cycle,
+    "freq": freq, "conf": conf,
     "connections": connections, "latency": latency, "response": response, "kinds": kinds, "stages": stages,
     "queries": queries,
     "scalability": scalability, "memory": memory, "collisions": collisions,

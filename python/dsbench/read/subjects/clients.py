@@ -17,8 +17,9 @@ from dsbench.read.measured import Measured
 from dsbench.read.series import label_series
 from dsbench.read.subject import Measure, Result, Subject, computed
 from dsbench.read.subjects.latency import LatencyResult
+from dsbench.read.subjects.outage import OutageResult
 from dsbench.stats.both_counts import BothCounts
-from dsbench.stats.ledger import Gap, Ledger, busy_parts, find_gap, idle_clients, weighted_quantile
+from dsbench.stats.ledger import PARTS, Gap, Ledger, busy_parts, find_gap, idle_clients, weighted_quantile
 from dsbench.stats.values import Floats
 
 if TYPE_CHECKING:
@@ -79,16 +80,23 @@ def _in_transactions(evaluation: Evaluation, scale: int) -> tuple[Floats, Floats
     return times, weights
 
 
+_PART_NS: Final = 10**9 / PARTS
+
+
 def _gaps(evaluation: Evaluation, scale: int, part: Measured) -> tuple[Gap, ...]:
     rows = evaluation.rows.of_cycles("seconds")
     rows = rows.filter((pc.field("scale") == scale) & pc.field("busy").is_valid())
     names = ("cycle", "second", "busy", "busy_later", "count")
     cycle, second, first, later, count = (whole(rows, name) for name in names)
-    found = []
+    found, planned = [], evaluation.of(OutageResult).events.get(scale, ())
     for number, duration_ns in zip(part.cycles.tolist(), part.duration_ns.tolist(), strict=True):
         here = cycle == number
         if here.any():
             busy = busy_parts(second[here], first[here], later[here], duration_ns)
+            for one in (one for one in planned if one.cycle == number):
+                for gap in one.outage.gaps:  # Those are told by themselves.
+                    ended_ns = min(gap.ended_ns, duration_ns)
+                    busy[int(gap.began_ns // _PART_NS) : int(ended_ns // _PART_NS) + 1] = True
             found.append(find_gap(number, busy, int(count[here].sum())))
     return tuple(found)
 

@@ -189,9 +189,9 @@ class FirebirdInstance(OwnProcess):
         finally:
             script.unlink(missing_ok=True)
 
-    def _serves(self, host: str | None, port: int) -> bool:
+    def _serves(self, host: str | None, port: int, command: Sequence[str | Path] | None = None) -> bool:
         # Before it starts: afterwards one could not tell whose server answers there.
-        return not _listens(self._host, port) and super()._serves(host, port)
+        return not _listens(self._host, port) and super()._serves(host, port, command)
 
     def _command(self, port: int) -> list[str | Path]:
         self._port = port

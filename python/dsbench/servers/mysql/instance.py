@@ -52,9 +52,12 @@ class MySQLInstance(OwnProcess):
         super().__init__(base, "my", "mysql", ("MYSQL", "MARIADB", "LANG"), env, group)
         self._note(target)
 
-    def _rest(self) -> None:
-        """Takes away the list of pages that the server would read again when it starts, and names its login anew."""
+    def _forget(self) -> None:
+        """The list of pages that the server would read again when it starts."""
         (self.directory / _WARM).unlink(missing_ok=True)
+
+    def _rest(self) -> None:
+        """Names its login anew."""
         if self._host:
             self._write_accounts(self._password)
 

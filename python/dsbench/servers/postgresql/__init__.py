@@ -7,8 +7,8 @@ from pathlib import Path
 from dsbench import spec
 from dsbench.servers import sources
 from dsbench.servers.errors import Installation
-from dsbench.servers.limits import Group
-from dsbench.servers.postgresql import binaries, instance
+from dsbench.servers.limits import Group, planned
+from dsbench.servers.postgresql import binaries, instance, standbys
 from dsbench.servers.postgresql.instance import PostgresInstance
 
 _BLOCKS, _BASE = "block_size", "basedir"
@@ -23,12 +23,23 @@ def start(target: spec.Target, base: Path, connections: int, group: Group | None
     ``basedir`` names the folder of an unpacked or built PostgreSQL in place of an installed one.
     Raises ``spec.SpecError`` and ``ServerError``; then nothing is left behind.
     """
-    return PostgresInstance(find(target), base, _settings(target), connections, group)
+    settings, replication = standbys.parted(_settings(target))
+    if replication is None:
+        return PostgresInstance(find(target), base, settings, connections, group)
+
+    def grouped() -> Group | None:
+        return planned(group.limits, base) if group is not None else None
+
+    standbys.check_programs(find(target))
+    return standbys.ReplicatedPostgres(find(target), base, settings, connections, replication, grouped)
 
 
 def refuse(target: spec.Target, connections: int) -> None:
     """``spec.SpecError`` or ``ServerError`` where ``target`` cannot be started for so many connections."""
-    _, settings, _ = instance.parted(_settings(target), connections)
+    own, replication = standbys.parted(_settings(target))
+    if replication is not None:
+        standbys.check_programs(find(target))
+    _, settings, _ = instance.parted(own, connections)
     instance.refuse(find(target), settings, None, {"LC_ALL": "C"})
 
 

@@ -136,6 +136,14 @@ class PostgresInstance(OwnProcess):
         self._memory = SharedMemory.held(self._process.pid, self.pids())
         return gone
 
+    def start_again(self, *, kill: bool, within_s: float = 0.0) -> None:
+        """As that of every server, without a second copy of the log. A pooler before it goes on."""
+        if self._second is not None:
+            raise ServerError(f"a server with {SECOND} is not started again", f"omit {SECOND}")
+        super().start_again(kill=kill, within_s=within_s)
+        assert self._process is not None
+        self._memory = SharedMemory.held(self._process.pid, super().pids())
+
     def pids(self) -> list[int]:
         """Also those of the pooler, and of what writes the second copy of the log."""
         return super().pids() + [pid for one in (self._pooler, self._second) if one is not None for pid in one.pids()]
@@ -163,7 +171,12 @@ class PostgresInstance(OwnProcess):
             self._secret.unlink(missing_ok=True)
 
     def _command(self, port: int) -> list[str | Path]:
-        server: list[str | Path] = [self._binaries.program("postgres"), "-D", self.directory]
+        own = self._write_settings(port)
+        refuse(self._binaries, own, self._user, self._env)
+        return [self._binaries.program("postgres"), "-D", self.directory]
+
+    def _write_settings(self, port: int) -> dict[str, str]:
+        """Writes those of this run to ``postgresql.conf``, and gives them."""
         own = {"listen_addresses": "", **self._settings, "port": str(port)}
         if SECOND in self._places:
             own[_SYNCHRONOUS] = second.PROGRAM
@@ -171,8 +184,7 @@ class PostgresInstance(OwnProcess):
         path = self.directory / "postgresql.conf"
         # Of a cluster that was kept only what initdb wrote stays: settings are those of this run.
         path.write_text(path.read_text().partition(_OWN)[0] + _OWN + conf(own))
-        refuse(self._binaries, own, self._user, self._env)
-        return server
+        return own
 
     def _ready(self) -> bool:
         """Line 8 of ``postmaster.pid`` tells, without a session that would be counted."""
@@ -182,6 +194,16 @@ class PostgresInstance(OwnProcess):
             return False
         own = self._process is not None and lines[:1] == [str(self._process.pid)]
         return own and len(lines) >= 8 and lines[7].strip() == "ready"
+
+    @property
+    def socket_directory(self) -> Path:
+        """Where its own socket lies, whatever is before it."""
+        return self._socket_directory
+
+    @property
+    def port(self) -> int:
+        """The number in the name of its socket."""
+        return self._launched[1]
 
     def stop(self) -> None:
         """Also removes what a killed server left in shared memory."""

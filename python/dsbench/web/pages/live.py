@@ -13,7 +13,7 @@ from nicegui import ui
 
 from dsbench.format import say_time
 from dsbench.library import RunError
-from dsbench.measure.events import AFTER, AROUND, Moment, format_time
+from dsbench.measure.moments import AFTER, AROUND, Moment, format_time
 from dsbench.web import fields, pairs
 from dsbench.web.course import Course, FinishedCycle, cpus_of, waits_of
 from dsbench.web.house import House

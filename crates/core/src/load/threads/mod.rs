@@ -185,6 +185,7 @@ impl Cycle {
         Recorder::new(plan.workload.kinds().len(), Arc::clone(board), trace)
             .moving(carried)
             .responding(!plan.groups[number].legs.is_empty())
+            .pausing(plan.pauses)
     }
 
     /// Clients that are connected and wait for the start.

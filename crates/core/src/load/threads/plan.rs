@@ -110,6 +110,8 @@ pub struct LoadPlan {
     pub trace: Option<PathBuf>,
     /// Whether the times of statements are kept.
     pub statements: bool,
+    /// Whether the longest times between two transactions of a client are kept.
+    pub pauses: bool,
     /// Seconds for which a group that ends by count may go on without a transaction that is done, while attempts fail.
     pub give_up_s: u64,
 }

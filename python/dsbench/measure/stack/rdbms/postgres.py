@@ -98,6 +98,7 @@ _IDENTITY = {
     "start of the server": "select pg_catalog.pg_postmaster_start_time()",
     "address of the server": "select pg_catalog.host(pg_catalog.inet_server_addr()) || ' port '"
     " || pg_catalog.inet_server_port()",
+    "port of the server": "select pg_catalog.current_setting('port')",
     "role of the server": "select case when pg_catalog.pg_is_in_recovery() then 'standby' else 'primary' end",
     "settings of roles and databases": "select pg_catalog.string_agg(setdatabase || '/' || setrole || ' '"
     " || pg_catalog.array_to_string(setconfig, ' '), '; ' order by setdatabase, setrole)"

@@ -332,6 +332,7 @@ def in_brief(asked: Merged) -> list[str]:
     if spec.objective and not spec.searches:
         clients += f": the most that keep {' and '.join(one.words for one in spec.objectives)}"
     done = course or f"{cycles} of {spec.duration:g} s; {clients}"
+    done += "".join(f"; {one.words} after {one.at_s:g} s" for one in spec.events)
     isolation = "serializable" if is_sqlite(spec.target) else spec.isolation
     lines = [f"plan{of}: {scales}{', '.join(map(str, spec.scales))}; {done}; {isolation.replace('-', ' ')}"]
     if asked.glimpse and not course:

@@ -1,0 +1,105 @@
+"""``python -m bench.outages FOLDER``: what dsbench tells of outages whose length is known, on every product here.
+
+Servers are suspended for 1, 2 and 5 s in each cycle; the told length is held against how long all their processes were.
+The restart, the kill and the hand-over to a standby follow, whose lengths are the product's. Runs that FOLDER has are
+not made again; ``--write`` puts the tables into docs/outage.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator
+from math import isfinite
+from pathlib import Path
+from typing import Final
+
+from dsbench.archive import Archive
+from dsbench.read.evaluation import Evaluation, evaluate
+from dsbench.read.subjects.outage import EventSummary, OutageResult, say_length, say_lost
+
+PAGE: Final = Path(__file__).parent.parent / "docs" / "outage.md"
+FROZEN: Final = (1, 2, 5)
+PRODUCTS: Final = {
+    "PostgreSQL": "private:postgresql", "MariaDB": "private:mariadb", "MySQL": "private:mysql",
+    "Firebird": "private:firebird@3",
+}  # fmt: skip
+_LOAD: Final = ("--scales", "8", "--clients", "8", "--cycles", "3")
+_REPLICATED: Final = {
+    "asynchronous": "private:postgresql?standbys=1", "synchronous": "private:postgresql?standbys=1&sync=on",
+}  # fmt: skip
+
+
+def made(folder: Path, target: str, event: str, duration: int) -> Evaluation:
+    """The run with that event, which is made where the folder does not have it."""
+    if not list(folder.glob("*.zip")):
+        words = [target, *_LOAD, "--duration", str(duration), "--event", event, "--out", str(folder)]
+        subprocess.run([sys.executable, "-m", "dsbench", "run", *words], check=True)
+    (archive,) = folder.glob("*.zip")
+    return evaluate(Archive.open(archive))
+
+
+def frozen(folder: Path) -> Iterator[str]:
+    """How far the told lengths lie from the true ones, by product."""
+    yield "| product | suspended for | outage, median | longer by, each cycle |"
+    yield "|---|---|---|---|"
+    for name, target in PRODUCTS.items():
+        found = made(folder / f"frozen-{name}", target, "3s:stop 1s, 8s:stop 2s, 14s:stop 5s", 24)
+        (events,) = found.of(OutageResult).events.values()
+        (summaries,) = found.of(OutageResult).outages.values()
+        for summary in summaries:
+            off = [one.outage.length_ns - (one.done_ns - one.outage.at_ns)
+                   for one in events if one.number == summary.number]  # fmt: skip
+            told = ", ".join(f"{ns / 1e6:+.1f} ms" for ns in off)
+            yield f"| {name} | {FROZEN[summary.number - 1]} s | {say_length(summary.length.value)} | {told} |"
+
+
+def kept(name: str, found: Evaluation, one: EventSummary) -> str:
+    """A row of an event."""
+    (commits,) = found.of(OutageResult).commits.values()
+    low, high = one.length_range_ns
+    lost = say_lost(commits)
+    back = f"{one.rate_ns / 1e9:.1f} s" if isfinite(one.rate_ns) else "not within the cycle"
+    return (f"| {name} | {one.text} | {say_length(one.length.value)} | {say_length(low)} to {say_length(high)} "
+            f"| {say_length(one.all_ns)} | {back} | {lost} |")  # fmt: skip
+
+
+def others(folder: Path) -> Iterator[str]:
+    """The lengths that are the product's."""
+    yield "| server | event | outage, median | range | all clients back | rate back | commits lost |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, target in PRODUCTS.items():
+        found = made(folder / f"restarted-{name}", target, "6s:restart, 16s:kill", 28)
+        (summaries,) = found.of(OutageResult).outages.values()
+        yield from (kept(name, found, one) for one in summaries)
+    for how, target in _REPLICATED.items():
+        for event in ("switchover", "failover"):
+            found = made(folder / f"{event}-{how}", target, f"6s:{event}", 16)
+            (summaries,) = found.of(OutageResult).outages.values()
+            yield from (kept(f"PostgreSQL, {how} standby", found, one) for one in summaries)
+
+
+TABLES: Final = {"frozen": frozen, "outages": others}
+
+
+def main() -> None:
+    """Makes the runs and prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", choices=TABLES, help="one of the tables")
+    parser.add_argument("--write", action="store_true", help=f"put them into {PAGE.name}")
+    asked = parser.parse_args()
+    page = PAGE.read_text()
+    for name in [asked.only] if asked.only else TABLES:
+        text = "\n".join(TABLES[name](asked.folder)) + "\n"
+        print(text)
+        begin, end = f"<!-- measured: {name} -->\n", f"<!-- /measured: {name} -->"
+        head, _, rest = page.partition(begin)
+        page = head + begin + text + end + rest.partition(end)[2]
+    if asked.write:
+        PAGE.write_text(page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""Events in a cycle on real servers: clients reconnect, nothing is lost, and the outage is what they saw of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from math import isfinite
+from pathlib import Path
+
+import psutil
+import pytest
+
+from dsbench.archive import Archive
+from dsbench.archive.conditions import State
+from dsbench.measure.moments import Moment, Silent
+from dsbench.measure.run import Outcome, execute
+from dsbench.read.answer import say
+from dsbench.read.evaluation import evaluate
+from dsbench.read.subjects.outage import EventResult, OutageResult
+from dsbench.spec import SpecError, build
+from dsbench.spec.events import Event, events, write_events
+from fixtures.kept import servers_of
+from fixtures.program import Program
+from fixtures.thorough import mostly_thorough
+
+
+def test_events_are_read_and_written_as_one_line() -> None:
+    found = events("20s:restart, 40: kill\n1m:stop 1.5s, 90s:command 'echo \"a, b\"; false'")
+    assert found == (
+        Event(20, "restart"), Event(40, "kill"), Event(60, "stop", 1.5), Event(90, "command", command='echo "a, b"; false'),
+    )  # fmt: skip
+    assert write_events(found) == "20s:restart, 40s:kill, 60s:stop 1.5s, 90s:command 'echo \"a, b\"; false'"
+    assert events(write_events(found)) == found
+    assert [one.words for one in found][2:] == ["stop of 1.5 s", "command 'echo \"a, b\"; false'"]
+    assert events("") == ()
+    quoted = Event(1, "command", command="it's")
+    assert events(write_events((quoted,))) == (quoted,)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("restart", "cannot read 'restart'"), ("5s:reboot", "cannot read '5s:reboot'"), ("x:kill", "write TIME:EVENT"),
+        ("5s:stop", "how long the server is suspended"), ("5s:stop 0s", "how long"), ("5s:kill 3s", "write 5s:kill alone"),
+        ("5s:command", "in quotation marks"), ("5s:command reboot now", "in quotation marks"),
+        ("5s:command 'a", "a quotation mark is missing"), ("5s:command ' '", "in one line"),
+        ("9s:kill, 5s:restart", "in order of time"), ("1s:stop 5s, 5s:kill", "comes before 1s:stop 5s is over"),
+        (", ".join(["1s:kill"] * 101), "has 101 events"),
+    ],
+)  # fmt: skip
+def test_what_is_no_event_is_told(text: str, why: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        build({"target": {"url": "private:postgresql"}, "duration": 60, "event": text})
+    assert refused.value.option == "--event"
+    assert why in f"{refused.value}: {refused.value.remedy}"
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"target": {"url": "private:sqlite"}}, "SQLite runs in dsbench's process"),
+        ({"target": {"url": "postgresql://localhost/x"}}, "dsbench did not start this server"),
+        ({"duration": 3}, "is not over within a cycle of 3 s"), ({"peak": True}, "outages are in the rates"),
+        ({"objective": "p99=20ms"}, "outages are in the rates"), ({"driver": "pgbench"}, "do not reconnect"),
+    ],
+)  # fmt: skip
+def test_an_event_that_does_not_fit_is_refused(more: dict[str, object], why: str) -> None:
+    with pytest.raises(SpecError, match=why):
+        build({"target": {"url": "private:postgresql"}, "event": "2s:restart, 3s:kill", "duration": 9, **more})
+
+
+def test_clients_are_patient_where_an_outage_is_planned() -> None:
+    target = {"target": {"url": "private:postgresql"}}
+    assert build(target).patience_s == 5
+    assert build({**target, "event": "1s:kill"}).patience_s == 60
+    assert build({**target, "event": "1s:kill", "patience": "2m"}).patience_s == 120
+
+
+def test_a_hand_over_needs_a_standby_each() -> None:
+    one, two = ({"url": f"private:postgresql?standbys={number}"} for number in (1, 2))
+    build({"target": one, "event": "1s:failover", "duration": 9})
+    build({"target": two, "event": "1s:failover, 3s:switchover", "duration": 9})
+    with pytest.raises(SpecError, match="no standby is left"):
+        build({"target": one, "event": "1s:failover, 3s:switchover", "duration": 9})
+    with pytest.raises(SpecError, match="the server has no standby"):
+        build({"target": {"url": "private:postgresql"}, "event": "1s:failover", "duration": 9})
+
+
+def test_no_password_of_a_command_is_archived_and_a_redacted_one_is_not_run(dsbench: Program, tmp_path: Path) -> None:
+    spec = build({"target": {"url": "mock:"}, "event": "1s:command 'PGPASSWORD='\"'\"'a b'\"'\"' psql'"})
+    told = spec.described()["event"]
+    assert "a b" not in told
+    assert spec.events[0].command == "PGPASSWORD='a b' psql"
+    (tmp_path / "run.toml").write_text(f"target = 'mock:'\nevent = {json.dumps(told)}\n")
+    done = dsbench("run", "--config", str(tmp_path / "run.toml"), "--trust")
+    assert done.returncode == 2
+    assert "its command contained a password" in done.stderr
+
+
+def test_a_server_in_this_process_has_nothing_to_kill(dsbench: Program) -> None:
+    done = dsbench("run", "private:firebird@5?embedded=on", "--event", "1s:kill", "--duration", "3")
+    assert done.returncode == 2
+    assert "--event: 1s:kill: Firebird" in done.stderr
+    assert "runs in dsbench's process" in done.stderr
+
+
+def run(target: str, event: str, out: Path, **more: object) -> Outcome:
+    asked = {"scales": (4,), "cycles": 1, "duration": 5.0, "clients": 4, "event": event, "seed": 1, "samples": 0, **more}
+    return execute(build({"target": {"url": target}, **asked}), out, Silent())
+
+
+def seen(outcome: Outcome) -> tuple[EventResult, ...]:
+    assert (outcome.status, outcome.error, outcome.void_scales) == ("complete", None, ()), outcome.error
+    return evaluate(Archive.open(outcome.archive)).of(OutageResult).events[4]
+
+
+PRODUCTS = [
+    pytest.param("private:postgresql", "postgres", id="postgresql"),
+    pytest.param("private:firebird@3", "firebird", id="firebird"),
+    pytest.param("private:mariadb", "mariadbd", id="mariadb"),
+    pytest.param("private:mysql@8.0", "mysqld", id="mysql", marks=pytest.mark.needs_mysql),
+]
+
+
+@pytest.mark.parametrize(("target", "program"), mostly_thorough(PRODUCTS, "postgresql", "firebird"))
+def test_a_server_comes_back_and_nothing_acknowledged_is_lost(target: str, program: str, tmp_path: Path) -> None:
+    outcome = run(target, "1s:stop 1s, 3s:restart, 9s:kill", tmp_path, duration=14.0)
+    stop, restart, kill = found = seen(outcome)
+    assert [(one.number, one.text, one.error) for one in found] == [
+        (1, "stop of 1 s", ""), (2, "restart", ""), (3, "kill", ""),
+    ]  # fmt: skip
+    # Nothing is shorter than the server stood still, and what the machine adds to wake up is not judged here.
+    assert stop.outage.length_ns >= stop.done_ns - stop.outage.at_ns >= 1e9
+    for one in (restart, kill):
+        assert one.outage.longest is not None
+        assert isfinite(one.outage.length_ns), "it came back within the cycle"
+        assert one.outage.all_ns >= one.outage.length_ns
+        assert one.outage.longest.began_ns <= one.done_ns, "nobody is served before the server takes sessions"
+    commits = evaluate(Archive.open(outcome.archive)).of(OutageResult).commits[4]
+    assert commits.lost == 0
+    assert commits.lost_at_most is not None
+    assert commits.unknown is not None
+    assert 0 <= commits.lost_at_most <= commits.unknown
+    if program == "postgres":
+        assert "start of the server was" in kill.changed
+    assert servers_of(os.getpid(), program) == []
+
+
+def test_a_command_is_run_and_one_that_fails_is_told(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    # What it leaves behind has its output open for longer than the run.
+    left = f"1s:command 'echo $((6*7)) > {made}; sleep 300 & echo $! >> {made}'"
+    outcome = run("private:postgresql", f"{left}, 2s:command 'echo no such host; exit 3'", tmp_path)
+    first, second = seen(outcome)
+    answer, pid = made.read_text().split()
+    psutil.Process(int(pid)).kill()
+    assert answer == "42"
+    assert (first.error, second.error) == ("", "it ended with 3: no such host")
+    warned = [one.message for one in Archive.open(outcome.archive).run.warnings if one.code == "event"]
+    assert warned == [f"scale 4, cycle 1: {second.text} failed: it ended with 3: no such host"]
+
+
+@pytest.mark.parametrize(("event", "sync"), [("failover", "on"), ("switchover", "off")])
+def test_a_standby_takes_over_and_the_primary_comes_back(event: str, sync: str, tmp_path: Path) -> None:
+    target = f"private:postgresql?standbys=1&sync={sync}"
+    outcome = run(target, f"2s:{event}", tmp_path, cycles=2, duration=6.0)
+    found = seen(outcome)
+    assert [(one.cycle, one.text, one.error) for one in found] == [(1, event, ""), (2, event, "")]
+    for one in found:
+        assert one.outage.longest is not None
+        assert isfinite(one.outage.all_ns), "all clients found the new primary"
+        assert "port of the server was" in one.changed, "another server answers"
+    commits = evaluate(Archive.open(outcome.archive)).of(OutageResult).commits[4]
+    assert commits.lost == 0, "a standby had all that was acknowledged"
+    assert servers_of(os.getpid(), "postgres") == []
+
+
+def test_what_an_asynchronous_standby_did_not_have_is_lost_to_the_row(tmp_path: Path) -> None:
+    """The standby stands still while the primary commits, then the primary is killed: its tail is nowhere else."""
+
+    class Planter(Silent):
+        """Suspends the receiver of the standby in the cycle, until the primary is dead."""
+
+        receiver: psutil.Process | None = None
+        sender: psutil.Process
+
+        def moment(self, moment: Moment) -> None:
+            if moment.phase == "cycle" and moment.done and self.receiver is None:
+                named = {" ".join(one.cmdline()): one for one in servers_of(os.getpid(), "postgres")}
+                self.sender = next(one for name, one in named.items() if "walsender" in name)
+                self.receiver = next(one for name, one in named.items() if "walreceiver" in name)
+                self.receiver.suspend()
+            elif self.receiver is not None and not self.sender.is_running():
+                with suppress(psutil.NoSuchProcess):
+                    self.receiver.resume()
+
+    planter = Planter()
+    asked = {"scales": (4,), "cycles": 1, "duration": 6.0, "clients": 4, "event": "3s:failover", "samples": 0}
+    outcome = execute(build({"target": {"url": "private:postgresql?standbys=1"}, **asked}), tmp_path, planter)
+    assert len(seen(outcome)) == 1
+    archive = Archive.open(outcome.archive)
+    commits = evaluate(archive).of(OutageResult).commits[4]
+    assert commits.lost > 0
+    assert commits.lost == commits.acknowledged - commits.found
+    conditions = archive.run.checks[4]
+    assert {one.state for one in conditions} == {State.HOLDS, State.NOT_MADE}, "what is left is consistent"
+    assert any("commits were lost in an outage" in one.detail for one in conditions)
+    assert f" of {commits.acknowledged:,} acknowledged commits are lost" in say(evaluate(archive), archive.run)
