@@ -112,7 +112,7 @@ fn who_waits_for_the_server_is_back_within_its_pause_and_the_outage_is_kept() {
     trial.conduct.reconnect = true;
     trial.duration = 100 * MS;
     trial.conduct.pause = 10 * MS;
-    trial.script.down = vec![10 * MS..60 * MS];
+    trial.script.down.push(10 * MS..60 * MS);
     let found = trial.run();
     // Refused at 10, 20, 30, 40 and 50 ms; the first transaction after it takes 1 ms.
     assert_eq!((found.outcome, found.recorder.tallies()[0].failed), (Ok(0), 5));
