@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dsbench.archive.conditions import Commits
-from dsbench.read.subjects.outage import say_lost
+from dsbench.read.subjects.outage import add_commits, say_lost
 from dsbench.stats.outages import Outage, Pause, Standstill, find_gaps, find_outages, median_of
 
 MS, S = 1e6, 1e9
@@ -122,4 +122,4 @@ def test_a_median_of_events_has_an_interval_from_six_on() -> None:
     ],
 )  # fmt: skip
 def test_lost_commits_are_told_as_far_as_they_are_known(found: int, unknown: int | None, words: str) -> None:
-    assert say_lost(Commits(found=found, acknowledged=1000, unknown=unknown)) == words
+    assert say_lost(add_commits([Commits(found=found, acknowledged=1000, unknown=unknown)])) == words

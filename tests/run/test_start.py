@@ -126,7 +126,7 @@ def test_the_whole_lead_is_left_when_the_start_is_told(monkeypatch: pytest.Monke
     monkeypatch.setattr(cycle, "Sampler", lambda _: SimpleNamespace(first=int, go=max, stop=list, notes=()))
     monkeypatch.setattr(cycle, "sample_sessions", lambda *_: SessionSampler(None))
     given = {"spec": spec(ramp_up=ramp_up), "bench": None, "load": slow, "monitors": (), "known": Known({})}
-    given |= {"target": None, "lasting": Lasting()}
+    given |= {"target": None, "lasting": Lasting(), "outages": None}
     setting = SimpleNamespace(**given, watch=lambda *_: None)
     wanted = Wanted(setting.spec, BENCH, BENCH.load(""), 1, 1, 1, None)
     cycle._measure_once(cast(cycle.ScaleContext, setting), wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Final, Self
+from typing import Final
 
 from dsbench.archive.asked import Recorded
 from dsbench.format import counted
@@ -41,17 +41,6 @@ class Commits(Recorded):
     def lost(self) -> int:
         """Acknowledged, and not in the database: at least so many."""
         return max(0, self.acknowledged - self.found)
-
-    @property
-    def lost_at_most(self) -> int | None:
-        """The same, if all commits of unknown end took place: these would have hidden as many. ``None``: not known."""
-        return None if self.unknown is None else max(0, self.acknowledged + self.unknown - self.found)
-
-    def __add__(self, other: Self) -> Self:
-        """Of two kinds of transactions together."""
-        unknown = None if self.unknown is None or other.unknown is None else self.unknown + other.unknown
-        both = self.found + other.found, self.acknowledged + other.acknowledged
-        return type(self)(found=both[0], acknowledged=both[1], unknown=unknown)
 
 
 class Condition(Recorded):

@@ -191,9 +191,10 @@ class _Measured:
     machine: Used | None
     """What this machine did; ``None`` where it does not tell."""
     load: CycleLoad
-    happened: Sequence[Happened]
     changes: Sequence[tuple[str, tuple[str, str, str]]] = ()
     """What the machine lost "before" or "during" the cycle: code, words and remedy."""
+    happened: Sequence[Happened] = ()
+    """What became of the events that were asked for."""
 
     @cached_property
     def whole(self) -> CycleResult:
@@ -239,7 +240,7 @@ def run_cycle(setting: ScaleContext, scale: int, cycle: PlannedCycle, *, recorde
         raise
     clients = load.clients if cycle.clients is None else cycle.clients
     key = {"scale": scale, "stage": cycle.stage.name, "cycle": number, "clients": clients}
-    setting.history.add(_write(setting, key, measured, changed, cycle.level))
+    setting.history.add(_write(setting, key, measured, cycle.level, changed))
     _warn_of_late_start(setting, wanted, load, parts)
     _warn_of_standstill(setting, wanted, load, parts)
     _warn_of_aborted_clients(setting, wanted, measured)
@@ -347,7 +348,8 @@ def _measure_once(setting: ScaleContext, wanted: Wanted) -> _Measured:
         if happening is not None:
             happening.go(start, before)
         watching = setting.watch("cycle", number, monotonic() + spec.ramp_up, cycle.seconds)
-        cycle.wait(start, max(GRACE_S, spec.patience_s + _CONNECTING_S), watching)
+        grace_s = max(GRACE_S, spec.patience_s + _CONNECTING_S) if outages is not None else GRACE_S
+        cycle.wait(start, grace_s, watching)
         happened = happening.end(setting.stop.check) if happening is not None else ()
         after, host_after = look(known), _read_host(setting)
     except BaseException:
@@ -374,7 +376,7 @@ def _measure_once(setting: ScaleContext, wanted: Wanted) -> _Measured:
     changes = [("before", change) for change in setting.lasting.begin(host)]
     changes += (("during", change) for change in describe_changes(host, host_after, max(now_ns() - start, 1)))
     setting.lasting.end(host_after)
-    measured = _Measured(parts, samples, seen, statements, machine, cycle.load, happened, changes)
+    measured = _Measured(parts, samples, seen, statements, machine, cycle.load, changes, happened)
     if not all(part.why for part in parts):
         whole = measured.whole
         watching.end(whole.total("committed"), whole.total("failed"), longest_ns(cycle.load, whole) / 1e9)
@@ -492,7 +494,7 @@ def _explain_part(setting: ScaleContext, part: NodePart) -> str:
 
 
 def _write(
-    setting: ScaleContext, key: dict[str, Any], measured: _Measured, changed: Sequence[str], level: int | None
+    setting: ScaleContext, key: dict[str, Any], measured: _Measured, level: int | None, changed: Sequence[str] = ()
 ) -> CycleFigures:
     """Everything of one cycle, or nothing: what an earlier attempt at it or a failing one left is taken away."""
     parts, samples = measured.parts, measured.samples

@@ -10,6 +10,7 @@ import datetime
 import itertools
 import platform
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from math import isfinite
@@ -158,6 +159,7 @@ def resume(
         return _Run(spec, base, journal, stop, load, CycleHistory.read(path)).make()
 
 
+_NOTICED_S: Final = 0.2
 _DIRECTORIES: Final = frozenset({"postgres", "mysql"})
 """Engines whose servers have a data directory for themselves."""
 
@@ -231,6 +233,9 @@ class _Run:
     def _explain(self, failed: RunError) -> RunError:
         """``failed`` with what of the server no longer runs, and the remedy for that."""
         ended = self.server.ended() if self.server is not None else []
+        if self.server is not None and not ended:  # A lost connection may be noticed before the end of its process.
+            time.sleep(_NOTICED_S)
+            ended = self.server.ended()
         return RunError("; ".join(map(str, (failed, *ended))), ended[0].remedy) if ended else failed
 
     def _run_further_scales(self) -> None:

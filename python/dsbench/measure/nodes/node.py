@@ -246,7 +246,8 @@ class Node:
             raise Interrupted(MISSED)
         sampler.go(share.start_ns, ramp_up_ns, cycle.load.duration_ns)
         cycle.start(share.start_ns)
-        cycle.wait(share.start_ns, max(_GRACE_S, spec.patience_s + _CONNECTING_S), seen)
+        grace_s = max(_GRACE_S, spec.patience_s + _CONNECTING_S) if spec.event else _GRACE_S
+        cycle.wait(share.start_ns, grace_s, seen)
         used = _used(before, known)
         return NodeCourse("complete", paused_ns=cycle.paused_ns), used
 

@@ -160,16 +160,36 @@ def _summary(same: Sequence[EventResult]) -> EventSummary:
     )  # fmt: skip
 
 
-def _read_lost(evaluation: Evaluation) -> dict[int, Commits]:
-    """By scale, over all kinds that are counted; scales where none is are left out."""
-    found: dict[int, Commits] = {}
-    for scale, conditions in evaluation.run.checks.items():
-        for commits in (one.commits for one in conditions if one.commits is not None):
-            found[scale] = found[scale] + commits if scale in found else commits
-    return found
+@dataclass(frozen=True)
+class LostCommits:
+    """Commits of all kinds that the check counted, as the database and its clients have them."""
+
+    acknowledged: int
+    lost: int
+    """Acknowledged, and not in the database: at least so many."""
+    lost_at_most: int | None
+    """The same, if all commits of unknown end took place: these would have hidden as many. ``None``: not known."""
+    unknown: int | None
+    """Of unknown end; ``None``: not known how many."""
 
 
-def say_lost(commits: Commits) -> str:
+def add_commits(counted: Sequence[Commits]) -> LostCommits:
+    """Those of several kinds of transactions together."""
+    known = [one.unknown for one in counted if one.unknown is not None]
+    unknown = sum(known) if len(known) == len(counted) else None
+    missing = sum(one.acknowledged - one.found for one in counted)
+    most = None if unknown is None else max(0, missing + unknown)
+    return LostCommits(sum(one.acknowledged for one in counted), max(0, missing), most, unknown)
+
+
+def _read_lost(evaluation: Evaluation) -> dict[int, LostCommits]:
+    """By scale; scales without a condition about commits are left out."""
+    by_scale = {scale: [one.commits for one in conditions if one.commits is not None]
+                for scale, conditions in evaluation.run.checks.items()}  # fmt: skip
+    return {scale: add_commits(commits) for scale, commits in by_scale.items() if commits}
+
+
+def say_lost(commits: LostCommits) -> str:
     """``none of 12,300 acknowledged commits is lost``, ``3 to 5 of 12,300 acknowledged commits are lost``."""
     of, least, most = f"{commits.acknowledged:,} acknowledged commits", commits.lost, commits.lost_at_most
     if not least:
@@ -287,7 +307,7 @@ class OutageResult(Result):
     """By scale: what clients saw of each event; empty without any."""
     outages: computed[Mapping[int, tuple[EventSummary, ...]]] = computed(_summarise)
     """By scale: the same over all cycles."""
-    commits: computed[Mapping[int, Commits]] = computed(_read_lost, whole=_read_lost)
+    commits: computed[Mapping[int, LostCommits]] = computed(_read_lost, whole=_read_lost)
     """By scale: commits as the database and its clients count them; scales without such a condition are left out."""
 
 
