@@ -17,7 +17,7 @@ from typing import Final
 
 from dsbench.archive import Archive
 from dsbench.read.evaluation import Evaluation, evaluate
-from dsbench.read.subjects.outage import EventSummary, OutageResult, say_length, say_lost
+from dsbench.read.subjects.outage import EventSummary, OutageResult, say_length
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "outage.md"
 FROZEN: Final = (1, 2, 5)
@@ -25,7 +25,7 @@ PRODUCTS: Final = {
     "PostgreSQL": "private:postgresql", "MariaDB": "private:mariadb", "MySQL": "private:mysql",
     "Firebird": "private:firebird@3",
 }  # fmt: skip
-_LOAD: Final = ("--scales", "8", "--clients", "8", "--cycles", "3")
+_LOAD: Final = ("--scales", "8", "--clients", "8", "--cycles", "2")
 _REPLICATED: Final = {
     "asynchronous": "private:postgresql?standbys=1", "synchronous": "private:postgresql?standbys=1&sync=on",
 }  # fmt: skip
@@ -45,7 +45,7 @@ def frozen(folder: Path) -> Iterator[str]:
     yield "| product | suspended for | outage, median | longer by, each cycle |"
     yield "|---|---|---|---|"
     for name, target in PRODUCTS.items():
-        found = made(folder / f"frozen-{name}", target, "3s:stop 1s, 8s:stop 2s, 14s:stop 5s", 24)
+        found = made(folder / f"frozen-{name}", target, "2s:stop 1s, 5s:stop 2s, 9s:stop 5s", 16)
         (events,) = found.of(OutageResult).events.values()
         (summaries,) = found.of(OutageResult).outages.values()
         for summary in summaries:
@@ -59,7 +59,8 @@ def kept(name: str, found: Evaluation, one: EventSummary) -> str:
     """A row of an event."""
     (commits,) = found.of(OutageResult).commits.values()
     low, high = one.length_range_ns
-    lost = say_lost(commits)
+    most = commits.lost_at_most
+    lost = f"{commits.lost:,}{'' if most == commits.lost else f' to {most:,}'} of {commits.acknowledged:,}"
     back = f"{one.rate_ns / 1e9:.1f} s" if isfinite(one.rate_ns) else "not within the cycle"
     return (f"| {name} | {one.text} | {say_length(one.length.value)} | {say_length(low)} to {say_length(high)} "
             f"| {say_length(one.all_ns)} | {back} | {lost} |")  # fmt: skip
@@ -70,12 +71,12 @@ def others(folder: Path) -> Iterator[str]:
     yield "| server | event | outage, median | range | all clients back | rate back | commits lost |"
     yield "|---|---|---|---|---|---|---|"
     for name, target in PRODUCTS.items():
-        found = made(folder / f"restarted-{name}", target, "6s:restart, 16s:kill", 28)
+        found = made(folder / f"restarted-{name}", target, "5s:restart, 13s:kill", 22)
         (summaries,) = found.of(OutageResult).outages.values()
         yield from (kept(name, found, one) for one in summaries)
     for how, target in _REPLICATED.items():
         for event in ("switchover", "failover"):
-            found = made(folder / f"{event}-{how}", target, f"6s:{event}", 16)
+            found = made(folder / f"{event}-{how}", target, f"5s:{event}", 14)
             (summaries,) = found.of(OutageResult).outages.values()
             yield from (kept(f"PostgreSQL, {how} standby", found, one) for one in summaries)
 

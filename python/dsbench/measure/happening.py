@@ -277,6 +277,11 @@ def _gained(one: Condition) -> bool:
     return one.commits is not None and not one.commits.lost
 
 
+def leave_open(found: Sequence[Condition]) -> tuple[Condition, ...]:
+    """Conditions that commits of unknown end leave open cannot be made by another run with the same outages."""
+    return tuple(one.changed(remedy="") if one.state is State.NOT_MADE else one for one in found)
+
+
 def loses(found: Sequence[Condition]) -> bool:
     """Whether acknowledged commits are missing."""
     return any(one.commits is not None and one.commits.lost for one in found)

@@ -14,7 +14,7 @@ from dsbench.archive.conditions import Condition, State, say_conditions, state_o
 from dsbench.archive.record import Segment
 from dsbench.measure.capacity import place_rates
 from dsbench.measure.cycle import ScaleContext, run_cycle
-from dsbench.measure.happening import Renewed, forgive_lost, loses
+from dsbench.measure.happening import Renewed, forgive_lost, leave_open, loses
 from dsbench.measure.journal import RunError
 from dsbench.measure.keeping import Base
 from dsbench.measure.kernel import watch_kernel
@@ -214,6 +214,8 @@ class Scale:
         with setting.during("check"):
             checked = setting.bench.check(counts.counted(), setting.watch("check"))
             conditions = checked.conditions
+            if setting.spec.event and any(counts.counted()[1]):
+                conditions = leave_open(conditions)
             if setting.spec.event and loses(conditions):
                 conditions = forgive_lost(conditions, setting.bench.check(None, setting.watch("check")).conditions)
         self._phase(stage, "check", checked)

@@ -49,12 +49,11 @@ def outage(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     ]  # fmt: skip
     first = [one for one in found[scale] if one.cycle == found[scale][0].cycle]
     events: list[Row] = [{"second": one.outage.at_ns / 1e9, "event": one.text} for one in first]
-    panels = [_panel("rates", "transactions per second", {"zero": True}, {"tickCount": 5}, size, labelled=True)]
+    panels = [_panel("rates", "transactions per second", {"zero": True}, {"tickCount": 5}, size, last=not times)]
     if times:
         low, high = log_domain((row["value"] for row in times), margin=1.2)
         by_ten, ticks = {"type": "log", "domain": [low, high], "nice": False}, {"values": log_ticks(low, high)}
-        panels.append(_panel("times", "p99 [ms], log scale", by_ten, ticks, size, labelled=False))
-    panels[-1]["layer"][-1]["encoding"]["x"]["title"] = "second of the cycle"
+        panels.append(_panel("times", "p99 [ms], log scale", by_ten, ticks, size, last=True))
     many = counted(len(cycles), "cycle")
     note = f"scale {scale:,}; thin: each of {many}; thick: their median; shaded: no client finished a transaction"
     return assembled(
@@ -66,8 +65,9 @@ def outage(evaluation: Evaluation, run: RunRecord) -> Spec | None:
     )  # fmt: skip
 
 
-def _panel(data: str, title: str, scale: Spec, axis: Spec, size: int, *, labelled: bool) -> Spec:
-    x: Spec = {"field": "second", "type": "quantitative", "title": None, "scale": {"nice": False, "domain": [0, size]},
+def _panel(data: str, title: str, scale: Spec, axis: Spec, size: int, *, last: bool) -> Spec:
+    below = "second of the cycle" if last else None
+    x: Spec = {"field": "second", "type": "quantitative", "title": below, "scale": {"nice": False, "domain": [0, size]},
                "axis": {"grid": False}}  # fmt: skip
     y: Spec = {"field": "value", "type": "quantitative", "title": title, "scale": scale,
                "axis": {**axis, "labelExpr": number_labels()}}  # fmt: skip
@@ -84,4 +84,5 @@ def _panel(data: str, title: str, scale: Spec, axis: Spec, size: int, *, labelle
             "encoding": {"x": x, "y": y, "detail": {"field": "cycle", "type": "nominal"}}}  # fmt: skip
     middle = {"data": {"name": data}, "mark": {"type": "line", "strokeWidth": 1.8, "color": HUES[0]},
               "encoding": {"x": x, "y": {**y, "aggregate": "median"}, "tooltip": tips[:1]}}  # fmt: skip
-    return {"width": _WIDTH, "height": _HEIGHT, "layer": [shade, rule, *([name] if labelled else []), each, middle]}
+    named = [name] if data == "rates" else []
+    return {"width": _WIDTH, "height": _HEIGHT, "layer": [shade, rule, *named, each, middle]}
