@@ -266,7 +266,7 @@ def forgive_lost(found: Sequence[Condition], alone: Sequence[Condition]) -> tupl
     has to hold ``alone``, whatever the clients counted, still decides."""
     inside = {one.name: one for one in alone}
     return tuple(
-        one.changed(state=State.NOT_MADE, detail=f"{one.detail}: commits were lost in an outage")
+        one.changed(state=State.NOT_MADE, detail="commits were lost in an outage")
         if one.state is State.BROKEN and inside[one.name].state is State.NOT_MADE and not _gained(one) else one
         for one in found
     )  # fmt: skip
