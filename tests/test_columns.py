@@ -42,6 +42,11 @@ def test_the_counters_are_those_of_the_core_in_its_order() -> None:
     assert tuple(SPELT.get(line, line.removeprefix("tally.")) for line in lines) == columns.COUNTERS
 
 
+def test_as_many_pauses_are_kept_as_the_core_has_room_for() -> None:
+    core = Path(__file__).parent.parent / "crates/core/src/record/pauses.rs"
+    assert f"pub const KEPT: usize = {columns.KEPT_PAUSES};" in core.read_text()
+
+
 @pytest.mark.parametrize("table", columns.TABLES.values(), ids=lambda table: table.name)
 def test_every_column_says_what_it_is(table: columns.ArchiveTable) -> None:
     names = [column.name for column in table.columns]

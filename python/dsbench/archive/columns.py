@@ -46,6 +46,8 @@ class ArchiveTable:
 
 LOCAL: Final = "local"
 """Name of the node that is the machine of ``dsbench run`` itself."""
+KEPT_PAUSES: Final = 256
+"""Pauses of a client that are kept, beside its last one: as many as the core has room for."""
 ONLY_STAGE: Final = "load"
 """Name of the stage where a run has one."""
 
@@ -289,8 +291,8 @@ _TABLES: Final = (
     ),
     ArchiveTable(
         "pauses",
-        "Only with --event: the longest times in which a client finished no transaction, 256 of each client at most, "
-        "and its last one.",
+        f"Only with --event: the longest times in which a client finished no transaction, {KEPT_PAUSES} of each client "
+        "at most, and its last one.",
         (
             *_KEY,
             _GROUP,

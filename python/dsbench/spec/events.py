@@ -19,7 +19,7 @@ _PART: Final = re.compile(r"""(?:[^,'"\n]|'[^'\n]*'|"[^"\n]*")+""")
 _WHOLE: Final = re.compile(r"""(?:[^'"]|'[^'\n]*'|"[^"\n]*")*""")
 _ONE: Final = re.compile(r"(?P<at>[\w.]+)\s*:\s*(?P<what>[a-z]+)\s*(?P<more>.*)", re.DOTALL)
 _HOW: Final = (
-    "write TIME:EVENT such as 20s:restart, 40s:kill, 60s:stop 5s (the processes of the server are suspended), "
+    "write TIME:EVENT such as 20s:restart, 40s:kill, 60s:stop 5s (suspended so long), 80s:switchover, 80s:failover, "
     "80s:command 'ssh db1 systemctl restart postgresql'"
 )
 _MOST: Final = 100

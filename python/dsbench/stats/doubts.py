@@ -241,6 +241,8 @@ def failures(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         )
     elif kind == "busy":
         remedy = f"clients wait too long for each other's locks: {repeat}use fewer --clients"
+    elif run.outages:
+        remedy = "attempts that failed in the outages of --event are among them: dsbench show --by errors"
     else:
         remedy = "check the errors of the run and the server's log"
     most = f", most often by {scale.main_error}" if scale.main_error else ""

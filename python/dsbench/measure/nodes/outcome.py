@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
-from dsbench.archive.columns import COUNTERS
+from dsbench.archive.columns import COUNTERS, KEPT_PAUSES
 from dsbench.dataclass import dataclass
 from dsbench.measure.loaders import BUCKET_WORDS, OPEN, PAUSE_WORDS, SECOND_WORDS, CoreError, CycleResult, UInts
 from dsbench.measure.loaders.results import NodeCourse, NodeResult
@@ -33,7 +33,6 @@ _NUMBER: Final = 2**53  # Above any number that is counted here: in ns a hundred
 _SECONDS: Final = 10**6
 _LONGEST_NAME: Final = 40
 _LONGEST_PLACEMENT: Final = 80
-_PAUSES: Final = 257  # Of each client: those that the core keeps, and the last one
 _PROGRAMS: Final = 40  # More than a node tells of
 _SAMPLED: Final = ("at_ns", "monitor", "metric", "unit", "value")
 
@@ -173,7 +172,7 @@ def _check(result: CycleResult, fit: NodeLimits) -> None:
         _below(result.seconds, _NUMBER) and _below(result.seconds[:, 1], _SECONDS),
         _below(result.pauses[:, 0], len(result.counters)) and _below(result.pauses[:, 1], _NUMBER),
         ((result.pauses[:, 2:] < _NUMBER) | (result.pauses[:, 2:] == OPEN)).all(),
-        (result.pauses[:, 1] <= result.pauses[:, 3]).all() and len(result.pauses) <= _PAUSES * fit.clients,
+        (result.pauses[:, 1] <= result.pauses[:, 3]).all() and len(result.pauses) <= (KEPT_PAUSES + 1) * fit.clients,
         _below(result.seconds[:, 0], fit.groups) and _below(result.seconds[:, 2], fit.kinds),
         all(group < fit.groups and kind < fit.kinds for group, kind in of_kinds),
         all(one[0] < fit.groups and one[1] < fit.statements for one in result.statements),

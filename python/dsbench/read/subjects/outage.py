@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from dsbench.archive.columns import KEPT_PAUSES
 from dsbench.archive.conditions import Commits
 from dsbench.dataclass import dataclass
 from dsbench.format import say_time
@@ -66,10 +67,6 @@ class EventSummary:
 _SECOND_NS: Final = 1e9
 
 
-_KEPT: Final = 256
-"""Pauses of a client that are kept, beside its last one."""
-
-
 @dataclass(frozen=True)
 class _CyclePauses:
     """The pauses of a cycle."""
@@ -83,7 +80,7 @@ class _CyclePauses:
         lengths = defaultdict[int, list[float]](list)
         for one in self.found:
             lengths[one.client].append(one.ended_ns - one.began_ns)
-        return max((min(some) for some in lengths.values() if len(some) > _KEPT), default=0.0)
+        return max((min(some) for some in lengths.values() if len(some) > KEPT_PAUSES), default=0.0)
 
 
 def _read_pauses(rows: SeriesRows) -> dict[tuple[int, int], _CyclePauses]:
