@@ -27,7 +27,11 @@ PRODUCTS: Final = {
 }  # fmt: skip
 _LOAD: Final = ("--scales", "8", "--clients", "8", "--cycles", "2")
 _REPLICATED: Final = {
-    "asynchronous": "private:postgresql?standbys=1", "synchronous": "private:postgresql?standbys=1&sync=on",
+    "PostgreSQL, asynchronous standby": "private:postgresql?standbys=1",
+    "PostgreSQL, synchronous standby": "private:postgresql?standbys=1&sync=on",
+    "MariaDB, asynchronous replica": "private:mariadb?replicas=1",
+    "MariaDB, semi-synchronous replica": "private:mariadb?replicas=1&sync=on",
+    "MariaDB, Galera of three": "private:mariadb?galera=3",
 }  # fmt: skip
 
 
@@ -76,9 +80,9 @@ def others(folder: Path) -> Iterator[str]:
         yield from (kept(name, found, one) for one in summaries)
     for how, target in _REPLICATED.items():
         for event in ("switchover", "failover"):
-            found = made(folder / f"{event}-{how}", target, f"5s:{event}", 14)
+            found = made(folder / f"{event}-{how.replace(', ', '-').replace(' ', '-')}", target, f"5s:{event}", 14)
             (summaries,) = found.of(OutageResult).outages.values()
-            yield from (kept(f"PostgreSQL, {how} standby", found, one) for one in summaries)
+            yield from (kept(how, found, one) for one in summaries)
 
 
 TABLES: Final = {"frozen": frozen, "outages": others}

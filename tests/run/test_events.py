@@ -42,7 +42,7 @@ def test_events_are_read_and_written_as_one_line() -> None:
     ("text", "why"),
     [
         ("restart", "cannot read 'restart'"), ("5s:reboot", "cannot read '5s:reboot'"), ("x:kill", "write TIME:EVENT"),
-        ("5s:stop", "how long the server is suspended"), ("5s:stop 0s", "how long"), ("5s:kill 3s", "write 5s:kill alone"),
+        ("5s:stop", "how long the server is suspended"), ("5s:fill-disk", "how long the disk is full"), ("5s:stop 0s", "how long"), ("5s:kill 3s", "write 5s:kill alone"),
         ("5s:command", "in quotation marks"), ("5s:command reboot now", "in quotation marks"),
         ("5s:command 'a", "a quotation mark is missing"), ("5s:command ' '", "in one line"),
         ("9s:kill, 5s:restart", "in order of time"), ("1s:stop 5s, 5s:kill", "comes before 1s:stop 5s is over"),
@@ -61,6 +61,7 @@ def test_what_is_no_event_is_told(text: str, why: str) -> None:
     [
         ({"target": {"url": "private:sqlite"}}, "SQLite runs in dsbench's process"),
         ({"target": {"url": "postgresql://localhost/x"}}, "dsbench did not start this server"),
+        ({"event": "1s:fill-disk 1s"}, "dsbench fills no file system but its own"),
         ({"duration": 3}, "is not over within a cycle of 3 s"), ({"peak": True}, "outages are in the rates"),
         ({"objective": "p99=20ms"}, "outages are in the rates"), ({"driver": "pgbench"}, "do not reconnect"),
     ],
@@ -161,9 +162,18 @@ def test_a_command_is_run_and_one_that_fails_is_told(tmp_path: Path) -> None:
     assert warned == [f"scale 4, cycle 1: {second.text} failed: it ended with 3: no such host"]
 
 
-@pytest.mark.parametrize(("event", "sync"), [("failover", "on"), ("switchover", "off")])
-def test_a_standby_takes_over_and_the_primary_comes_back(event: str, sync: str, tmp_path: Path) -> None:
-    target = f"private:postgresql?standbys=1&sync={sync}"
+HAND_OVERS = [
+    pytest.param("private:postgresql?standbys=1&sync=on", "failover", "postgres", id="postgresql-failover"),
+    pytest.param("private:postgresql?standbys=1&sync=off", "switchover", "postgres", id="postgresql-switchover"),
+    pytest.param("private:mariadb?replicas=1&sync=on", "failover", "mariadbd", id="mariadb-failover"),
+    pytest.param("private:mariadb?replicas=1&sync=off", "switchover", "mariadbd", id="mariadb-switchover"),
+]
+
+
+@pytest.mark.parametrize(("target", "event", "program"), HAND_OVERS)
+def test_a_standby_takes_over_and_the_primary_comes_back(
+    target: str, event: str, program: str, tmp_path: Path
+) -> None:
     outcome = run(target, f"2s:{event}", tmp_path, cycles=2, duration=6.0)
     found = seen(outcome)
     assert [(one.cycle, one.text, one.error) for one in found] == [(1, event, ""), (2, event, "")]
@@ -173,7 +183,19 @@ def test_a_standby_takes_over_and_the_primary_comes_back(event: str, sync: str, 
         assert "port of the server was" in one.changed, "another server answers"
     commits = evaluate(Archive.open(outcome.archive)).of(OutageResult).commits[4]
     assert commits.lost == 0, "a standby had all that was acknowledged"
-    assert servers_of(os.getpid(), "postgres") == []
+    assert servers_of(os.getpid(), program) == []
+
+
+@pytest.mark.parametrize("target", mostly_thorough(
+    ["private:postgresql?standbys=2&sync=on", "private:mariadb?replicas=2&sync=on"], "private:postgresql?standbys=2&sync=on"
+))  # fmt: skip
+def test_two_standbys_take_over_one_after_the_other(target: str, tmp_path: Path) -> None:
+    outcome = run(target, "2s:failover, 6s:switchover", tmp_path, cycles=2, duration=10.0)
+    found = seen(outcome)
+    assert [(one.cycle, one.text, one.error) for one in found] == [
+        (cycle, event, "") for cycle in (1, 2) for event in ("failover", "switchover")
+    ]  # fmt: skip
+    assert evaluate(Archive.open(outcome.archive)).of(OutageResult).commits[4].lost == 0
 
 
 def test_what_an_asynchronous_standby_did_not_have_is_lost_to_the_row(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import dsbench
-from dsbench.measure.cycle import describe_load
+from dsbench.measure.cycle_log import describe_load
 
 
 def test_loads_are_gains_between_the_first_sample_and_the_last() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from dsbench.archive import Writer
 from dsbench.measure import opening, run
-from dsbench.measure.cycle import _where
+from dsbench.measure.cycle_log import say_where
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import CoreError, TargetDatabase
 from dsbench.spec import build
@@ -87,4 +87,4 @@ def test_a_full_disk_is_nothing_that_a_server_says() -> None:
 
 
 def test_a_loop_before_the_cycles_has_no_number() -> None:
-    assert [_where(2, number) for number in (0, 3)] == ["scale 2, before the cycles", "scale 2, cycle 3"]
+    assert [say_where(2, number) for number in (0, 3)] == ["scale 2, before the cycles", "scale 2, cycle 3"]

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from dsbench.archive import Writer
 from dsbench.archive.columns import COUNTERS
-from dsbench.measure import cycle
+from dsbench.measure import cycle, cycle_log
+from dsbench.measure.cycle_log import Measured
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import SECOND_WORDS, Bench, CycleLoad, CycleResult, TargetDatabase
 from dsbench.measure.loaders.loader import Wanted
@@ -22,6 +23,7 @@ from dsbench.measure.moments import Silent
 from dsbench.measure.monitors import Known
 from dsbench.measure.monitors.host import Lasting
 from dsbench.measure.monitors.sessions import SessionSampler
+from dsbench.measure.setting import ScaleContext
 from dsbench.spec import RunSpec
 
 MS = 1_000_000
@@ -66,23 +68,24 @@ def spec(**more: Any) -> RunSpec:
     ],
 )
 def test_a_late_start_is_one_of_all_clients(more: dict[str, Any], starts: list[int | None], late_ns: int) -> None:
-    assert cycle.late_start_ns(load(spec(**more)), result(starts)) == late_ns
+    assert cycle_log.late_start_ns(load(spec(**more)), result(starts)) == late_ns
 
 
 @given(st.lists(st.integers(0, 10**10), min_size=1, max_size=20), st.floats(0.01, 100))
 def test_a_client_in_time_is_enough(starts: list[int], duration: float) -> None:
     asked = load(spec(duration=duration))
-    assert cycle.late_start_ns(asked, result([*starts, 0])) == 0
-    assert cycle.late_start_ns(asked, result([s + 10**9 + 1 for s in starts])) == min(starts) + 10**9 + 1
+    assert cycle_log.late_start_ns(asked, result([*starts, 0])) == 0
+    assert cycle_log.late_start_ns(asked, result([s + 10**9 + 1 for s in starts])) == min(starts) + 10**9 + 1
 
 
 def test_a_late_start_is_a_warning_of_the_run(tmp_path: Path) -> None:
     journal = Journal.begin(Writer.create(tmp_path, "a"), Silent(), spec())
     for nodes in (0, 1):
-        setting = cast(cycle.ScaleContext, SimpleNamespace(journal=journal, spec=spec(nodes=nodes)))
+        setting = cast(ScaleContext, SimpleNamespace(journal=journal, spec=spec(nodes=nodes)))
         for number, start_ns in ((1, 250 * MS), (2, 3 * MS)):
             wanted = cast(Wanted, SimpleNamespace(scale=7, number=number, stage=SimpleNamespace(cold_each=0)))
-            cycle._warn_of_late_start(setting, wanted, load(spec()), [NodePart("local", "", NodeResult("local", result([start_ns])), True)])
+            part = NodePart("local", "", NodeResult("local", result([start_ns])), True)
+            cycle_log._warn_of_late_start(setting, wanted, Measured([part], [], [], [], None, load(spec())))
     (warning,) = journal.record.warnings
     assert (warning.code, warning.scale) == ("late-start", 7)
     assert warning.message.startswith("cycle 1 of scale 7 began 250.0 ms late")
@@ -129,5 +132,5 @@ def test_the_whole_lead_is_left_when_the_start_is_told(monkeypatch: pytest.Monke
     given |= {"target": None, "lasting": Lasting(), "outages": None}
     setting = SimpleNamespace(**given, watch=lambda *_: None)
     wanted = Wanted(setting.spec, BENCH, BENCH.load(""), 1, 1, 1, None)
-    cycle._measure_once(cast(cycle.ScaleContext, setting), wanted)
+    cycle._measure_once(cast(ScaleContext, setting), wanted)
     assert slow.left_ns == 20 * MS + round(ramp_up * 1e9)

@@ -12,6 +12,7 @@ import pytest
 
 from dsbench.archive import Archive, Writer
 from dsbench.measure import cycle, rows
+from dsbench.measure.cycle_log import Measured
 from dsbench.measure.history import CycleHistory
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders import Bench, CycleResult, TargetDatabase, now_ns
@@ -57,7 +58,7 @@ def _load(bench: Bench, first: int) -> CycleResult:
 
 def _write(setting: Any, parts: list[NodePart]) -> None:
     load = setting.bench.fill(SPEC, nodes=2)
-    cycle._write(setting, KEY, cycle._Measured(parts, [], [], [], None, load), None)
+    cycle._write(setting, KEY, Measured(parts, [], [], [], None, load), None)
 
 
 class Died(BaseException):

@@ -166,6 +166,16 @@ impl Parts {
     }
 }
 
+/// What stands before the question mark with the first of several hosts, and the other hosts with their ports.
+pub(crate) fn one_host(head: &str) -> (String, Vec<&str>) {
+    let begin = head.find("://").map_or(0, |at| at + 3);
+    let end = head[begin..].find('/').map_or(head.len(), |at| begin + at);
+    let place = head[begin..end].rfind('@').map_or(begin, |at| begin + at + 1);
+    let mut places = head[place..end].split(',');
+    let first = places.next().unwrap_or_default();
+    (format!("{}{first}{}", &head[..place], &head[end..]), places.collect())
+}
+
 fn part(what: &str, text: &str) -> Result<Option<String>> {
     Ok(Some(decode(what, text)?).filter(|decoded| !decoded.is_empty()))
 }

@@ -14,6 +14,7 @@ mod error;
 #[cfg(target_os = "linux")]
 mod forgetful;
 mod hearing;
+mod histories;
 mod ledger;
 mod load;
 mod prepared;
@@ -60,10 +61,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<calibrate::NullServer>()?;
     module.add_class::<conformance::Conformance>()?;
     module.add_class::<ledger::Ledger>()?;
+    module.add_class::<histories::Histories>()?;
+    module.add_class::<histories::Judged>()?;
     #[cfg(target_os = "linux")]
     module.add_class::<forgetful::Forgetful>()?;
     module.add_function(wrap_pyfunction!(conformance::families, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::schedules, module)?)?;
+    module.add_function(wrap_pyfunction!(histories::anomalies, module)?)?;
     module.add_function(wrap_pyfunction!(calibrate::measuring, module)?)?;
     module.add_function(wrap_pyfunction!(now_ns, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;

@@ -3,18 +3,25 @@
 from dsbench.check.durable import DurabilityCheck, Round, durability
 from dsbench.check.flushes import Flushes, flushes, flushes_of
 from dsbench.check.forgetting import STORAGES
+from dsbench.check.histories import CLIENTS, LEVELS, STANDBY, TRANSACTIONS, IsolationCheck
 from dsbench.check.result import Checked, lines
-from dsbench.check.trying import try_out
+from dsbench.check.trying import try_isolation, try_out
 
 __all__ = [
+    "CLIENTS",
+    "LEVELS",
+    "STANDBY",
     "STORAGES",
+    "TRANSACTIONS",
     "Checked",
     "DurabilityCheck",
     "Flushes",
+    "IsolationCheck",
     "Round",
     "durability",
     "flushes",
     "flushes_of",
     "lines",
+    "try_isolation",
     "try_out",
 ]

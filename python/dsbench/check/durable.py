@@ -134,7 +134,7 @@ def durability(
     with _victim(target, writers, kind, restart, tell, look) as (victim, place), _noted() as file:
         _create(victim.url)
         try:
-            version, switches = _described(target, victim.url)
+            version, switches = described(target, victim.url)
             notes = _Notes()
             for number in range(rounds):
                 watch(number, rounds)
@@ -272,7 +272,8 @@ def _create(url: str) -> None:
         ledger.create()
 
 
-def _described(target: Target, url: str) -> tuple[str, tuple[Switch, ...]]:
+def described(target: Target, url: str) -> tuple[str, tuple[Switch, ...]]:
+    """Product and version of the server at ``url``, and what decides whether a commit survives a loss of power."""
     with contextlib.closing(TargetDatabase(url)) as asked:
         name = asked.dialect.name
         directory = stack.data_directory(name, asked, target.model_copy(update={"url": url}))

@@ -16,6 +16,7 @@ from dsbench import release
 from dsbench.check.conformance import SuiteResult
 from dsbench.check.durable import DurabilityCheck
 from dsbench.check.flushes import Flushes
+from dsbench.check.histories import IsolationCheck, isolation_lines
 from dsbench.dataclass import dataclass
 from dsbench.measure import loaders as generator
 from dsbench.measure.loaders import Case
@@ -56,6 +57,7 @@ class Checked:
     suite: SuiteResult | None = None
     durability: DurabilityCheck | None = None
     flushes: Flushes | None = None
+    isolation: IsolationCheck | None = None
     at: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
     host: str = field(default_factory=platform.node)
 
@@ -70,6 +72,10 @@ class Checked:
         found = [f"{case.group}: {_named(case)}: {case.outcome}, documented: {case.expected}" for case in self._wrong()]
         if self.durability is not None and not self.durability.holds:
             found.append(f"durability: {_lost(self.durability)}")
+        if self.isolation is not None and not self.isolation.holds:
+            names = [one.name for one in self.isolation.forbidden]
+            stale = ["stale reads"] if self.isolation.is_stale else []
+            found.append(f"{self.isolation.words} forbids {', '.join([*names, *stale])}")
         return found
 
     def _wrong(self) -> list[Case]:
@@ -81,7 +87,9 @@ class Checked:
             return f"{self.product} FAILED: {'; '.join(self.failures)}"
         kept = [_lost(self.durability)] if self.durability is not None else []
         cases = [f"{len(self.suite.cases)} cases are as documented"] if self.suite is not None else []
-        return f"{self.product} passed: {'; '.join([*cases, *kept])}"
+        one = self.isolation
+        seen = [f"{one.found.committed:,} transactions without an anomaly that {one.words} forbids"] if one else []
+        return f"{self.product} passed: {'; '.join([*cases, *kept, *seen])}"
 
     def described(self) -> dict[str, Any]:
         """As JSON values; ``dsbench run --checked`` takes them up."""
@@ -112,6 +120,8 @@ def lines(checked: Checked) -> Iterator[str]:
             yield from _of_promise(checked.suite, cases)
         yield "\nisolation: anomalies that can occur, by level"
         yield from _isolation(checked.suite)
+    if checked.isolation is not None:
+        yield from isolation_lines(checked.isolation)
     if checked.durability is not None:
         yield "\ndurability"
         yield from _durable(checked.durability)

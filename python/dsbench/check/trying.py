@@ -7,10 +7,13 @@ from collections.abc import Callable
 from dsbench.check.conformance import conform
 from dsbench.check.durable import durability
 from dsbench.check.flushes import flushes_of
+from dsbench.check.histories import isolation
 from dsbench.check.result import Checked
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import CoreError
 from dsbench.spec import Target
+
+_REMEDY = "see dsbench doctor, or use another target"
 
 Watch = Callable[[str, int, int, str], None]
 """Called before each part: what is tried out, parts done, parts in all, and what they are. Raises ``Stopped``."""
@@ -32,9 +35,23 @@ def try_out(
         )  # fmt: skip
         flushed = flushes_of(target)
     except CoreError as error:
-        remedy = "see dsbench doctor, or use another target"
-        raise RunError(f"{target.redacted}: {error}", remedy, usage=error.usage) from None
+        raise RunError(f"{target.redacted}: {error}", _REMEDY, usage=error.usage) from None
     return Checked(
         target=target.redacted, version=suite.version if suite is not None else killed.version, suite=suite,
         settings=dict(target.settings), durability=killed, flushes=flushed,
     )  # fmt: skip
+
+
+def try_isolation(
+    target: Target, level: str, *, clients: int, transactions: int, reads: str, watch: Watch
+) -> Checked:
+    """Searches what clients of ``target`` see for anomalies, as ``isolation`` does; raises the same, and ``RunError``
+    for what the target answers."""
+    try:
+        found = isolation(
+            target, level, clients=clients, transactions=transactions, reads=reads,
+            watch=lambda done, total: watch(target.redacted, done, total, "transactions"),
+        )  # fmt: skip
+    except CoreError as error:
+        raise RunError(f"{target.redacted}: {error}", _REMEDY, usage=error.usage) from None
+    return Checked(target=target.redacted, version=found.version, settings=dict(target.settings), isolation=found)

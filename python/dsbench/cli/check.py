@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,14 +22,18 @@ from dsbench.measure.loaders import Stopped
 
 if TYPE_CHECKING:
     from dsbench.check import Checked
+    from dsbench.check.trying import Watch
 
 _DEFAULT: str = spec.RunSpec.model_fields["workload"].default
 _ROUNDS, _THREADS = 5, 4
+_LEVELS = ("read-committed", "repeatable-read", "serializable")
 _WIDE = max(len(state) for state in State)
 EPILOG = (
     "Examples: dsbench check postgresql://me@host/db --workload tpcb --scale 10 | "
     "dsbench check private:postgresql --promises | "
     "dsbench check 'private:postgresql?fsync=off' --durability --storage forgetful | "
+    "dsbench check private:postgresql --isolation serializable | "
+    "dsbench check 'private:postgresql?standbys=1' --isolation read-committed --reads standby | "
     "dsbench check postgresql://me@host/db --durability --restart 'ssh host ./kill-and-start'"
 )
 
@@ -72,7 +77,7 @@ def command(
         int | None, typer.Option(min=1, max=10_000, help=f"Number of kills [{_ROUNDS}]")
     ] = None,
     clients: Annotated[
-        int | None, typer.Option(min=1, max=1000, help=f"Sessions that commit until the kill [{_THREADS}]")
+        int | None, typer.Option(min=1, max=1000, help=f"Sessions [{_THREADS}; 8 of --isolation]")
     ] = None,
     storage: Annotated[
         str | None,
@@ -80,6 +85,20 @@ def command(
             help="plain, forgetful (loses unflushed writes) or lying (loses flushed ones, too) [plain]",
             autocompletion=_storages,
         ),
+    ] = None,
+    isolation: Annotated[
+        str | None,
+        typer.Option(
+            help="Search what clients of this level see for anomalies: read-committed, repeatable-read, serializable",
+            metavar="LEVEL", autocompletion=completing(_LEVELS),
+        ),
+    ] = None,
+    transactions: Annotated[
+        int | None, typer.Option(min=1, max=100_000_000, help="Transactions of --isolation to commit [20000]")
+    ] = None,
+    reads: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="With --isolation: half of the transactions read there, or from a standby"),
     ] = None,
     restart: Annotated[
         str | None,
@@ -92,6 +111,15 @@ def command(
 ) -> None:
     """Check the consistency of a database that dsbench loaded, or test the ACID properties of a server."""
     where = spec.build({"target": {"url": target}}).target
+    if isolation is not None:
+        populated = {"--scale": scale, "--workload": workload, "--set": given}
+        others = {"--promises": promised, "--durability": durable, "--rounds": rounds, "--storage": storage}
+        for option in (option for option, value in {**populated, **others, "--restart": restart}.items() if value):
+            raise spec.SpecError(option, "--isolation uses its own tables and kills nothing", "omit it")
+        _shown(_searched(where, isolation, clients, transactions, reads or ""), out, as_json)
+        return
+    for option in (option for option, value in {"--transactions": transactions, "--reads": reads}.items() if value):
+        raise spec.SpecError(option, "it needs --isolation", "add --isolation serializable, or omit it")
     if promised or durable:
         populated = {"--scale": scale, "--workload": workload, "--set": given}
         for option in (option for option, value in populated.items() if value):
@@ -104,7 +132,7 @@ def command(
         return
     tried = {"--rounds": rounds, "--clients": clients, "--storage": storage, "--restart": restart, "--out": out}
     for option in (option for option, value in tried.items() if value):
-        raise spec.SpecError(option, "it needs --promises or --durability", "add one of them, or omit it")
+        raise spec.SpecError(option, "it needs --promises, --durability or --isolation", "add one of them, or omit it")
     _consistent(where, scale, workload, given, as_json)
 
 
@@ -141,6 +169,27 @@ def _tried(where: spec.Target, whole: bool, rounds: int, clients: int, kind: str
     """What ``dsbench.check`` finds; shows how far it is."""
     from dsbench import check
 
+    return _watched(lambda watch, said: check.try_out(
+        where, whole=whole, rounds=rounds, writers=clients, kind=kind, restart=restart, watch=watch, said=said,
+    ))  # fmt: skip
+
+
+def _searched(where: spec.Target, level: str, clients: int | None, transactions: int | None, reads: str) -> Checked:
+    """What a search for anomalies finds; shows how far it is."""
+    from dsbench import check
+
+    if level not in check.LEVELS:
+        raise spec.SpecError("--isolation", f"no level called {level[:60]!r}", f"use {', '.join(check.LEVELS)}")
+    if reads not in ("", check.STANDBY):
+        reads = spec.build({"target": {"url": reads}}).target.url
+    return _watched(lambda watch, _: check.try_isolation(
+        where, level, clients=clients or check.CLIENTS, transactions=transactions or check.TRANSACTIONS, reads=reads,
+        watch=watch,
+    ))  # fmt: skip
+
+
+def _watched(tried: Callable[[Watch, Callable[[str], None]], Checked]) -> Checked:
+    """What a check finds that is shown how far it is."""
     shown = ("", -1)
     with Counting() as counting, listening() as stop:
 
@@ -152,10 +201,7 @@ def _tried(where: spec.Target, whole: bool, rounds: int, clients: int, kind: str
                 counting.show(what, done, total, noun)
 
         try:
-            return check.try_out(
-                where, whole=whole, rounds=rounds, writers=clients, kind=kind, restart=restart, watch=watch,
-                said=counting.say,
-            )  # fmt: skip
+            return tried(watch, counting.say)
         except Stopped as stopped:
             errors.tell(str(stopped))
             sys.exit(128 + (stop.signal or 2))

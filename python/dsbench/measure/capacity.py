@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from dsbench.measure.cycle import ScaleContext, run_cycle
+from dsbench.measure.cycle import run_cycle
 from dsbench.measure.loaders.results import NodePart, merge_whole
 from dsbench.measure.plan import PlannedCycle
+from dsbench.measure.setting import ScaleContext
 from dsbench.spec.objective import GRADES, ROUNDS, TRIALS
 from dsbench.stats.capacity import SHORT, next_step
 from dsbench.stats.search import Load, plan_search, search

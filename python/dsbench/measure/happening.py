@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Final, Protocol, runtime_checkable
 
@@ -26,7 +28,7 @@ from dsbench.spec.events import Event
 from dsbench.stats.machine import Used, added
 
 OF_THE_SERVER: Final = frozenset(
-    ["server", "server_tasks", "server_threads", "server_statements", "round_trip", "sizes"]
+    ["server", "server_tasks", "server_threads", "server_statements", "round_trip", "sizes", "replication"]
 )
 """Monitors whose counters begin anew with a server, or whose session ends with it."""
 _SECOND_NS: Final = 1_000_000_000
@@ -35,6 +37,8 @@ _POLL_S: Final = 0.01
 _PATIENCE_S: Final = 5.0
 """How long a command may take to end that nobody waits for."""
 _LAST_WORDS: Final = 300
+_PIECE: Final = 2**30
+"""The first piece of a file that takes all room; the last ones are bytes."""
 
 
 @dataclass(frozen=True)
@@ -186,9 +190,9 @@ class Happening:
             self._found.append(self._make(event))
 
     def _make(self, event: Event) -> Happened:
-        does = {"stop": self._stop, "command": self._command}.get(event.what, self._again)
+        does = {"stop": self._stop, "fill-disk": self._fill, "command": self._command}.get(event.what, self._again)
         does = self._hand_over if event.needs_standby else does
-        others = does in (self._again, self._hand_over)
+        others = does in (self._again, self._fill, self._hand_over)
         if others:
             self._leave()
         span, error = _Span(), ""
@@ -223,6 +227,17 @@ class Happening:
             self._leaving.wait(event.lasts_s)
             span.done_ns = now_ns()
 
+    def _fill(self, event: Event, span: _Span) -> None:
+        server = self._outages.server
+        assert server is not None
+        with filled(_mount_of(server.directory)):
+            span.began_ns = now_ns()
+            self._leaving.wait(event.lasts_s)
+            span.done_ns = now_ns()
+        if not server.pids():
+            # One that had no room for its log has ended.
+            server.start_again(kill=True, within_s=self._outages.patience_s)
+
     def _again(self, event: Event, _span: _Span) -> None:
         assert self._outages.server is not None
         self._outages.server.start_again(kill=event.what == "kill", within_s=self._outages.patience_s)
@@ -249,6 +264,31 @@ class Happening:
             out.seek(0)
             said = " ".join(out.read().decode(errors="replace").split())[-_LAST_WORDS:]
         raise ServerError(f"it ended with {done.returncode}{f': {said}' if said else ''}", "correct the command")
+
+
+@contextmanager
+def filled(folder: Path) -> Iterator[None]:
+    """Meanwhile the file system of ``folder`` has no room: a file takes it all."""
+    file = folder / "dsbench-fill"
+    try:
+        with file.open("wb") as opened:
+            size, piece = 0, _PIECE
+            while piece:
+                try:
+                    os.posix_fallocate(opened.fileno(), size, piece)
+                    size += piece
+                except OSError as full:
+                    if full.errno != errno.ENOSPC:
+                        raise
+                    piece //= 2
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def _mount_of(folder: Path) -> Path:
+    """The top of the file system that ``folder`` lies in."""
+    return next(one for one in (folder, *folder.parents) if one.is_mount())
 
 
 def _end(command: subprocess.Popen[bytes]) -> None:

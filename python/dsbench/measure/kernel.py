@@ -19,11 +19,12 @@ from typing import Final
 from dsbench import devices
 from dsbench.dataclass import dataclass
 from dsbench.measure import device_times, stacks
-from dsbench.measure.cycle import ScaleContext, run_cycle
+from dsbench.measure.cycle import run_cycle
 from dsbench.measure.loaders.results import IN_DATABASE, NodePart
 from dsbench.measure.monitors import RUN, SERVER
 from dsbench.measure.perf import CLIENT, Commands, PerfMonitor, PerfProgram, Scene, find_reason, read_lines
 from dsbench.measure.plan import PlannedCycle
+from dsbench.measure.setting import ScaleContext
 
 _HERTZ: Final = 997
 """Samples of each CPU per second: no multiple of the ticks of the kernel."""

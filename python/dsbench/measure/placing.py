@@ -14,9 +14,10 @@ from typing import Final
 
 from dsbench.archive import Archive, ArchiveError
 from dsbench.archive.record import PlacementTried
-from dsbench.measure.cycle import ScaleContext, run_cycle
+from dsbench.measure.cycle import run_cycle
 from dsbench.measure.loaders.results import NodePart, merge_whole
 from dsbench.measure.plan import PlannedCycle
+from dsbench.measure.setting import ScaleContext
 from dsbench.spec import RunSpec
 from dsbench.spec.drivers import OWN
 from dsbench.spec.run import TURN_RAMP_UP_S, turn_s

@@ -22,7 +22,7 @@ from dsbench.archive import Archive, ArchiveError, Writer
 from dsbench.dataclass import dataclass
 from dsbench.measure import calibration, keeping, place, preflight, stack, surroundings
 from dsbench.measure.ahead import refuse_absent, refuse_full
-from dsbench.measure.cycle import ABORTED, Restarted, ScaleContext
+from dsbench.measure.cycle_log import ABORTED
 from dsbench.measure.happening import Outages, Renewed, TakingOver
 from dsbench.measure.history import CycleHistory
 from dsbench.measure.interrupts import Stop, listening
@@ -42,6 +42,7 @@ from dsbench.measure.place import owner_alive
 from dsbench.measure.plan import PlannedCycle, can_go_on, planned
 from dsbench.measure.plans import ask_plans, has_plans
 from dsbench.measure.scale import Counts, Scale
+from dsbench.measure.setting import Restarted, ScaleContext
 from dsbench.measure.stopping import Enough, choose_scale
 from dsbench.measure.success import refuse_barren, warn_of_nothing_found
 from dsbench.measure.surroundings import Probes, Snapshots
@@ -441,7 +442,7 @@ def _refuse_events(spec: RunSpec, server: servers.Server | None) -> None:
     taking = next((one for one in spec.events if one.needs_standby), None)
     if taking is not None and not isinstance(server, TakingOver):
         problem = f"--event: {taking.text}: the server has no standby"
-        raise RunError(problem, "use private:postgresql?standbys=1", usage=True)
+        raise RunError(problem, "use private:postgresql?standbys=1 or private:mariadb?replicas=1", usage=True)
 
 
 def _refuse_pooled(spec: RunSpec, pooled: str) -> None:

@@ -13,7 +13,7 @@ from dsbench.archive import LOCAL, Archive
 from dsbench.archive.conditions import Condition, State, say_conditions, state_of
 from dsbench.archive.record import Segment
 from dsbench.measure.capacity import place_rates
-from dsbench.measure.cycle import ScaleContext, run_cycle
+from dsbench.measure.cycle import run_cycle
 from dsbench.measure.happening import Renewed, forgive_lost, leave_open, loses
 from dsbench.measure.journal import RunError
 from dsbench.measure.keeping import Base
@@ -24,6 +24,7 @@ from dsbench.measure.monitors import Sampler
 from dsbench.measure.place import DROP
 from dsbench.measure.placing import place_clients
 from dsbench.measure.plan import PlannedCycle
+from dsbench.measure.setting import ScaleContext
 from dsbench.measure.stopping import CycleTrials, Enough, choose_cycles, size_cycles
 
 

@@ -19,12 +19,13 @@ from typing import Final
 
 import numpy as np
 
-from dsbench.measure.cycle import ScaleContext, run_cycle
+from dsbench.measure.cycle import run_cycle
 from dsbench.measure.history import CycleHistory
 from dsbench.measure.loaders import Bench, CoreError
 from dsbench.measure.loaders.results import NodePart, merge_whole
 from dsbench.measure.moments import count_clients
 from dsbench.measure.plan import PlannedCycle
+from dsbench.measure.setting import ScaleContext
 from dsbench.spec import RunSpec
 from dsbench.stats.index import between, share
 from dsbench.stats.peak import next_number

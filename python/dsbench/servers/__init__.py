@@ -108,8 +108,8 @@ def _home(target: spec.Target, base: Path, *, keep: bool, reuse: bool) -> Path |
     if listening := {"listen_addresses", "bind_address"} & {name.lower().replace("-", "_") for name in target.settings}:
         problem = f"with {', '.join(listening)} a private server has a password for one run only: it cannot be kept"
         raise spec.SpecError(option, problem, "omit the setting, or keep it on a server of your own")
-    if "standbys" in target.settings:
-        problem = "with standbys the data is in several folders: it cannot be kept"
+    if target.standbys:
+        problem = f"with {target.standbys_setting} the data is in several folders: it cannot be kept"
         raise spec.SpecError(option, problem, "omit the setting, or keep it on a server of your own")
     if apart := list(elsewhere(target.settings)):
         problem = f"with {', '.join(apart)} the data is in several folders: it cannot be kept"

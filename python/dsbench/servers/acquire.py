@@ -32,12 +32,12 @@ _DOWNLOADS = sources.FOLDER
 _PACKAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "apt-get": {
         "postgresql": ("postgresql",),
-        "mariadb": ("mariadb-server", "mariadb-plugin-rocksdb"),
+        "mariadb": ("mariadb-server", "mariadb-plugin-rocksdb", "mariadb-backup"),
         "firebird": ("firebird3.0-server", "firebird3.0-utils", "libfbclient2"),
     },
     "dnf": {
         "postgresql": ("postgresql-server",),
-        "mariadb": ("mariadb-server", "mariadb-rocksdb-engine"),
+        "mariadb": ("mariadb-server", "mariadb-rocksdb-engine", "mariadb-backup"),
         "mysql": ("mysql-server",),
         "firebird": ("firebird", "firebird-utils"),
     },

@@ -220,14 +220,18 @@ def _events_fit(spec: RunSpec) -> None:
         whose = "SQLite runs in dsbench's process" if is_sqlite(spec.target) else "dsbench did not start this server"
         remedy = "use a private server, such as private:postgresql, or write command '…'"
         raise misfit("--event", f"{needing[0].text}: {whose}", remedy)
+    filling = next((one for one in spec.events if one.what == "fill-disk"), None)
+    if filling is not None and not spec.storage:
+        problem = f"{filling.text}: dsbench fills no file system but its own"
+        raise misfit("--event", problem, "add one: --storage 'ext4?size=4GiB'")
     taking = [one for one in spec.events if one.needs_standby]
-    standbys = spec.target.settings.get("standbys", "0")
-    if taking and not (standbys.isdecimal() and int(standbys)):
-        remedy = "write private:postgresql?standbys=1; for servers of yours write command '…'"
+    standbys, setting = spec.target.standbys, spec.target.standbys_setting
+    if taking and not standbys:
+        remedy = "write private:postgresql?standbys=1 or private:mariadb?replicas=1; for servers of yours command '…'"
         raise misfit("--event", f"{taking[0].text}: the server has no standby", remedy)
-    if len(taking) > int(standbys or 0):
+    if len(taking) > standbys:
         problem = f"{taking[-1].text}: no standby is left, as those that were the primary come back after the cycle"
-        raise misfit("--event", problem, f"write standbys={len(taking)}, or fewer such events")
+        raise misfit("--event", problem, f"write {setting}={len(taking) + (setting == 'galera')}, or fewer such events")
 
 
 def _objective_fits(spec: RunSpec) -> None:

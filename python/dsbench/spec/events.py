@@ -12,15 +12,15 @@ from dsbench.dataclass import dataclass
 from dsbench.redaction import redact_words
 from dsbench.spec.words import Unfit, seconds
 
-What = Literal["restart", "kill", "stop", "switchover", "failover", "command"]
+What = Literal["restart", "kill", "stop", "fill-disk", "switchover", "failover", "command"]
 _WHATS: Final[tuple[What, ...]] = get_args(What)
 
 _PART: Final = re.compile(r"""(?:[^,'"\n]|'[^'\n]*'|"[^"\n]*")+""")
 _WHOLE: Final = re.compile(r"""(?:[^'"]|'[^'\n]*'|"[^"\n]*")*""")
-_ONE: Final = re.compile(r"(?P<at>[\w.]+)\s*:\s*(?P<what>[a-z]+)\s*(?P<more>.*)", re.DOTALL)
+_ONE: Final = re.compile(r"(?P<at>[\w.]+)\s*:\s*(?P<what>[a-z-]+)\s*(?P<more>.*)", re.DOTALL)
 _HOW: Final = (
-    "write TIME:EVENT such as 20s:restart, 40s:kill, 60s:stop 5s (suspended so long), 80s:switchover, 80s:failover, "
-    "80s:command 'ssh db1 systemctl restart postgresql'"
+    "write TIME:EVENT such as 20s:restart, 40s:kill, 60s:stop 5s (suspended so long), 60s:fill-disk 5s, "
+    "80s:switchover, 80s:failover, 80s:command 'ssh db1 systemctl restart postgresql'"
 )
 _MOST: Final = 100
 _LONGEST_S: Final = 86_400.0
@@ -33,11 +33,11 @@ class Event:
     at_s: float
     """After the start of the cycle."""
     what: What
-    """``restart``: stopped in order, and started; ``kill``: SIGKILL, and started; ``stop``: suspended;
-    ``switchover``: a standby takes over from a primary that is stopped in order; ``failover``: from one that is killed;
-    ``command``."""
+    """``restart``: stopped in order, and started; ``kill``: SIGKILL, and started; ``stop``: suspended; ``fill-disk``:
+    the file system of its data has no room; ``switchover``: a standby takes over from a primary that is stopped in
+    order; ``failover``: from one that is killed; ``command``."""
     lasts_s: float = 0.0
-    """Of ``stop``."""
+    """Of ``stop`` and ``fill-disk``."""
     command: str = ""
     """Of ``command``: a line for a shell."""
 
@@ -57,9 +57,15 @@ class Event:
         return self.what in ("switchover", "failover")
 
     @property
+    def lasts(self) -> bool:
+        """Whether it is written with a time."""
+        return self.what in ("stop", "fill-disk")
+
+    @property
     def text(self) -> str:
         """As it is written."""
-        more = {"stop": f" {self.lasts_s:.15g}s", "command": f" {shlex.quote(self.command)}"}.get(self.what, "")
+        lasts = f" {self.lasts_s:.15g}s" if self.lasts else ""
+        more = f" {shlex.quote(self.command)}" if self.what == "command" else lasts
         return f"{self.at_s:.15g}s:{self.what}{more}"
 
     @property
@@ -70,8 +76,8 @@ class Event:
     @property
     def words(self) -> str:
         """``restart``, ``stop of 5 s``, ``command 'patronictl switchover'``; without passwords."""
-        if self.what == "stop":
-            return f"stop of {self.lasts_s:g} s"
+        if self.lasts:
+            return f"{self.what} of {self.lasts_s:g} s"
         return f"command {self.redacted.command!r}" if self.command else self.what
 
 
@@ -99,10 +105,13 @@ def _event(word: str) -> Event:
     if found is None or at_s is None or what is None:
         raise Unfit(f"cannot read {word[:60]!r}", _HOW)
     more = found["more"].strip()
-    if what == "stop":
+    if what in ("stop", "fill-disk"):
         lasts_s = _span(more)
         if not lasts_s:
-            raise Unfit(f"cannot read {word[:60]!r}", "write how long the server is suspended, such as 60s:stop 5s")
+            remedy = "write how long the server is suspended, such as 60s:stop 5s"
+            if what == "fill-disk":
+                remedy = "write how long the disk is full, such as 60s:fill-disk 5s"
+            raise Unfit(f"cannot read {word[:60]!r}", remedy)
         return Event(at_s, what, lasts_s)
     if what == "command":
         try:

@@ -376,8 +376,9 @@ class RunSpec(Frozen):
             "Outages in each cycle, such as '20s:restart, 40s:stop 5s'",
             OUTAGES, "load", metavar="TIME:EVENT,…", default="none",
             more="restart: the server stops in order and starts again. kill: its processes are killed, and it starts"
-            " again. stop 5s: they are suspended so long. switchover, failover: a standby takes over from a primary"
-            " that stops in order, or is killed (?standbys=1). These need a private server. command 'LINE': a line for"
+            " again. stop 5s: they are suspended so long. fill-disk 5s: the disk of --storage is full so long."
+            " switchover, failover: a standby takes over from a primary that stops in order, or is killed (?standbys=1,"
+            " ?replicas=1). These need a private server. command 'LINE': a line for"
             " the shell, for a server of yours. Clients reconnect; dsbench show --by outage has the lengths",
         ),
     ] = ""

@@ -27,6 +27,8 @@ _PASSWORDS: Final = {
     "firebird": "ISC_PASSWORD",
 }  # fmt: skip
 """By scheme: the variable of the environment in which a password may stand."""
+_STANDBYS: Final = {"postgresql": ("standbys",), "mariadb": ("replicas", "galera")}
+"""By private product: settings that say how many servers there are beside one, or with it."""
 _HERE: Final = ("", "localhost", "127.0.0.1", "::1")
 
 
@@ -51,10 +53,16 @@ def _parts(url: str) -> _Parts:
     authority, _, path = rest.partition("/")
     login, _, place = authority.rpartition("@")
     user, _, password = login.partition(":")
-    host, _, port = place.removeprefix("[").partition("]:" if place.startswith("[") else ":")
-    host = host.removesuffix("]") if place.startswith("[") else host
-    user, password, host, port, path = map(unquote, (user, password, host, port, path))
+    places = [_place(one) for one in place.split(",")]
+    host, port = (",".join(parts) if any(parts) else "" for parts in zip(*places, strict=True))
+    user, password, path = map(unquote, (user, password, path))
     return _Parts(scheme, user, password, host, port, path, dict(parameters_in(query)))
+
+
+def _place(text: str) -> tuple[str, str]:
+    """The host and the port of one server, decoded."""
+    host, _, port = text.removeprefix("[").partition("]:" if text.startswith("[") else ":")
+    return unquote(host.removesuffix("]") if text.startswith("[") else host), unquote(port)
 
 
 def parameters_in(query: str) -> list[tuple[str, str]]:
@@ -67,6 +75,12 @@ def parameters_joined(values: Mapping[str, str]) -> str:
     """What ``parameters_in`` reads: ``?NAME=VALUE&…``, empty without any."""
     query = urlencode(values, quote_via=quote, safe="/:,")
     return f"?{query}" if query else ""
+
+
+def with_parameter(url: str, name: str, value: str) -> str:
+    """``url`` with this value of a parameter, in place of another."""
+    head, _, query = url.partition("?")
+    return head + parameters_joined({**dict(parameters_in(query)), name: value})
 
 
 class Frozen(BaseModel):
@@ -116,6 +130,19 @@ class Target(Frozen):
     def private(self) -> str | None:
         """Product of a private server (``postgresql`` …), ``None`` for a server of the user's."""
         return self.url.removeprefix("private:") if self.url.startswith("private:") else None
+
+    @property
+    def standbys_setting(self) -> str:
+        """The setting of a private server that says how many others there are; empty without one."""
+        given = {name.lower() for name in self.settings}
+        return next((name for name in _STANDBYS.get(self.private or "", ()) if name in given), "")
+
+    @property
+    def standbys(self) -> int:
+        """How many servers beside a private one can take over."""
+        setting = self.standbys_setting
+        said = next((value for name, value in self.settings.items() if name.lower() == setting), "")
+        return max(int(said) - (setting == "galera"), 0) if said.isdecimal() else 0
 
     @property
     def in_one(self) -> str:
@@ -188,7 +215,7 @@ class Target(Frozen):
     @property
     def is_here(self) -> bool:
         """Whether the URL names no other machine."""
-        return self.host in _HERE or self.host.startswith("/")
+        return all(host in _HERE or host.startswith("/") for host in self.host.split(","))
 
     @property
     def redacted(self) -> str:

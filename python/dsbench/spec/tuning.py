@@ -185,7 +185,7 @@ _SQLITE: Final = "journal_mode synchronous cache_size mmap_size page_size busy_t
 TUNING: Final = {
     "postgresql": frozenset(_POSTGRESQL.split()) | {"pooler", "standbys", "sync"}
     | {f"pgbouncer.{name}" for name in PGBOUNCER},
-    "mariadb": frozenset((_MARIADB_AND_MYSQL + _MARIADB).split()),
+    "mariadb": frozenset((_MARIADB_AND_MYSQL + _MARIADB).split()) | {"galera", "replicas", "sync"},
     "mysql": frozenset((_MARIADB_AND_MYSQL + _MYSQL).split()),
     "firebird": frozenset(_FIREBIRD.split()),
     "sqlite": frozenset(_SQLITE.split()),

@@ -15,6 +15,8 @@ const KINDS: &[(u16, ErrorKind)] = &[
     (1044, Setup),
     (1045, Setup),
     (1049, Setup),
+    // A node of Galera outside of its cluster: another one may answer.
+    (1047, Disconnected),
     // Shutdown in progress.
     (1053, Disconnected),
     // Unknown column.

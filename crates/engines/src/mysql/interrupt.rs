@@ -8,9 +8,8 @@ use dsbench_core::engine::Interrupt;
 use dsbench_core::error::ErrorKind;
 use socket2::Socket;
 
-use super::login;
+use super::login::{self, Reach};
 use super::reply::Skip;
-use super::Reach;
 use crate::place::ADMINISTRATION;
 
 /// Longest time that the request to end a session may take.
@@ -19,8 +18,10 @@ const LIMIT: Duration = Duration::from_secs(1);
 /// Which session is ended, and where.
 #[derive(Clone)]
 pub(super) struct Killer {
-    /// How the server is reached.
-    pub(super) reach: Arc<Reach>,
+    /// How the servers of the target are reached.
+    pub(super) reach: Reach,
+    /// Which of them has the session.
+    pub(super) at: usize,
     /// The server's number of the session.
     pub(super) session: u32,
 }
@@ -29,7 +30,7 @@ impl Killer {
     /// Opens a second session and asks the server to end ours. Without that, the server would go on with the
     /// statement until it has something to send.
     fn kill(&self) {
-        if let Ok(mut other) = login::open_within(&self.reach, ADMINISTRATION, Some(LIMIT)) {
+        if let Ok(mut other) = login::open_at(&self.reach, self.at, ADMINISTRATION, Some(LIMIT)) {
             // An error is ignored: the session may have ended already.
             let _ = other.wire.text(&format!("KILL {}", self.session), "kill", ErrorKind::Disconnected, &mut Skip);
         }

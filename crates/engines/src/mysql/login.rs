@@ -29,14 +29,17 @@ const MORE: u8 = 0x01;
 /// The server's code for a wrong password.
 const ACCESS_DENIED: &str = "1045";
 
-/// How a server is reached, made once for all connections.
-pub(super) struct Reach {
+/// How the servers of a target are reached, made once for all connections; one at least.
+pub(super) type Reach = Arc<[Host]>;
+
+/// How one of them is reached.
+pub(super) struct Host {
     /// Where it is, and who we are.
     pub(super) options: Options,
     tls: Option<Tls>,
 }
 
-impl Reach {
+impl Host {
     /// Reads the certificates that `options` name. Error `Configuration` when one cannot be used.
     pub(super) fn new(options: Options) -> Result<Self> {
         let check = match options.tls.mode {
@@ -62,21 +65,36 @@ pub(super) struct LoggedIn {
     pub(super) largest_packet: usize,
 }
 
-/// Logs in at the first place that answers.
-pub(super) fn open(reach: &Arc<Reach>, session: Session) -> Result<LoggedIn> {
-    let mut opened = open_within(reach, session, reach.options.connect_timeout)?;
-    let lifted = opened.wire.transport.lift_deadline();
-    lifted.map_err(|e| Error::with(ErrorKind::Setup, "connect", e.to_string()))?;
-    Ok(opened)
+/// Logs in at the host that answers; of several at the first that takes writes.
+pub(super) fn open(reach: &Reach, session: Session) -> Result<LoggedIn> {
+    let mut failed: Vec<Error> = Vec::new();
+    for (at, host) in reach.iter().enumerate() {
+        match open_at(reach, at, session, host.options.connect_timeout) {
+            Ok(mut opened) => {
+                let lifted = opened.wire.transport.lift_deadline();
+                lifted.map_err(|e| Error::with(ErrorKind::Setup, "connect", e.to_string()))?;
+                return Ok(opened);
+            }
+            Err(error) if reach.len() > 1 && PASSING.contains(&error.code.as_str()) => failed.push(error),
+            Err(error) => return Err(error),
+        }
+    }
+    let words: Vec<String> = failed.iter().map(Error::to_string).collect();
+    let first = failed.into_iter().next().unwrap_or_else(|| setup("the target names no host".into()));
+    Err(if words.len() > 1 { first.wrapped("", words.join("; ")) } else { first })
 }
 
-/// The same; the time limit stays for all that is read on the session.
-pub(super) fn open_within(reach: &Arc<Reach>, session: Session, limit: Option<Duration>) -> Result<LoggedIn> {
+/// Codes of errors after which another host is tried: none came, ER_SERVER_SHUTDOWN, and ER_UNKNOWN_COM_ERROR, which a
+/// node of Galera has while it belongs to no cluster.
+const PASSING: &[&str] = &["", "1053", "1047"];
+
+/// Logs in at one of the hosts; the time limit stays for all that is read on the session.
+pub(super) fn open_at(reach: &Reach, at: usize, session: Session, limit: Option<Duration>) -> Result<LoggedIn> {
     let deadline = limit.map(|limit| Instant::now() + limit);
     let mut absent = None;
-    for address in &reach.options.addresses {
+    for address in &reach[at].options.addresses {
         match socket::connect(address, deadline) {
-            Ok(channel) => return Opening::new(reach, session, address, Transport::Plain(channel)).run(),
+            Ok(channel) => return Opening::new(reach, at, session, address, Transport::Plain(channel)).run(),
             Err(error) => {
                 absent.get_or_insert_with(|| {
                     let remedy = "start the server, or name its host and port, or its socket, in the target";
@@ -90,7 +108,9 @@ pub(super) fn open_within(reach: &Arc<Reach>, session: Session, limit: Option<Du
 
 /// A session on its way.
 struct Opening<'a> {
-    reach: &'a Arc<Reach>,
+    reach: &'a Reach,
+    at: usize,
+    host: &'a Host,
     session: Session,
     address: &'a Address,
     transport: Transport,
@@ -101,14 +121,15 @@ struct Opening<'a> {
 }
 
 impl<'a> Opening<'a> {
-    fn new(reach: &'a Arc<Reach>, session: Session, address: &'a Address, transport: Transport) -> Self {
-        Self { reach, session, address, transport, input: Input::new(), output: Vec::new(), number: 0 }
+    fn new(reach: &'a Reach, at: usize, session: Session, address: &'a Address, transport: Transport) -> Self {
+        let host = &reach[at];
+        Self { reach, at, host, session, address, transport, input: Input::new(), output: Vec::new(), number: 0 }
     }
 
     fn run(mut self) -> Result<LoggedIn> {
         let greeting = self.greeting()?;
         let encrypted = self.wants_tls(&greeting)?;
-        let database = if self.session.in_place { Some(PLACE) } else { self.reach.options.database.as_deref() };
+        let database = if self.session.in_place { Some(PLACE) } else { self.host.options.database.as_deref() };
         let agreed = greeting.agreed(encrypted, database.is_some());
         if encrypted {
             self = self.encrypt(agreed)?;
@@ -116,11 +137,16 @@ impl<'a> Opening<'a> {
         self.authenticate(&greeting, agreed, database)?;
         self.input.login_done();
         let mut wire = Wire::new(self.transport, self.input, agreed & capability::CACHE_METADATA != 0);
-        let largest_packet = set_up(&mut wire, self.reach, self.session)?;
+        let several = self.reach.len() > 1;
+        if several && is_read_only(&mut wire)? {
+            let remedy = "name the host that takes writes, or set its read_only off";
+            return Err(setup(format!("{}: this server takes no writes (read_only)", self.address)).remedy(remedy));
+        }
+        let largest_packet = set_up(&mut wire, &self.host.options, self.session)?;
         Ok(LoggedIn {
             wire,
             largest_packet,
-            killer: Killer { reach: Arc::clone(self.reach), session: greeting.session },
+            killer: Killer { reach: Arc::clone(self.reach), at: self.at, session: greeting.session },
         })
     }
 
@@ -180,7 +206,7 @@ impl<'a> Opening<'a> {
 
     fn wants_tls(&self, greeting: &Greeting) -> Result<bool> {
         let offered = greeting.capabilities & capability::SSL != 0;
-        match self.reach.options.tls.mode {
+        match self.host.options.tls.mode {
             SslMode::Disabled => Ok(false),
             // Like the mysql client: a unix socket is private without TLS.
             SslMode::Preferred => Ok(offered && !self.is_socket()),
@@ -201,7 +227,7 @@ impl<'a> Opening<'a> {
         if self.input.has_more() {
             return Err(failed(garbage("more than its greeting"), self.address));
         }
-        self.transport = match (self.transport, &self.reach.tls) {
+        self.transport = match (self.transport, &self.host.tls) {
             (Transport::Plain(channel), Some(tls)) => {
                 tls.handshake(channel).map_err(|error| failed(error, self.address))?
             }
@@ -216,7 +242,7 @@ impl<'a> Opening<'a> {
         // A default method that would show the password may not be the user's at all.
         let (answer, mut withheld) =
             login.first().map_or_else(|error| (Vec::new(), Some(error)), |answer| (answer, None));
-        let first = Login { user: &self.reach.options.user, database, method: login.method.name(), answer };
+        let first = Login { user: &self.host.options.user, database, method: login.method.name(), answer };
         greeting::answer(&mut self.output, agreed, &first);
         self.send()?;
         loop {
@@ -242,12 +268,12 @@ impl<'a> Opening<'a> {
     fn login(&self, method: Method, challenge: &[u8]) -> Authentication<'a> {
         Authentication {
             method,
-            password: self.reach.options.password.as_ref().map_or("", Secret::reveal),
+            password: self.host.options.password.as_ref().map_or("", Secret::reveal),
             challenge: challenge.to_vec(),
             encrypted: matches!(self.transport, Transport::Tls(_)),
-            trusted: self.reach.options.tls.mode >= SslMode::VerifyCa || self.reach.options.enable_cleartext_plugin,
+            trusted: self.host.options.tls.mode >= SslMode::VerifyCa || self.host.options.enable_cleartext_plugin,
             local: self.is_socket(),
-            may_ask_for_key: self.reach.options.allow_public_key_retrieval,
+            may_ask_for_key: self.host.options.allow_public_key_retrieval,
         }
     }
 
@@ -265,8 +291,8 @@ impl<'a> Opening<'a> {
 
 /// Sets isolation, sql_mode, time zone and storage engine, and asks whether that is in force, in one round trip: a proxy
 /// may change or drop what it passes on. Gives the size of the largest packet that the server takes.
-fn set_up(wire: &mut Wire, reach: &Reach, session: Session) -> Result<usize> {
-    let engine = reach.options.storage_engine.as_deref();
+fn set_up(wire: &mut Wire, options: &Options, session: Session) -> Result<usize> {
+    let engine = options.storage_engine.as_deref();
     let isolation = match session.isolation {
         Isolation::ReadCommitted => "READ COMMITTED",
         Isolation::RepeatableRead => "REPEATABLE READ",
@@ -299,6 +325,14 @@ fn set_up(wire: &mut Wire, reach: &Reach, session: Session) -> Result<usize> {
         ))
         .remedy("name the server itself as the target")),
     }
+}
+
+/// Whether a server takes no writes, but from its administrators.
+fn is_read_only(wire: &mut Wire) -> Result<bool> {
+    let mut found = TableRows::default();
+    let done = wire.text("SELECT @@global.read_only", "connect", ErrorKind::Setup, &mut found);
+    done.map_err(|error| Error { kind: ErrorKind::Setup, ..error })?;
+    Ok(found.table.rows.into_iter().flatten().flatten().next().is_none_or(|said| said != "0" && said != "OFF"))
 }
 
 /// The least max_allowed_packet of a server.

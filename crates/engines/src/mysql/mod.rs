@@ -31,13 +31,11 @@ mod text;
 mod types;
 mod wire;
 
-use std::sync::Arc;
-
 use dsbench_core::engine::{Connection, Dialect, Engine, Place, Session};
 use dsbench_core::error::{ErrorKind, Result};
 
 use self::connection::MysqlConnection;
-use self::login::Reach;
+use self::login::{Host, Reach};
 use self::options::Options;
 
 /// Name of the database that is dsbench's place.
@@ -68,15 +66,20 @@ const DIALECT: Dialect =
 /// What other clients call TLS is taken as they mean it (`useSSL`, `requireSSL`, `sslaccept`, `tls`); what means nothing
 /// here is passed over by name.
 ///
+/// Of several hosts, `mysql://user@db1:3306,db2/`, each session takes the first that answers and has read_only off. In
+/// place of a name a host may be the path of a unix socket, with %2F for each slash.
+///
 /// Error `Configuration` when the target makes no sense; nothing is connected yet.
 pub fn open(url: &str) -> Result<Box<dyn Engine>> {
     let options = Options::resolve(url, &|name| std::env::var(name).ok())?;
-    Ok(Box::new(Mysql { reach: Arc::new(Reach::new(options)?) }))
+    let hosts: Result<_> = options.into_iter().map(Host::new).collect();
+    Ok(Box::new(Mysql { reach: hosts? }))
 }
 
 /// A server at one target.
 struct Mysql {
-    reach: Arc<Reach>,
+    /// Tried in order, by every session.
+    reach: Reach,
 }
 
 impl Engine for Mysql {
@@ -89,7 +92,7 @@ impl Engine for Mysql {
     }
 
     fn passed_over(&self) -> &[String] {
-        &self.reach.options.passed_over
+        &self.reach[0].options.passed_over
     }
 
     fn waits_in_sockets(&self) -> bool {

@@ -9,7 +9,7 @@ use dsbench_core::error::{Error, Result};
 use super::PLACE;
 use crate::net::socket::Address;
 use crate::secret::Secret;
-use crate::url::{Environment, Parts, Query};
+use crate::url::{one_host, Environment, Parts, Query};
 
 /// The port of MariaDB and MySQL.
 const PORT: u16 = 3306;
@@ -72,14 +72,31 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Reads `url` in this `environment`. Error `Configuration` when it makes no sense; no message
-    /// repeats what stands before the question mark, which may hold a password.
-    pub(super) fn resolve(url: &str, environment: Environment<'_>) -> Result<Self> {
+    /// Reads `url` in this `environment`: one for each host that it names, all the same but for where they are. Error
+    /// `Configuration` when it makes no sense; no message repeats what stands before the question mark, which may hold a
+    /// password.
+    pub(super) fn resolve(url: &str, environment: Environment<'_>) -> Result<Vec<Self>> {
+        let (head, query) = Query::split(url)?;
+        let (head, others) = one_host(head);
+        let first = Self::of_one(&head, query, !others.is_empty(), environment)?;
+        let mut found = vec![first];
+        for place in others {
+            let parts = Parts::read(&format!("mysql://{place}"), &["mysql"], bad)?;
+            let host = parts.host.ok_or_else(|| bad("one of its hosts has no name"))?;
+            let addresses = addresses(&host, parts.port, None, environment)?;
+            found.push(Self { addresses, host, ..found[0].clone() });
+        }
+        Ok(found)
+    }
+
+    fn of_one(head: &str, mut query: Query, several: bool, environment: Environment<'_>) -> Result<Self> {
         let get = |name: &str| environment(name).filter(|value| !value.is_empty());
-        let (head, mut query) = Query::split(url)?;
         let parts = Parts::read(head, &["mysql", "mariadb"], bad)?;
         let host = parts.host.or_else(|| get("MYSQL_HOST")).unwrap_or_default();
         let socket = query.text("socket").map(PathBuf::from);
+        if several && (socket.is_some() || host.is_empty()) {
+            return Err(bad("of several hosts each has a name, or the path of its socket with %2F for each /"));
+        }
         let seconds = query.number::<u32>("connect_timeout")?.unwrap_or(10);
         let retrieval = query.word("allow_public_key_retrieval", &["true", "false"])?;
         let retrieval = retrieval.or(query.word("allowPublicKeyRetrieval", &["true", "false"])?);
@@ -120,6 +137,9 @@ fn addresses(
 ) -> Result<Vec<Address>> {
     if let Some(path) = socket {
         return Ok(vec![Address::Unix(path)]);
+    }
+    if host.starts_with('/') {
+        return Ok(vec![Address::Unix(host.into())]);
     }
     let tcp = |host: &str| Address::Tcp(host.to_owned(), port.unwrap_or(PORT), None);
     match (host, port) {

@@ -2,7 +2,13 @@ use super::*;
 use dsbench_core::error::ErrorKind;
 
 fn resolve(url: &str) -> Result<Options> {
-    Options::resolve(url, &|name| (name == "USER").then(|| "me".to_owned()))
+    alone(url, &|name| (name == "USER").then(|| "me".to_owned()))
+}
+
+fn alone(url: &str, environment: Environment<'_>) -> Result<Options> {
+    let mut found = Options::resolve(url, environment)?;
+    assert_eq!(found.len(), 1, "{url}");
+    Ok(found.remove(0))
 }
 
 fn tcp(host: &str, port: u16) -> Vec<Address> {
@@ -67,8 +73,8 @@ fn host_and_port_may_come_from_the_environment() {
         "MYSQL_TCP_PORT" => Some("3310".to_owned()),
         _ => None,
     };
-    assert_eq!(Options::resolve("mysql://u@", &environment).unwrap().addresses, tcp("db.example", 3310));
-    assert_eq!(Options::resolve("mysql://u@h:1", &environment).unwrap().addresses, tcp("h", 1));
+    assert_eq!(alone("mysql://u@", &environment).unwrap().addresses, tcp("db.example", 3310));
+    assert_eq!(alone("mysql://u@h:1", &environment).unwrap().addresses, tcp("h", 1));
 }
 
 #[test]
@@ -80,17 +86,31 @@ fn a_socket_a_port_and_localhost_say_where() {
     assert_eq!(resolve("mysql://u@[::1]/").unwrap().addresses, tcp("::1", 3306));
     assert_eq!(resolve("mysql://u@localhost/").unwrap().addresses.last(), tcp("localhost", 3306).first());
     let environment = |name: &str| (name == "MYSQL_UNIX_PORT").then(|| "/".to_owned());
-    let found = Options::resolve("mysql://u@localhost", &environment).unwrap().addresses;
+    let found = alone("mysql://u@localhost", &environment).unwrap().addresses;
     assert_eq!(found[0], Address::Unix("/".into()), "anything that is there is tried");
+}
+
+#[test]
+fn several_hosts_differ_in_their_place_only() {
+    let url = "mysql://u:p@a:1,[::1],%2Ftmp%2Fs.sock/db?ssl_mode=REQUIRED";
+    let found = Options::resolve(url, &|_| None).unwrap();
+    let places: Vec<_> = found.iter().map(|one| one.addresses.clone()).collect();
+    assert_eq!(places, [tcp("a", 1), tcp("::1", 3306), vec![Address::Unix("/tmp/s.sock".into())]]);
+    assert_eq!(found.iter().map(|one| one.host.as_str()).collect::<Vec<_>>(), ["a", "::1", "/tmp/s.sock"]);
+    assert!(found.iter().all(|one| one.user == "u" && one.tls.mode == SslMode::Required && one.password.is_some()));
+    for wrong in ["mysql://u:geheim@a,/db", "mysql://u:geheim@,a/", "mysql://u:geheim@a,b/?socket=/s"] {
+        let error = format!("{:#}", Options::resolve(wrong, &|_| None).unwrap_err());
+        assert!(error.contains("hosts") && !error.contains("geheim"), "{wrong}: {error}");
+    }
 }
 
 #[test]
 fn the_password_may_come_from_the_environment() {
     let environment = |name: &str| (name == "MYSQL_PWD").then(|| "secret".to_owned());
-    let password = |url| Options::resolve(url, &environment).unwrap().password.map(|p| p.reveal().to_owned());
+    let password = |url| alone(url, &environment).unwrap().password.map(|p| p.reveal().to_owned());
     assert_eq!(password("mysql://u@h").as_deref(), Some("secret"));
     assert_eq!(password("mysql://u:other@h").as_deref(), Some("other"));
-    assert!(Options::resolve("mysql://h", &environment).is_err(), "there is no user");
+    assert!(alone("mysql://h", &environment).is_err(), "there is no user");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use dsbench_core::error::{Error, Result};
 
-use crate::url::{Parts, Query};
+use crate::url::{one_host, Parts, Query};
 
 /// Settings that a URL may carry, by libpq's names.
 pub const KNOWN: &[&str] = &[
@@ -140,16 +140,6 @@ pub fn parse(url: &str) -> Result<Parsed> {
     query.finish()?;
     settings.retain(|_, value| !value.is_empty());
     Ok(Parsed { settings, passed_over })
-}
-
-/// What stands before the question mark with the first of several hosts, and the other hosts with their ports.
-fn one_host(head: &str) -> (String, Vec<&str>) {
-    let begin = head.find("://").map_or(0, |at| at + 3);
-    let end = head[begin..].find('/').map_or(head.len(), |at| begin + at);
-    let place = head[begin..end].rfind('@').map_or(begin, |at| begin + at + 1);
-    let mut places = head[place..end].split(',');
-    let first = places.next().unwrap_or_default();
-    (format!("{}{first}{}", &head[..place], &head[end..]), places.collect())
 }
 
 fn bad(what: &str) -> Error {

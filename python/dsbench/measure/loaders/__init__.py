@@ -10,10 +10,15 @@ from dsbench._core import CycleLoad, Group, Stage
 from dsbench.measure.loaders.bench import UNCOUNTED, Bench, Counted, PhaseResult, StatementName
 from dsbench.measure.loaders.checking import (
     NOTES_BYTES,
+    Anomaly,
     Case,
     CheckLedger,
     Conformance,
+    Histories,
+    Judged,
     LedgerContent,
+    StaleReads,
+    anomalies,
     families,
     schedules,
 )
@@ -44,9 +49,10 @@ from dsbench.measure.loaders.results import (
 )
 
 __all__ = [
-    "BUCKET_WORDS", "GRACE_S", "HALF_OPEN", "IN_DATABASE", "NOTES_BYTES", "OPEN", "PAUSE_WORDS",
-    "SECOND_WORDS", "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Bench", "Case", "CheckLedger", "Claim", "Conformance",
-    "CoreError", "Counted", "Cycle", "CycleLoad", "CycleResult", "EngineDialect", "Group", "Holder", "LedgerContent",
-    "PhaseResult", "Second", "Stage", "StatementName", "Stopped", "TargetDatabase", "UInts", "Watch", "build",
-    "connecting_s", "families", "measuring", "now_ns", "schedules", "schemes",
+    "BUCKET_WORDS", "GRACE_S", "HALF_OPEN", "IN_DATABASE", "NOTES_BYTES", "OPEN", "PAUSE_WORDS", "SECOND_WORDS",
+    "TAKEN", "TRACE_WORDS", "UNCOUNTED", "Anomaly", "Bench", "Case", "CheckLedger", "Claim", "Conformance",
+    "CoreError", "Counted", "Cycle", "CycleLoad", "CycleResult", "EngineDialect", "Group", "Histories", "Holder",
+    "Judged", "LedgerContent", "PhaseResult", "Second", "Stage", "StaleReads", "StatementName", "Stopped",
+    "TargetDatabase", "UInts", "Watch", "anomalies", "build", "connecting_s", "families", "measuring", "now_ns",
+    "schedules", "schemes",
 ]  # fmt: skip

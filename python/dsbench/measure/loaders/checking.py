@@ -1,5 +1,5 @@
 """What ``dsbench check`` wants of the core: the conformance suite that every engine passes, the ledger of commits by
-which durability is tried out, and the file system that forgets."""
+which durability is tried out, clients that append to lists, and the file system that forgets."""
 
 from __future__ import annotations
 
@@ -114,3 +114,78 @@ class CheckLedger:
         """How many of the first ``number`` transactions of ``writer`` the database has."""
         with errors():
             return self._core.kept(writer, number)
+
+
+@dataclass(frozen=True)
+class Anomaly:
+    """What went wrong between transactions."""
+
+    name: str
+    """Adya's or Elle's, where they have one."""
+    count: int
+    """Reads or appends that show it; of cycles the dependencies that belong to one."""
+    example: str
+    """The shortest that was looked at."""
+
+
+@dataclass(frozen=True)
+class StaleReads:
+    """Reads that missed what had been acknowledged before their transaction was asked for."""
+
+    reads: int
+    items: int
+    """Most items that one missed."""
+    median_ns: int
+    """For how long the first item that a stale read missed had been acknowledged."""
+    p99_ns: int
+    max_ns: int
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a history of appends and reads holds."""
+
+    committed: int
+    aborted: int
+    appends: int
+    """Of committed transactions, as are the reads."""
+    reads: int
+    anomalies: tuple[Anomaly, ...]
+    """From the worst; none that did not occur."""
+    undivided: int
+    """Dependencies on cycles that snapshot isolation forbids, which were not told apart: G-single or G-nonadjacent."""
+    stale: StaleReads
+
+
+class Histories:
+    """Clients at ``target``, where nothing of dsbench's may be yet, that append to lists and read them. With
+    ``reading`` half of their transactions read there, and do nothing else."""
+
+    def __init__(
+        self, target: TargetDatabase, reading: TargetDatabase | None, isolation: str, *, clients: int,
+        transactions: int, patience_s: float, seed: int,
+    ) -> None:  # fmt: skip
+        other = reading._core if reading is not None else None
+        with errors():
+            self._core = _core.Histories(target._core, other, isolation, clients, transactions, patience_s, seed)
+
+    def play(self, longest_s: float) -> tuple[int, bool]:
+        """Lets them play for so long at most; gives the committed transactions so far, and whether it is all done."""
+        with errors():
+            return self._core.play(longest_s)
+
+    def judge(self) -> Judged:
+        """What is wrong with what they saw."""
+        with errors():
+            found = self._core.judge()
+        anomalies = tuple(Anomaly(*one) for one in found.anomalies())
+        return Judged(*found.counts(), anomalies, found.undivided(), StaleReads(*found.stale()))
+
+    def close(self) -> None:
+        """Drops what they made."""
+        self._core.close()
+
+
+def anomalies() -> list[str]:
+    """Names of all anomalies, from the worst."""
+    return _core.anomalies()

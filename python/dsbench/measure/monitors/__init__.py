@@ -76,6 +76,8 @@ def monitors_for(
         monitors.append(device)
     if engine in _ENGINES and queries is not None:
         monitors.append(_ENGINES[engine][0](queries))
+        standbys = postgres.Standbys.of(queries) if engine == "postgres" else None
+        monitors += [standbys] if standbys is not None else []
     return tuple(monitors)
 
 

@@ -123,6 +123,38 @@ class Postgres:
         return rows[0]
 
 
+_STANDBYS = (
+    "select coalesce(application_name, client_addr::text, pid::text) as name,"
+    " coalesce(extract(epoch from replay_lag), 0) * 1e9 as lag_ns,"
+    " pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), replay_lsn) as behind"
+    " from pg_catalog.pg_stat_replication where state in ('streaming', 'catchup') and replay_lsn is not null"
+)
+
+
+class Standbys:
+    """How far the standbys of a primary are behind, as they told it."""
+
+    name = "replication"
+
+    def __init__(self, queries: Queries) -> None:
+        self.notes: list[str] = []
+        self._queries = queries
+
+    @classmethod
+    def of(cls, queries: Queries) -> Standbys | None:
+        """``None`` where the server has none, or does not tell."""
+        found = cls(queries)
+        try:
+            return found if found.sample() else None
+        except Exception:  # a standby itself, or a product that only resembles PostgreSQL
+            return None
+
+    def sample(self) -> list[Value]:
+        rows = self._queries.fetch(_STANDBYS)
+        lags = [(f"lag of {row['name']}", "ns", float(row["lag_ns"] or 0)) for row in rows]
+        return [*lags, *((f"behind {row['name']}", "bytes", float(row["behind"] or 0)) for row in rows)]
+
+
 _TABLES = (
     "select relname as object, n_live_tup as live_rows, n_dead_tup as dead_rows, n_tup_ins as inserted_rows,"
     " n_tup_upd as updated_rows, n_tup_hot_upd as updated_in_page_rows, n_tup_del as deleted_rows,"

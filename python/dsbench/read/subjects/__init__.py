@@ -10,7 +10,7 @@ from typing import Final
 from dsbench.read.subject import Measure, Result, Subject
 
 NAMES: Final = (
-    "warnings", "rate", "load", "legs", "outage", "why", "queries", "interference", "latency", "clients",
+    "warnings", "rate", "load", "legs", "outage", "replication", "why", "queries", "interference", "latency", "clients",
     "connections", "kinds", "statements", "server_statements", "models", "stages", "cost", "stacks", "device_times",
     "price", "energy", "probes", "machine", "statistics", "course", "nodes", "errors", "checklist", "checks",
     "durability", "stack", "settings",

@@ -139,12 +139,14 @@ class MySQLInstance(OwnProcess):
 
     def _write_accounts(self, password: str) -> None:
         """What the server runs when it starts: logins over the network need the password."""
+        self._write_secret(self._secret, self._accounts(password))
+
+    def _accounts(self, password: str) -> str:
         names = ", ".join(f"root@'{host}'" for host in ("127.0.0.1", "::1", "%"))
-        self._write_secret(
-            self._secret,
+        return (
             f"DROP USER IF EXISTS {names};\n"
             f"CREATE USER dsbench@'%' IDENTIFIED BY '{password}';\n"
-            "GRANT ALL PRIVILEGES ON *.* TO dsbench@'%' WITH GRANT OPTION;\n",
+            "GRANT ALL PRIVILEGES ON *.* TO dsbench@'%' WITH GRANT OPTION;\n"
         )
 
     def _ready(self) -> bool:

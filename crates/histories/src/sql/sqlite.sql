@@ -1,0 +1,6 @@
+-- Lists of items on SQLite.
+
+-- word: {list} = text
+
+-- name: append
+UPDATE lists SET items = items || ? WHERE id = ?

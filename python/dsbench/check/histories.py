@@ -1,0 +1,185 @@
+"""Isolation: clients append to lists and read them under load, and what they saw is searched for anomalies.
+
+The search is ``crates/histories``. What a level forbids is what the product documents of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Callable, Iterator
+from textwrap import wrap
+from typing import Final
+
+from dsbench import servers
+from dsbench.check.durable import described
+from dsbench.dataclass import dataclass
+from dsbench.measure.loaders import Anomaly, Histories, Judged, TargetDatabase, anomalies
+from dsbench.servers import Server
+from dsbench.servers.replication import Replicated
+from dsbench.spec import SpecError, Target
+from dsbench.spec.target import with_parameter
+
+LEVELS: Final = ("read-committed", "repeatable-read", "serializable")
+CLIENTS: Final = 8
+TRANSACTIONS: Final = 20_000
+STANDBY: Final = "standby"
+"""In place of a URL: reads from a standby of the target."""
+_SLICE_S: Final = 1.0
+_PATIENCE_S: Final = 30.0
+
+_CYCLES: Final = ("G-single", "G-nonadjacent", "G2-item")
+_ALLOWS: Final[dict[str, tuple[str, ...]]] = {
+    "read committed": _CYCLES, "snapshot isolation": ("G2-item",), "serializable": (),
+}  # fmt: skip
+"""Anomalies that a guarantee lets happen. Adya, "Weak Consistency" (1999), chapter 3; Cerone and Gotsman, JACM 65
+(2018)."""
+_DOCUMENTED: Final = ("read committed", "snapshot isolation", "serializable")
+_SNAPSHOTS: Final = "SHOW GLOBAL VARIABLES LIKE 'innodb_snapshot_isolation'"
+
+Watch = Callable[[int, int], None]
+"""Called now and then: committed transactions, those asked for. Raises ``Stopped``."""
+
+
+@dataclass(frozen=True)
+class IsolationCheck:
+    """What was found at one level."""
+
+    level: str
+    clients: int
+    version: str
+    """Product and version, as the database says it."""
+    guarantee: str
+    """What the product documents of the level, of ``_ALLOWS``."""
+    reads_elsewhere: bool
+    """Whether half of the transactions read from another server; stale reads are no fault then."""
+    found: Judged
+
+    @property
+    def words(self) -> str:
+        """``repeatable read (snapshot isolation)``: the level, and what is documented of it where that is another."""
+        level = self.level.replace("-", " ")
+        return level if self.guarantee == level else f"{level} ({self.guarantee})"
+
+    @property
+    def forbidden(self) -> list[Anomaly]:
+        """Those that the level forbids."""
+        allowed = _ALLOWS[self.guarantee]
+        return [one for one in self.found.anomalies if one.name not in allowed]
+
+    @property
+    def absent(self) -> list[str]:
+        """Names of those that the level forbids and that did not occur."""
+        occurred = {one.name for one in self.found.anomalies}
+        return [name for name in anomalies() if name not in occurred and name not in _ALLOWS[self.guarantee]]
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether reads of the server that took the writes missed some that it had acknowledged."""
+        return bool(self.found.stale.reads) and not self.reads_elsewhere
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was found that the level forbids."""
+        return not self.forbidden and not self.is_stale
+
+
+def isolation(
+    target: Target, level: str, *, clients: int, transactions: int, reads: str, watch: Watch
+) -> IsolationCheck:
+    """Has ``clients`` commit so many ``transactions`` at ``level`` and judges what they saw.
+
+    ``reads`` is the URL that half of the transactions read from, ``standby`` for one of the target's, empty for the
+    target. Raises ``SpecError`` for what cannot be asked of the target, ``ServerError`` and ``CoreError`` where it
+    cannot be worked with; what the check made is removed in every case.
+    """
+    if target.private is not None:
+        servers.clean_for(target)
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(servers.start(target, 2 * clients + 4)) if target.private else None
+        url = server.url if server is not None else target.url
+        place = stack.enter_context(contextlib.closing(TargetDatabase(url)))
+        if not place.dialect.keeps_data:
+            raise SpecError("TARGET", "the engine keeps no data", "name a database")
+        elsewhere = _reading(target, server, reads)
+        other = stack.enter_context(contextlib.closing(TargetDatabase(elsewhere))) if elsewhere else None
+        histories = Histories(
+            place, other, level, clients=clients, transactions=transactions, patience_s=_PATIENCE_S,
+            seed=secrets.randbits(63),
+        )  # fmt: skip
+        stack.callback(histories.close)
+        version, _ = described(target, url)
+        guarantee = _guarantee(place, level)
+        for done in _played(histories):
+            watch(min(done, transactions), transactions)
+        return IsolationCheck(level, clients, version, guarantee, other is not None, histories.judge())
+
+
+def _played(histories: Histories) -> Iterator[int]:
+    committed, done = 0, False
+    while not done:
+        yield committed
+        committed, done = histories.play(_SLICE_S)
+
+
+def _reading(target: Target, server: Server | None, reads: str) -> str:
+    if reads != STANDBY:
+        return reads
+    if isinstance(server, Replicated):
+        return server.following_url
+    if target.scheme in ("postgresql", "postgres") and target.has_several_hosts:
+        return with_parameter(target.url, "target_session_attrs", STANDBY)
+    remedy = "write private:postgresql?standbys=1 or private:mariadb?replicas=1, or the URL of a standby: --reads URL"
+    raise SpecError("--reads", "the target has no standby that dsbench knows", remedy)
+
+
+def _guarantee(place: TargetDatabase, level: str) -> str:
+    """What the product documents of a level."""
+    if place.dialect.name == "sqlite":
+        return "serializable"
+    documented = _DOCUMENTED[LEVELS.index(level)]
+    if place.dialect.name == "mysql" and documented == "snapshot isolation":
+        # InnoDB reads from a snapshot and writes to the newest rows, unless that is refused.
+        rows = place.fetch(_SNAPSHOTS)
+        if not any("ON" in row.values() for row in rows):
+            return "read committed"
+    return documented
+
+
+_WIDTH: Final = 110
+_ABOUT: Final = {
+    "lost append": "acknowledged, and not there in the end",
+    "duplicate": "there twice",
+    "garbage": "there, and appended by nobody",
+    "incompatible order": "readers saw a list in different orders",
+    "internal": "a transaction did not see its own append",
+    "G1a": "an append that was rolled back was seen, or stayed",
+    "G1b": "an append was seen before its transaction appended more to the list",
+    "G0": "transactions wrote over each other in a cycle",
+    "G1c": "transactions saw what each other wrote, in a cycle",
+    "G-single": "a transaction saw a part of another and missed the rest (read skew, lost update)",
+    "G-nonadjacent": "a cycle with several missed appends, of which no two are in a row (long fork)",
+    "G2-item": "transactions each missed what the other appended (write skew)",
+}
+
+
+def isolation_lines(check: IsolationCheck) -> Iterator[str]:
+    """What a terminal shows of it."""
+    found = check.found
+    yield f"\nisolation: {check.words}, {check.clients} clients"
+    yield (f"  {found.committed:,} transactions committed, {found.aborted:,} rolled back; {found.appends:,} appends to "
+           f"lists and {found.reads:,} reads")  # fmt: skip
+    for one in found.anomalies:
+        word = "BROKEN" if one in check.forbidden else "allowed"
+        yield f"  {word:7}  {one.name}, {one.count:,} times: {_ABOUT[one.name]}"
+        yield from (f"{'':13}{line}" for line in one.example.splitlines())
+    if found.undivided:
+        yield f"{'':11}{found.undivided:,} more are G-single or G-nonadjacent; the search ended before it knew which"
+    stale = found.stale
+    if stale.reads:
+        word = "BROKEN" if check.is_stale else "allowed"
+        lags = f"{stale.median_ns / 1e6:.3g} ms in the median, {stale.max_ns / 1e6:.3g} ms at most"
+        yield f"  {word:7}  stale reads, {stale.reads:,} of {found.reads:,}: they missed up to {stale.items:,} appends,"
+        yield f"{'':11}the first of them acknowledged {lags} before"
+    absent = [*check.absent, *([] if stale.reads else ["stale reads"])]
+    yield from wrap(", ".join(absent), _WIDTH, initial_indent="  none     ", subsequent_indent=" " * 11)

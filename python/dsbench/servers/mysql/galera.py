@@ -1,0 +1,157 @@
+"""A private MariaDB cluster of Galera: nodes on this machine, each of which takes writes; clients use the first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from glob import glob
+from pathlib import Path
+from typing import Final
+
+from dsbench import spec
+from dsbench.servers.errors import ServerError
+from dsbench.servers.limits import Group
+from dsbench.servers.mysql.asked import CLIENT, LOOPBACK, AskedMember, program
+from dsbench.servers.mysql.binaries import MARIADB, MySQLBinaries
+from dsbench.servers.mysql.instance import find
+from dsbench.servers.process import free_port
+from dsbench.servers.replication import Member, Replicated
+from dsbench.servers.settings import elsewhere, wrong
+
+GALERA: Final = "galera"
+_FEWEST, _MOST = 2, 9
+_LIBRARIES: Final = ("/usr/lib*/galera*/libgalera_smm.so", "/usr/lib*/*/galera*/libgalera_smm.so")
+_TOOLS: Final = (CLIENT, "rsync", "wsrep_sst_rsync")
+_SETTINGS: Final = {"binlog_format": "row", "innodb_autoinc_lock_mode": "2"}
+"""What Galera demands."""
+_STATE: Final = (
+    "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS "
+    "WHERE VARIABLE_NAME IN ('WSREP_LOCAL_STATE_COMMENT', 'WSREP_READY') ORDER BY VARIABLE_NAME"
+)
+
+
+def parted(settings: Mapping[str, str]) -> tuple[dict[str, str], int]:
+    """Of ``settings`` those of each node, and how many; 0 without Galera. ``SpecError`` for what cannot be."""
+    given = {name.lower().replace("-", "_"): value for name, value in settings.items()}
+    rest = {name: value for name, value in settings.items() if name.lower() != GALERA}
+    if GALERA not in given:
+        return rest, 0
+    number = given[GALERA]
+    if not (number.isdecimal() and _FEWEST <= int(number[:3]) <= _MOST):
+        raise wrong(f"{GALERA} is {number!r}", f"use a number of nodes from {_FEWEST} to {_MOST}, or omit it")
+    for name in given:
+        if name in ("port", "storage_engine", *elsewhere(settings)):
+            raise wrong(f"{name} and {GALERA} exclude each other", "omit one of them")
+        if name in _SETTINGS or (name.startswith("wsrep_") and name not in ("wsrep_slave_threads", "wsrep_sync_wait")):
+            raise wrong(f"{name} is set by dsbench for {GALERA}", "omit it")
+    # Other nodes are reached over the network only.
+    return {"bind_address": LOOPBACK, **_SETTINGS, **rest}, int(number)
+
+
+def check_programs(found: MySQLBinaries) -> None:
+    """``ServerError`` where something is missing that makes nodes."""
+    missing = [name for name in _TOOLS if program(found, name) is None]
+    if _library() is None:
+        missing.append("libgalera_smm.so")
+    if missing:
+        remedy = "install them: apt-get install galera-4 rsync mariadb-client"
+        raise ServerError(f"{GALERA} needs {', '.join(missing)}, which cannot be found", remedy)
+
+
+def _library() -> Path | None:
+    found = sorted(path for pattern in _LIBRARIES for path in glob(pattern))  # noqa: PTH207 - they are absolute
+    return Path(found[-1]) if found else None
+
+
+class _Node(AskedMember):
+    UNLOGGED = "SET SESSION wsrep_on=OFF"
+    _number: int
+    _groups: list[int]
+    """By node: the port by which the others reach it."""
+    _begins = False
+    """Whether it makes the cluster when it starts."""
+
+    def _options(self, port: int) -> list[str]:
+        if not port:  # Its settings are asked for.
+            return super()._options(port)
+        places = ",".join(f"{LOOPBACK}:{group}" for group in self._groups)
+        transfer, state = free_port(), free_port()
+        provider = f"gmcast.listen_addr=tcp://{LOOPBACK}:{self._groups[self._number]};ist.recv_addr={LOOPBACK}:{state}"
+        wsrep = {
+            "on": "ON", "provider": _library(), "cluster-name": "dsbench", "cluster-address": f"gcomm://{places}",
+            "node-address": LOOPBACK, "node-name": f"node{self._number + 1}", "provider-options": provider,
+            "sst-method": "rsync", "sst-receive-address": f"{LOOPBACK}:{transfer}",
+        }  # fmt: skip
+        begins = ["--wsrep-new-cluster"] if self._begins else []
+        return [*super()._options(port), *(f"--wsrep-{name}={value}" for name, value in wsrep.items()), *begins]
+
+    def follow(self, leader: Member) -> None:
+        """Nodes are alike."""
+
+    def copy(self, leader: Member) -> None:
+        """The cluster gives it what it lacks."""
+
+    def follows(self, leader: Member) -> bool:  # noqa: ARG002
+        return self.sql(_STATE).split() == ["Synced", "ON"]
+
+    def received(self) -> int:
+        return 0
+
+    def promote(self) -> None:
+        """It takes writes as soon as the cluster has agreed on who is left."""
+
+    def wait_for(self, *, others: bool) -> None:
+        """A commit waits for the cluster in any case."""
+
+
+class _Other(_Node):
+    def __init__(
+        self, first: _Node, number: int, target: spec.Target, base: Path, connections: int, group: Group | None
+    ) -> None:
+        self._first, self._number, self._groups = first, number, first._groups
+        super().__init__(MARIADB, target, base, connections, group)
+
+    def _start(self) -> None:
+        self._password = self._first._password
+        super()._start()
+
+
+class GaleraCluster(Replicated, _Node):
+    """All nodes."""
+
+    SETTING, NAME = GALERA, "node"
+
+    def __init__(
+        self, target: spec.Target, base: Path, connections: int, number: int, grouped: Callable[[], Group | None]
+    ) -> None:
+        check_programs(find(MARIADB, target))
+        self._number, self._groups = 0, [free_port() for _ in range(number)]
+        self._grouped, self._target, self._connections, self._base = grouped, target, connections, base
+        self._lead()
+        super().__init__(MARIADB, target, base, connections, grouped())
+
+    @property
+    def following_url(self) -> str:
+        one = next(one for one in self._members if one is not self._leader)
+        assert isinstance(one, _Node)
+        return re.sub(r"@[^/]*/", f"@{LOOPBACK}:{one.port}/", self.url)
+
+    def _start(self) -> None:
+        self._begins = True
+        super()._start()
+        self._begins = False
+        self._keep_command()
+        members: list[_Node] = [self]
+        for number in range(1, len(self._groups)):
+            group = self._grouped()
+            members.append(_Other(self, number, self._target, self._base, self._connections, group))
+            self._others.append(members[-1])
+            self._wait()
+        places = ",".join(f"{LOOPBACK}:{one.port}" for one in members)
+        self.url = self.url.replace(f"@{LOOPBACK}:{self.port}/", f"@{places}/")
+        self._note_others("other Galera")
+
+    def settle(self, check: Callable[[], None] = lambda: None) -> None:
+        super().settle(check)
+        # Clients use the first that is there.
+        self._leader = self

@@ -1,0 +1,125 @@
+"""Histories of appends to lists, on real servers: what a level forbids does not occur, what it allows is found."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from dsbench.check import IsolationCheck, lines, try_isolation
+from dsbench.check.result import Checked
+from dsbench.measure.journal import RunError
+from dsbench.measure.loaders import TargetDatabase
+from dsbench.spec import Target
+from fixtures.kept import servers_of
+from fixtures.program import Program
+from fixtures.thorough import mostly_thorough
+
+CLIENTS = 8
+
+
+def silent(_what: str, _done: int, _total: int, _noun: str) -> None:
+    """Nobody watches."""
+
+
+def searched(url: str, level: str, transactions: int = 1500, reads: str = "") -> Checked:
+    target = Target(url=url)
+    return try_isolation(target, level, clients=CLIENTS, transactions=transactions, reads=reads, watch=silent)
+
+
+def found(url: str, level: str, transactions: int = 1500, reads: str = "") -> IsolationCheck:
+    checked = searched(url, level, transactions, reads)
+    assert checked.isolation is not None
+    one = checked.isolation
+    assert (one.level, one.clients) == (level, CLIENTS)
+    assert one.found.committed >= transactions
+    assert one.found.appends + one.found.reads >= one.found.committed, "each does something"
+    return one
+
+
+LEVELS = [
+    pytest.param("private:postgresql", "read-committed", {"G-single"}, id="postgresql-read-committed"),
+    pytest.param("private:postgresql", "repeatable-read", {"G2-item"}, id="postgresql-repeatable-read"),
+    pytest.param("private:postgresql", "serializable", set(), id="postgresql-serializable"),
+    pytest.param("private:mariadb", "read-committed", {"G-single"}, id="mariadb-read-committed"),
+    pytest.param("private:mariadb", "repeatable-read", {"G-single"}, id="mariadb-repeatable-read"),
+    pytest.param("private:mariadb", "serializable", set(), id="mariadb-serializable"),
+    pytest.param("private:firebird@3", "read-committed", {"G-single"}, id="firebird-read-committed"),
+    pytest.param("private:firebird@3", "repeatable-read", {"G2-item"}, id="firebird-repeatable-read"),
+    pytest.param("private:sqlite", "serializable", set(), id="sqlite"),
+]
+
+
+@pytest.mark.parametrize(
+    ("url", "level", "occurring"),
+    mostly_thorough(LEVELS, "postgresql-read-committed", "postgresql-serializable", "mariadb-repeatable-read", "sqlite"),
+)
+def test_a_level_forbids_what_is_documented_and_what_it_allows_is_found(
+    url: str, level: str, occurring: set[str]
+) -> None:
+    one = found(url, level)
+    assert one.holds, one.forbidden
+    assert occurring <= {anomaly.name for anomaly in one.found.anomalies}
+    assert all(anomaly.example for anomaly in one.found.anomalies)
+    assert servers_of(os.getpid(), "") == []
+
+
+def test_a_pool_of_transactions_keeps_them_apart() -> None:
+    pooled = "private:postgresql?pooler=pgbouncer&pgbouncer.pool_mode=transaction"
+    assert found(pooled, "serializable").holds
+
+
+def test_a_standby_that_applies_late_is_read_stale_and_one_that_is_waited_for_is_not() -> None:
+    late = found("private:postgresql?standbys=1&recovery_min_apply_delay=100ms", "read-committed", reads="standby")
+    assert late.holds, "an asynchronous standby may be behind"
+    assert late.found.stale.reads > 0
+    # Some of it was acknowledged before the standby was to apply it.
+    assert late.found.stale.max_ns > 50e6
+    level = found("private:postgresql?standbys=1&sync=remote_apply", "read-committed", reads="standby")
+    assert level.found.stale.reads == 0
+
+
+def test_a_check_leaves_nothing_and_touches_nothing(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/mine.db"
+    assert found(url, "serializable", transactions=50).holds
+    place = TargetDatabase(url)
+    assert place.state()[0] == "absent"
+    place.create("mine")
+    place.close()
+    with pytest.raises(RunError, match="mine"):
+        searched(url, "serializable", transactions=50)
+    place = TargetDatabase(url)
+    assert place.state() == ("marked", "mine")
+    place.drop()
+    place.close()
+
+
+def test_the_verdict_comes_last_and_the_file_is_for_a_run(dsbench: Program, tmp_path: Path) -> None:
+    asked = ("check", "private:sqlite", "--isolation", "serializable", "--transactions", "200")
+    file = tmp_path / "check.json"
+    done = dsbench(*asked, "--clients", "2", "--out", str(file))
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout.splitlines()
+    assert "isolation: serializable, 2 clients" in shown
+    assert shown[-1].endswith("transactions without an anomaly that serializable forbids")
+    kept = json.loads(file.read_text())
+    assert (kept["holds"], kept["isolation"]["clients"], kept["durability"]) == (True, 2, None)
+    ran = dsbench("run", "mock:", "--duration", "1", "--cycles", "1", "--checked", str(file), "--out", str(tmp_path))
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_what_is_forbidden_fails_the_check() -> None:
+    """The words of a result in which a level allows less than the server does."""
+    checked = searched("private:postgresql", "read-committed", transactions=500)
+    assert checked.isolation is not None
+    worse = Checked(checked.target, checked.version, isolation=_as("serializable", checked.isolation))
+    assert worse.failures
+    assert "serializable forbids" in worse.failures[0]
+    assert any(line.startswith("  BROKEN   G-single") for line in lines(worse))
+    assert "FAILED" in worse.verdict
+
+
+def _as(guarantee: str, one: IsolationCheck) -> IsolationCheck:
+    return IsolationCheck(guarantee, one.clients, one.version, guarantee, one.reads_elsewhere, one.found)
