@@ -27,7 +27,7 @@ ASKED: Final[dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
     "MariaDB, reads from a replica": ("private:mariadb?replicas=1", LEVELS[:1], _STANDBY),
     "Galera, reads from another node": ("private:mariadb?galera=3", LEVELS[:1], _STANDBY),
     "MySQL": ("private:mysql", LEVELS, ()),
-    "Firebird": ("private:firebird@3", LEVELS, ()),
+    "Firebird": ("private:firebird@3?DeadlockTimeout=1", LEVELS, ("--transactions", "3000")),
     "SQLite": ("private:sqlite", LEVELS[2:], ()),
 }  # fmt: skip
 """By name: target, levels, further options."""

@@ -53,6 +53,7 @@ fn conduct() -> Conduct {
         reconnect: false,
         patience: 0,
         pause: LONGEST_PAUSE,
+        bears: false,
         exit_on_abort: false,
     }
 }

@@ -37,8 +37,9 @@ class Member(OwnProcess):
         """How far it has the log of its primary; 0 where it does not tell."""
 
     @abstractmethod
-    def promote(self) -> None:
-        """Makes it the primary, with all that it has received; returns when it takes writes."""
+    def promote(self, *, others: bool) -> None:
+        """Makes it the primary, with all that it has received; returns when it takes writes. Its commits wait, if at
+        all, where it has ``others`` that follow."""
 
     @abstractmethod
     def wait_for(self, *, others: bool) -> None:
@@ -111,8 +112,7 @@ class Replicated(Member):
         new = max(left, key=lambda one: one.received()) if len(left) > 1 else left[0]
         others = [one for one in left if one is not new]
         # As a manager does: whoever is gone must not be waited for.
-        new.wait_for(others=bool(others))
-        new.promote()
+        new.promote(others=bool(others))
         self._leader = new
         for one in others:
             one.follow(new)

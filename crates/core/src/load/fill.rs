@@ -213,6 +213,7 @@ impl Options {
                 reconnect: self.reconnect,
                 patience: nanos(self.patience_s),
                 pause: self.pause(PROMPT, threads * nodes),
+                bears: self.keeps_pauses,
                 exit_on_abort: self.exit_on_abort,
             },
             threads: threads as usize,

@@ -47,6 +47,9 @@ pub struct Conduct {
     pub patience: Nanos,
     /// The longest pause between two tries.
     pub pause: Nanos,
+    /// Whether statements that fail are tried again as long as the patience lasts: in a planned outage the server may have
+    /// no room.
+    pub bears: bool,
     /// A client that its own error ends, see [`Client::aborts`], ends the cycle.
     pub exit_on_abort: bool,
 }
@@ -95,6 +98,8 @@ pub struct Runner<'a, C: Clock> {
     connected: usize,
     /// With `reconnect`: while connections that transactions open for themselves are refused.
     refused: Option<Patience>,
+    /// Where statements that fail are borne: while they do.
+    failing: Option<Patience>,
     placed: Placed,
     follower: Option<Follower>,
 }
@@ -122,6 +127,7 @@ impl<'a, C: Clock> Runner<'a, C> {
             messages: Messages::default(),
             aborted: None,
             refused: None,
+            failing: None,
             deadline: 0,
             placed: Placed::Free(None),
             follower: None,
@@ -322,6 +328,7 @@ impl<'a, C: Clock> Runner<'a, C> {
             let error = match self.attempt(seat, (kind, shape), index, recorder) {
                 Ok(outcome) => {
                     self.failures_in_a_row = 0;
+                    self.failing = None;
                     match outcome {
                         Outcome::Committed => self.seats[seat].client.committed(),
                         Outcome::RolledBack => self.seats[seat].client.rolled_back(),
@@ -409,6 +416,7 @@ impl<'a, C: Clock> Runner<'a, C> {
             }
             ErrorKind::Syntax | ErrorKind::Configuration => return Err(error.clone()),
             ErrorKind::Setup | ErrorKind::Disconnected if self.refused.is_some() => return self.bide(error),
+            ErrorKind::Statement if self.conduct.bears => return self.bear(error),
             _ => {}
         }
         self.failures_in_a_row += 1;
@@ -417,6 +425,23 @@ impl<'a, C: Clock> Runner<'a, C> {
         }
         let words = format!("{FAILURES_IN_A_ROW} transactions in a row failed; the last one: {}", error.words());
         Err(error.clone().wrapped("load", words))
+    }
+
+    /// Waits before the next transaction where the last one failed.
+    fn bear(&mut self, error: &Error) -> Result<()> {
+        let now = self.clock.now();
+        let Conduct { patience, pause, .. } = *self.conduct;
+        match self.failing.get_or_insert(Patience::new(now, patience, pause)).next(now) {
+            Some(at) => {
+                self.clock.sleep_until(at.min(self.deadline), self.stop);
+                Ok(())
+            }
+            None => {
+                let words =
+                    format!("transactions failed for {} s; the last one: {}", patience / 1_000_000_000, error.words());
+                Err(error.clone().wrapped("load", words))
+            }
+        }
     }
 
     /// Opens a lost connection again, trying for as long as the conduct's patience.

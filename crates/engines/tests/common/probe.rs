@@ -84,6 +84,7 @@ pub fn plan(engine: Box<dyn Engine>, workload: Probe, threads: usize) -> LoadPla
         reconnect: false,
         patience: 10_000_000_000,
         pause: LONGEST_PAUSE,
+        bears: false,
         exit_on_abort: false,
     };
     LoadPlan {

@@ -98,6 +98,7 @@ impl Trial {
             reconnect: false,
             patience: 500 * MS,
             pause: LONGEST_PAUSE,
+            bears: false,
             exit_on_abort: false,
         };
         let script = Script { latency_ns, ..Script::default() };

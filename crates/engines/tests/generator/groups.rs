@@ -77,6 +77,7 @@ pub fn group(name: &str, role: u8, threads: usize, pacing: Pacing, until: Until)
         reconnect: false,
         patience: 0,
         pause: LONGEST_PAUSE,
+        bears: false,
         exit_on_abort: false,
     };
     Group { name: name.into(), role, pacing, ..Group::closed(conduct, threads, until) }

@@ -116,6 +116,7 @@ fn run(count: u64, latency: Nanos, ramp_up: Nanos, duration: Nanos) -> Found {
         reconnect: false,
         patience: 0,
         pause: LONGEST_PAUSE,
+        bears: false,
         exit_on_abort: false,
     };
     let mut clients: Vec<_> = (0..count).map(|id| shop.client(ClientId::alone(id), 42)).collect();

@@ -140,6 +140,7 @@ pub fn cycle_of(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>, load: Load
         reconnect: false,
         patience: 1_000_000_000,
         pause: LONGEST_PAUSE,
+        bears: false,
         exit_on_abort: false,
     };
     let kinds = workload.kinds().len();

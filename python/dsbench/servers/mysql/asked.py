@@ -42,14 +42,16 @@ class AskedMember(MySQLInstance, Member):
         """It starts again as it is now."""
         self._called = self._command(self.port)
 
-    def sql(self, statements: str) -> str:
-        """What the server answers to its superuser, a line for each row. ``ServerError`` where it cannot."""
+    def sql(self, statements: str, *, names: bool = False) -> str:
+        """What the server answers to its superuser, a line for each row; with the ``names`` of columns before them.
+        ``ServerError`` where it cannot."""
         file = self._folders[0].path / "ask.sql"
         # A statement may hold a password, which the list of processes must not show.
         self._write_secret(file, statements)
         client = program(self._binaries, CLIENT)
         assert client is not None
-        where = ["--no-defaults", f"--socket={self._socket}", "--user=root", "--batch", "--skip-column-names"]
+        where = ["--no-defaults", f"--socket={self._socket}", "--user=root", "--batch"]
+        where += [] if names else ["--skip-column-names"]
         try:
             done = run([client, *where, f"--execute=source {file}"], self._user, self._env)
         finally:

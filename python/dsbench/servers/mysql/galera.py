@@ -97,7 +97,7 @@ class _Node(AskedMember):
     def received(self) -> int:
         return 0
 
-    def promote(self) -> None:
+    def promote(self, *, others: bool) -> None:
         """It takes writes as soon as the cluster has agreed on who is left."""
 
     def wait_for(self, *, others: bool) -> None:

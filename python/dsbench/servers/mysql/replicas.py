@@ -99,9 +99,11 @@ class _Member(AskedMember):
         return [*super()._options(port), f"--server-id={self._number}", *read_only, waits, acknowledges]
 
     def _state(self, name: str) -> str:
-        """A word of what it says of itself as a replica; empty where it is none."""
-        found = re.search(rf"^ *{name}: (.*)$", self.sql("SHOW SLAVE STATUS\\G"), re.MULTILINE)
-        return found[1].strip() if found else ""
+        """A word of what it says of itself as a replica. ``ServerError`` where it is none."""
+        found = re.search(rf"^ *{name}: (.*)$", self.sql("SHOW SLAVE STATUS\\G", names=True), re.MULTILINE)
+        if found is None:
+            raise ServerError(f"a replica of {self.version} says no {name} of itself", "see its log")
+        return found[1].strip()
 
     def follow(self, leader: Member) -> None:
         assert isinstance(leader, _Member)
@@ -153,15 +155,17 @@ class _Member(AskedMember):
         found = _GTID.search(self._state("Gtid_IO_Pos"))
         return int(found[1]) if found else 0
 
-    def promote(self) -> None:
+    def promote(self, *, others: bool) -> None:
         self.sql("STOP SLAVE IO_THREAD")
         position = self._state("Gtid_IO_Pos")
         if self.sql(f"SELECT MASTER_GTID_WAIT('{position}', {_PATIENCE_S})") != "0":
             words = f"a replica of {self.version} did not apply what it had received within {_PATIENCE_S} s"
             raise ServerError(words, "lower --clients, or set slave_parallel_threads")
         self._upstream = None
-        self.sql("STOP SLAVE; RESET SLAVE ALL; SET GLOBAL read_only=OFF;")
-        self._keep_command()
+        self.sql("STOP SLAVE; RESET SLAVE ALL;")
+        # Not before: what it applied would have waited for others.
+        self.wait_for(others=others)
+        self.sql("SET GLOBAL read_only=OFF;")
 
     def wait_for(self, *, others: bool) -> None:
         self._waits = others and self._replication.waits

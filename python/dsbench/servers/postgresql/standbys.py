@@ -151,7 +151,8 @@ class _Member(PostgresInstance, Member):
         said = run([self._binaries.program("psql"), *where, "-XAtc", query], self._user, self._env)
         return int(said.stdout) if said.returncode == 0 and said.stdout.strip().isdecimal() else 0
 
-    def promote(self) -> None:
+    def promote(self, *, others: bool) -> None:
+        self.wait_for(others=others)
         self._use([self._binaries.program("pg_ctl"), "promote", "-D", self.directory, "-w"])
         self._upstream = None
 
