@@ -150,7 +150,7 @@ _WIDTH: Final = 110
 _ABOUT: Final = {
     "lost append": "acknowledged, and not there in the end",
     "duplicate": "there twice",
-    "garbage": "there, and appended by nobody",
+    "garbage": "there, although no client appended it",
     "incompatible order": "readers saw a list in different orders",
     "internal": "a transaction did not see its own append",
     "G1a": "an append that was rolled back was seen, or stayed",
