@@ -64,7 +64,7 @@ def test_a_loss_is_a_failure(called: Program) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--rounds", "3"], "--rounds: it needs --promises or --durability"),
+        (["--rounds", "3"], "--rounds: it needs --promises, --durability or --isolation"),
         (["--durability", "--scale", "3"], "--scale: --promises uses its own tables"),
         (["--durability", "--storage", "wet"], "--storage: no storage called 'wet'"),
     ],

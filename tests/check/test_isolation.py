@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
-from dsbench.check import IsolationCheck, lines, try_isolation
+from dsbench.check import CLIENTS, LEVELS, TRANSACTIONS, IsolationCheck, lines, try_isolation
 from dsbench.check.result import Checked
+from dsbench.cli import check as check_command
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import TargetDatabase
 from dsbench.spec import Target
-from fixtures.kept import servers_of
 from fixtures.program import Program
 from fixtures.thorough import mostly_thorough
-
-CLIENTS = 8
 
 
 def silent(_what: str, _done: int, _total: int, _noun: str) -> None:
@@ -45,7 +42,7 @@ def tolerable(one: IsolationCheck) -> bool:
     return one.holds or (rare and [(found.name, found.count <= 3) for found in one.forbidden] == [("G2-item", True)])
 
 
-LEVELS = [
+BY_LEVEL = [
     pytest.param("private:postgresql", "read-committed", {"G-single"}, id="postgresql-read-committed"),
     pytest.param("private:postgresql", "repeatable-read", {"G2-item"}, id="postgresql-repeatable-read"),
     pytest.param("private:postgresql", "serializable", set(), id="postgresql-serializable"),
@@ -60,7 +57,7 @@ LEVELS = [
 
 @pytest.mark.parametrize(
     ("url", "level", "occurring"),
-    mostly_thorough(LEVELS, "postgresql-read-committed", "postgresql-serializable", "mariadb-repeatable-read", "sqlite"),
+    mostly_thorough(BY_LEVEL, "postgresql-read-committed", "postgresql-serializable", "mariadb-repeatable-read", "sqlite"),
 )
 def test_a_level_forbids_what_is_documented_and_what_it_allows_is_found(
     url: str, level: str, occurring: set[str]
@@ -68,9 +65,10 @@ def test_a_level_forbids_what_is_documented_and_what_it_allows_is_found(
     # Readers of Firebird wait for writers there, and in circles until it looks.
     one = found(url, level, transactions=200 if "Deadlock" in url else 1500)
     assert tolerable(one), one.forbidden
-    assert occurring <= {anomaly.name for anomaly in one.found.anomalies}
+    found_names = {anomaly.name for anomaly in one.found.anomalies}
+    # MariaDB 11.6.2 and later refuse what InnoDB allowed.
+    assert occurring <= found_names or (level == "repeatable-read" and one.guarantee == "snapshot isolation")
     assert all(anomaly.example for anomaly in one.found.anomalies)
-    assert servers_of(os.getpid(), "") == []
 
 
 def test_a_pool_of_transactions_keeps_them_apart() -> None:
@@ -103,7 +101,7 @@ def test_a_check_leaves_nothing_and_touches_nothing(tmp_path: Path) -> None:
     place.close()
 
 
-def test_the_verdict_comes_last_and_the_file_is_for_a_run(dsbench: Program, tmp_path: Path) -> None:
+def test_the_verdict_comes_last_and_the_file_proves_no_durability(dsbench: Program, tmp_path: Path) -> None:
     asked = ("check", "private:sqlite", "--isolation", "serializable", "--transactions", "200")
     file = tmp_path / "check.json"
     done = dsbench(*asked, "--clients", "2", "--out", str(file))
@@ -113,8 +111,16 @@ def test_the_verdict_comes_last_and_the_file_is_for_a_run(dsbench: Program, tmp_
     assert shown[-1].endswith("transactions without an anomaly that serializable forbids")
     kept = json.loads(file.read_text())
     assert (kept["holds"], kept["isolation"]["clients"], kept["durability"]) == (True, 2, None)
+    # It says nothing of what a kill leaves.
     ran = dsbench("run", "mock:", "--duration", "1", "--cycles", "1", "--checked", str(file), "--out", str(tmp_path))
-    assert ran.returncode == 0, ran.stderr
+    assert ran.returncode == 2
+    assert "killed nothing" in ran.stderr
+
+
+def test_what_the_help_says_is_so() -> None:
+    """The command line knows levels and numbers without the package, for the time that takes."""
+    assert check_command._LEVELS == LEVELS
+    assert (CLIENTS, TRANSACTIONS) == (8, 20_000)
 
 
 def test_what_is_forbidden_fails_the_check() -> None:

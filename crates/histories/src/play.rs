@@ -1,12 +1,15 @@
 //! Clients that append to lists and read them, and note what they did and saw.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dsbench_core::engine::{Connection, Engine, Isolation, PlaceState, Prepare, Session, Statement, StatementId};
+use dsbench_core::engine::{
+    Connection, Engine, Interrupt, Isolation, PlaceState, Prepare, Session, Statement, StatementId,
+};
 use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::locking::lock;
 use dsbench_core::random::Stream;
 use dsbench_core::sql::Sections;
 use dsbench_core::value::{Rows, Type, Value};
@@ -46,6 +49,34 @@ pub struct Asked {
     pub seed: u64,
 }
 
+/// Ends what clients wait for, from another thread.
+#[derive(Default)]
+pub struct Stopper {
+    stopped: AtomicBool,
+    /// By session: two for each client.
+    handles: Mutex<Vec<Option<Box<dyn Interrupt>>>>,
+}
+
+impl Stopper {
+    /// No client begins anything more, and what one waits for ends with an error.
+    pub fn stop(&self) {
+        self.stopped.store(true, Relaxed);
+        lock(&self.handles).iter().flatten().for_each(|handle| handle.interrupt());
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Relaxed)
+    }
+
+    fn put(&self, session: usize, handle: Option<Box<dyn Interrupt>>) {
+        let mut handles = lock(&self.handles);
+        if handles.len() <= session {
+            handles.resize_with(session + 1, || None);
+        }
+        handles[session] = handle;
+    }
+}
+
 /// Clients at a target.
 pub struct Players {
     ground: Ground,
@@ -61,6 +92,7 @@ struct Ground {
     sql: Sections,
     shared: Shared,
     started: Instant,
+    stopper: Arc<Stopper>,
 }
 
 /// What all clients know.
@@ -118,12 +150,26 @@ impl Players {
         };
         let client = |number| Client { number, attempts: 0, session: None, reading: None, notes: Vec::new() };
         let clients = (0..asked.clients).map(client).collect();
-        let ground = Ground { asked, engine, reading, sql, shared, started: Instant::now() };
+        let stopper = Arc::default();
+        let ground = Ground { asked, engine, reading, sql, shared, started: Instant::now(), stopper };
         ground.engine.place().create(MARK)?;
         // From here on the place goes with them.
         let made = Self { ground, clients };
         made.ground.furnish()?;
         Ok(made)
+    }
+
+    /// What ends them.
+    pub fn stopper(&self) -> Arc<Stopper> {
+        Arc::clone(&self.ground.stopper)
+    }
+
+    /// Drops the place, once their sessions have ended.
+    pub fn close(&mut self) -> Result<()> {
+        for client in &mut self.clients {
+            (client.session, client.reading) = (None, None);
+        }
+        self.ground.engine.place().drop()
     }
 
     /// Committed transactions so far.
@@ -193,7 +239,7 @@ impl Ground {
         let give_up = Instant::now() + self.asked.patience;
         loop {
             match connect(engine, self.asked.isolation) {
-                Err(error) if error.kind == ErrorKind::Configuration || Instant::now() >= give_up => return Err(error),
+                Err(error) if error.kind == ErrorKind::Configuration || self.is_over(give_up) => return Err(error),
                 Err(_) => thread::sleep(AGAIN),
                 done => return done,
             }
@@ -205,7 +251,7 @@ impl Ground {
         let give_up = Instant::now() + self.asked.patience;
         loop {
             match self.sit_down(engine, writes) {
-                Err(error) if !writes && error.kind != ErrorKind::Configuration && Instant::now() < give_up => {
+                Err(error) if !writes && error.kind != ErrorKind::Configuration && !self.is_over(give_up) => {
                     thread::sleep(AGAIN);
                 }
                 done => return done,
@@ -222,6 +268,10 @@ impl Ground {
         Ok(Sitting { session, append, read })
     }
 
+    fn is_over(&self, give_up: Instant) -> bool {
+        self.stopper.is_stopped() || Instant::now() >= give_up
+    }
+
     fn now_ns(&self) -> u64 {
         self.started.elapsed().as_nanos() as u64
     }
@@ -229,11 +279,8 @@ impl Ground {
 
 impl Drop for Players {
     fn drop(&mut self) {
-        for client in &mut self.clients {
-            (client.session, client.reading) = (None, None);
-        }
-        // An error is ignored: the check is over.
-        let _ = self.ground.engine.place().drop();
+        // An error is ignored: who wants to know closes.
+        let _ = self.close();
     }
 }
 
@@ -274,7 +321,7 @@ impl Shared {
 
 impl Client {
     fn play(&mut self, all: &Ground, until: Instant) -> Result<()> {
-        while Instant::now() < until && !all.is_done() {
+        while !all.is_over(until) && !all.is_done() {
             let mut random = Stream::new(all.asked.seed, self.number.into(), self.attempts);
             self.attempts += 1;
             let reads_only = all.reading.is_some() && random.below(2) == 0;
@@ -282,7 +329,12 @@ impl Client {
             let place = if reads_only { &mut self.reading } else { &mut self.session };
             let sitting = match place {
                 Some(sitting) => sitting,
-                None => place.insert(all.sit(&**engine, !reads_only)?),
+                None => {
+                    let sitting = all.sit(&**engine, !reads_only)?;
+                    let session = 2 * self.number as usize + usize::from(reads_only);
+                    all.stopper.put(session, sitting.session.interrupt());
+                    place.insert(sitting)
+                }
             };
             let mut noted = Transaction { ops: Vec::new(), begun_ns: all.now_ns(), ended_ns: 0, end: End::Committed };
             let done = sitting.attempt(&all.shared, &mut random, reads_only, &mut noted.ops);

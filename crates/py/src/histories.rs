@@ -6,7 +6,7 @@ use std::time::Duration;
 use dsbench_core::engine::Isolation;
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::locking::lock;
-use dsbench_histories::play::{Asked, Players};
+use dsbench_histories::play::{Asked, Players, Stopper};
 use dsbench_histories::{judge, Findings, Kind};
 use pyo3::prelude::*;
 
@@ -16,7 +16,10 @@ use crate::target::Target;
 
 /// Clients at a target, whose place they make and drop.
 #[pyclass(frozen, module = "dsbench._core")]
-pub struct Histories(Arc<Mutex<Option<Players>>>);
+pub struct Histories {
+    players: Arc<Mutex<Option<Players>>>,
+    stopper: Arc<Stopper>,
+}
 
 impl Histories {
     fn ask<T: Send + 'static>(
@@ -24,7 +27,7 @@ impl Histories {
         py: Python<'_>,
         question: impl FnOnce(&mut Players) -> Result<T> + Send + 'static,
     ) -> PyResult<T> {
-        let core = Arc::clone(&self.0);
+        let core = Arc::clone(&self.players);
         let over = || Err(Error::new(ErrorKind::Setup, "the check has ended"));
         let found = hearing(py, Duration::MAX, move || lock(&core).as_mut().map_or_else(over, question))?;
         found.unwrap_or_else(over).map_err(raise)
@@ -55,7 +58,7 @@ impl Histories {
         let (engine, reading) = (Arc::clone(&target.engine), reading.map(|target| Arc::clone(&target.engine)));
         let made = hearing(py, Duration::MAX, move || Players::new(engine, reading, asked))?;
         let made = made.unwrap_or_else(|| Err(Error::new(ErrorKind::Setup, "the check"))).map_err(raise)?;
-        Ok(Self(Arc::new(Mutex::new(Some(made)))))
+        Ok(Self { stopper: made.stopper(), players: Arc::new(Mutex::new(Some(made))) })
     }
 
     /// Has all clients play for so many seconds at most; gives the committed transactions so far, and whether all that
@@ -73,8 +76,15 @@ impl Histories {
     }
 
     /// Drops the place.
-    fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(lock(&self.0).take()));
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.ask(py, Players::close)
+    }
+
+    /// Ends whatever the clients do, and drops the place as far as that can be done.
+    fn interrupt(&self, py: Python<'_>) -> PyResult<()> {
+        let players = Arc::clone(&self.players);
+        py.detach(|| self.stopper.stop());
+        hearing(py, Duration::MAX, move || drop(lock(&players).take())).map(|_| ())
     }
 }
 

@@ -28,6 +28,8 @@ STANDBY: Final = "standby"
 _SLICE_S: Final = 1.0
 _PATIENCE_S: Final = 30.0
 
+_DIVIDED: Final = ("G-single", "G-nonadjacent")
+"""Which of them a cycle is may be left open."""
 _CYCLES: Final = ("G-single", "G-nonadjacent", "G2-item")
 _ALLOWS: Final[dict[str, tuple[str, ...]]] = {
     "read committed": _CYCLES, "snapshot isolation": ("G2-item",), "serializable": (),
@@ -65,12 +67,15 @@ class IsolationCheck:
     def forbidden(self) -> list[Anomaly]:
         """Those that the level forbids."""
         allowed = _ALLOWS[self.guarantee]
-        return [one for one in self.found.anomalies if one.name not in allowed]
+        found = [one for one in self.found.anomalies if one.name not in allowed]
+        if self.found.undivided and _DIVIDED[0] not in allowed and not {one.name for one in found} & set(_DIVIDED):
+            found.append(Anomaly(_DIVIDED[0], self.found.undivided, ""))
+        return found
 
     @property
     def absent(self) -> list[str]:
         """Names of those that the level forbids and that did not occur."""
-        occurred = {one.name for one in self.found.anomalies}
+        occurred = {one.name for one in self.found.anomalies} | set(_DIVIDED if self.found.undivided else ())
         return [name for name in anomalies() if name not in occurred and name not in _ALLOWS[self.guarantee]]
 
     @property
@@ -93,6 +98,8 @@ def isolation(
     target. Raises ``SpecError`` for what cannot be asked of the target, ``ServerError`` and ``CoreError`` where it
     cannot be worked with; what the check made is removed in every case.
     """
+    if reads and level == "serializable":
+        raise SpecError("--reads", "standbys have no serializable transactions", "use --isolation repeatable-read")
     if target.private is not None:
         servers.clean_for(target)
     with contextlib.ExitStack() as stack:
@@ -107,12 +114,15 @@ def isolation(
             place, other, level, clients=clients, transactions=transactions, patience_s=_PATIENCE_S,
             seed=secrets.randbits(63),
         )  # fmt: skip
-        stack.callback(histories.close)
+        stack.push(lambda *_: histories.interrupt())
         version, _ = described(target, url)
-        guarantee = _guarantee(place, level)
+        # No product says in which order commits are seen on several servers.
+        guarantee = _guarantee(place, level) if other is None else "read committed"
         for done in _played(histories):
             watch(min(done, transactions), transactions)
-        return IsolationCheck(level, clients, version, guarantee, other is not None, histories.judge())
+        found = histories.judge()
+        histories.close()
+        return IsolationCheck(level, clients, version, guarantee, other is not None, found)
 
 
 def _played(histories: Histories) -> Iterator[int]:
@@ -124,13 +134,23 @@ def _played(histories: Histories) -> Iterator[int]:
 
 def _reading(target: Target, server: Server | None, reads: str) -> str:
     if reads != STANDBY:
-        return reads
+        return _checked(target, reads)
     if isinstance(server, Replicated):
         return server.following_url
     if target.scheme in ("postgresql", "postgres") and target.has_several_hosts:
         return with_parameter(target.url, "target_session_attrs", STANDBY)
     remedy = "write private:postgresql?standbys=1 or private:mariadb?replicas=1, or the URL of a standby: --reads URL"
     raise SpecError("--reads", "the target has no standby that dsbench knows", remedy)
+
+
+def _checked(target: Target, reads: str) -> str:
+    """The URL to read from, which has to be one of the same product."""
+    if reads:
+        scheme = Target(url=reads).scheme
+        product = target.private or target.scheme
+        if {scheme, product} - {"postgres", "postgresql"} and {scheme, product} - {"mysql", "mariadb"}:
+            raise SpecError("--reads", f"{scheme}: is no URL of a standby of {product}", f"write {product}://…")
+    return reads
 
 
 def _guarantee(place: TargetDatabase, level: str) -> str:

@@ -77,7 +77,7 @@ def command(
         int | None, typer.Option(min=1, max=10_000, help=f"Number of kills [{_ROUNDS}]")
     ] = None,
     clients: Annotated[
-        int | None, typer.Option(min=1, max=1000, help=f"Sessions [{_THREADS}; 8 of --isolation]")
+        int | None, typer.Option(min=1, max=1000, help=f"Sessions [{_THREADS}; 8 with --isolation]")
     ] = None,
     storage: Annotated[
         str | None,
@@ -94,7 +94,7 @@ def command(
         ),
     ] = None,
     transactions: Annotated[
-        int | None, typer.Option(min=1, max=100_000_000, help="Transactions of --isolation to commit [20000]")
+        int | None, typer.Option(min=1, max=5_000_000, help="Transactions of --isolation to commit [20000]")
     ] = None,
     reads: Annotated[
         str | None,
@@ -220,7 +220,8 @@ def _shown(found: Checked, out: Path | None, as_json: bool) -> None:
         except OSError as error:
             raise spec.SpecError("--out", f"{out} cannot be written: {error.strerror}", "specify another "
                                                                                         "file") from None
-        print(f"for a run: --checked {shlex.quote(str(out))}", file=sys.stderr)
+        if found.durability is not None:
+            print(f"for a run: --checked {shlex.quote(str(out))}", file=sys.stderr)
     if found.failures:
         errors.tell("the target failed the test")
         sys.exit(errors.FAILED)

@@ -36,6 +36,8 @@ _LOOK_S: Final = 0.2
 _POLL_S: Final = 0.01
 _PATIENCE_S: Final = 5.0
 """How long a command may take to end that nobody waits for."""
+_ENDS_S: Final = 3.0
+"""How long a server may take to end that had no room."""
 _LAST_WORDS: Final = 300
 _PIECE: Final = 2**30
 """The first piece of a file that takes all room; the last ones are bytes."""
@@ -234,9 +236,13 @@ class Happening:
             span.began_ns = now_ns()
             self._leaving.wait(event.lasts_s)
             span.done_ns = now_ns()
-        if not server.pids():
-            # One that had no room for its log has ended.
-            server.start_again(kill=True, within_s=self._outages.patience_s)
+        # One that had no room for its log may be about to end.
+        give_up = time.monotonic() + _ENDS_S
+        while time.monotonic() < give_up and not self._leaving.is_set():
+            if not server.is_running:
+                server.start_again(kill=True, within_s=self._outages.patience_s)
+                return
+            time.sleep(_POLL_S)
 
     def _again(self, event: Event, _span: _Span) -> None:
         assert self._outages.server is not None

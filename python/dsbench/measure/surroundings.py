@@ -246,6 +246,8 @@ def read_checked(file: str) -> dict[str, Any]:
         raise SpecError("--checked", f"{file} cannot be read: {error}", remedy) from None
     if not isinstance(found, dict) or not {*_KEPT, "durability"} <= found.keys() or not _is_whole(found):
         raise SpecError("--checked", f"{file} is not the result of a check", remedy)
+    if found["durability"] is None:
+        raise SpecError("--checked", f"{file} is of a check that killed nothing", remedy)
     return found
 
 

@@ -43,7 +43,7 @@ class Member(OwnProcess):
 
     @abstractmethod
     def wait_for(self, *, others: bool) -> None:
-        """Whether its commits wait for those that follow it, as far as the run asks for that at all."""
+        """Has its commits wait for those that follow it, as far as the run asks for that, or for nobody."""
 
     @property
     def process(self) -> Process:
@@ -75,6 +75,8 @@ class Replicated(Member):
     _leader: Member
     _away: list[tuple[Member, bool]]
     """Those that were the primary, and whether they were killed."""
+    _failed: ServerError | None = None
+    """Why nobody leads."""
 
     def _lead(self) -> None:
         """It is the primary, and alone so far."""
@@ -112,7 +114,11 @@ class Replicated(Member):
         new = max(left, key=lambda one: one.received()) if len(left) > 1 else left[0]
         others = [one for one in left if one is not new]
         # As a manager does: whoever is gone must not be waited for.
-        new.promote(others=bool(others))
+        try:
+            new.promote(others=bool(others))
+        except ServerError as error:
+            self._failed = error
+            raise
         self._leader = new
         for one in others:
             one.follow(new)
@@ -120,6 +126,8 @@ class Replicated(Member):
     def settle(self, check: Callable[[], None] = lambda: None) -> None:
         """Has each server that was the primary come back and follow, after a failover with a new copy. ``check``
         raises where nobody waits for it."""
+        if self._failed is not None:
+            raise self._failed
         while self._away:
             old, wiped = self._away[0]
             if not wiped:

@@ -261,6 +261,11 @@ class OwnProcess(Server):
         finally:
             self._process.resume()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether its process has not ended."""
+        return self._process is not None and self._process.alive
+
     def _serve_again(self, command: Sequence[str | Path] | None = None) -> None:
         self._rest()
         host, port = self._launched

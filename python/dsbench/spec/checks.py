@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
@@ -194,6 +195,10 @@ def _load_fits(spec: RunSpec) -> None:
         raise misfit("--load", problem, f"omit {option}, or --load")
 
 
+_SUSPECT_S: Final = 10.0
+"""Until a cluster of Galera has agreed that a node is gone: by default five seconds, and time to do it."""
+
+
 def event_is_known(value: str) -> str:
     """Its events can be read; written in one line."""
     return write_events(events(value))
@@ -224,14 +229,20 @@ def _events_fit(spec: RunSpec) -> None:
     if filling is not None and not spec.storage:
         problem = f"{filling.text}: dsbench fills no file system but its own"
         raise misfit("--event", problem, "add one: --storage 'ext4?size=4GiB'")
+    if filling is not None and (spec.target.standbys or "pooler" in spec.target.settings):
+        raise misfit("--event", f"{filling.text}: standbys and poolers lie on the same disk", "omit them")
     taking = [one for one in spec.events if one.needs_standby]
     standbys, setting = spec.target.standbys, spec.target.standbys_setting
     if taking and not standbys:
-        remedy = "write private:postgresql?standbys=1 or private:mariadb?replicas=1; for servers of yours command '…'"
+        remedy = "write private:postgresql?standbys=1, private:mariadb?replicas=1; for servers of yours command '…'"
         raise misfit("--event", f"{taking[0].text}: the server has no standby", remedy)
+    if setting == "galera" and any(after.at_s - before.at_s < _SUSPECT_S for before, after in pairwise(taking)):
+        problem = f"{taking[-1].text}: within ten seconds the cluster still counts a node that was killed"
+        raise misfit("--event", problem, "write a later time")
     if len(taking) > standbys:
         problem = f"{taking[-1].text}: no standby is left, as those that were the primary come back after the cycle"
-        raise misfit("--event", problem, f"write {setting}={len(taking) + (setting == 'galera')}, or fewer such events")
+        enough = len(taking) + 2 * (setting == "galera")
+        raise misfit("--event", problem, f"write {setting}={enough}, or fewer such events")
 
 
 def _objective_fits(spec: RunSpec) -> None:

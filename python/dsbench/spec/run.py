@@ -568,6 +568,11 @@ class RunSpec(Frozen):
         return bool(self.event)
 
     @property
+    def bears_failures(self) -> bool:
+        """Whether clients go on for as long as their patience while statements fail: a disk is filled."""
+        return any(one.what == "fill-disk" for one in self.events)
+
+    @property
     def all_clients(self) -> int:
         """Clients of all nodes together."""
         return self.clients * max(self.nodes, 1)

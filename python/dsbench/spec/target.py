@@ -142,7 +142,8 @@ class Target(Frozen):
         """How many servers beside a private one can take over."""
         setting = self.standbys_setting
         said = next((value for name, value in self.settings.items() if name.lower() == setting), "")
-        return max(int(said) - (setting == "galera"), 0) if said.isdecimal() else 0
+        # Two nodes of Galera have no majority once one of them is killed.
+        return max(int(said) - 2 * (setting == "galera"), 0) if said.isdecimal() else 0
 
     @property
     def in_one(self) -> str:

@@ -73,6 +73,8 @@ pub struct Options {
     /// Whether the longest times between two transactions of a client are kept, and connections are opened again as soon
     /// as that is possible.
     pub keeps_pauses: bool,
+    /// Whether clients go on for as long as their patience while statements fail.
+    pub bears_failures: bool,
 }
 
 /// Which part of the load is filled in.
@@ -213,7 +215,7 @@ impl Options {
                 reconnect: self.reconnect,
                 patience: nanos(self.patience_s),
                 pause: self.pause(PROMPT, threads * nodes),
-                bears: self.keeps_pauses,
+                bears: self.bears_failures,
                 exit_on_abort: self.exit_on_abort,
             },
             threads: threads as usize,

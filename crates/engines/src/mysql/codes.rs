@@ -14,9 +14,9 @@ const KINDS: &[(u16, ErrorKind)] = &[
     (1040, Setup),
     (1044, Setup),
     (1045, Setup),
-    (1049, Setup),
     // A node of Galera outside of its cluster: another one may answer.
     (1047, Disconnected),
+    (1049, Setup),
     // Shutdown in progress.
     (1053, Disconnected),
     // Unknown column.

@@ -30,7 +30,7 @@ impl Killer {
     /// Opens a second session and asks the server to end ours. Without that, the server would go on with the
     /// statement until it has something to send.
     fn kill(&self) {
-        if let Ok(mut other) = login::open_at(&self.reach, self.at, ADMINISTRATION, Some(LIMIT)) {
+        if let Ok(mut other) = login::open_at(&self.reach, self.at, ADMINISTRATION, Some(LIMIT), false) {
             // An error is ignored: the session may have ended already.
             let _ = other.wire.text(&format!("KILL {}", self.session), "kill", ErrorKind::Disconnected, &mut Skip);
         }

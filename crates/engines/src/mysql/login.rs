@@ -69,7 +69,7 @@ pub(super) struct LoggedIn {
 pub(super) fn open(reach: &Reach, session: Session) -> Result<LoggedIn> {
     let mut failed: Vec<Error> = Vec::new();
     for (at, host) in reach.iter().enumerate() {
-        match open_at(reach, at, session, host.options.connect_timeout) {
+        match open_at(reach, at, session, host.options.connect_timeout, reach.len() > 1) {
             Ok(mut opened) => {
                 let lifted = opened.wire.transport.lift_deadline();
                 lifted.map_err(|e| Error::with(ErrorKind::Setup, "connect", e.to_string()))?;
@@ -88,13 +88,20 @@ pub(super) fn open(reach: &Reach, session: Session) -> Result<LoggedIn> {
 /// node of Galera has while it belongs to no cluster.
 const PASSING: &[&str] = &["", "1053", "1047"];
 
-/// Logs in at one of the hosts; the time limit stays for all that is read on the session.
-pub(super) fn open_at(reach: &Reach, at: usize, session: Session, limit: Option<Duration>) -> Result<LoggedIn> {
+/// Logs in at one of the hosts, where it `writes` at one that takes writes; the time limit stays for all that is read on
+/// the session.
+pub(super) fn open_at(
+    reach: &Reach,
+    at: usize,
+    session: Session,
+    limit: Option<Duration>,
+    writes: bool,
+) -> Result<LoggedIn> {
     let deadline = limit.map(|limit| Instant::now() + limit);
     let mut absent = None;
     for address in &reach[at].options.addresses {
         match socket::connect(address, deadline) {
-            Ok(channel) => return Opening::new(reach, at, session, address, Transport::Plain(channel)).run(),
+            Ok(channel) => return Opening::new(reach, at, session, address, Transport::Plain(channel)).run(writes),
             Err(error) => {
                 absent.get_or_insert_with(|| {
                     let remedy = "start the server, or name its host and port, or its socket, in the target";
@@ -126,7 +133,7 @@ impl<'a> Opening<'a> {
         Self { reach, at, host, session, address, transport, input: Input::new(), output: Vec::new(), number: 0 }
     }
 
-    fn run(mut self) -> Result<LoggedIn> {
+    fn run(mut self, writes: bool) -> Result<LoggedIn> {
         let greeting = self.greeting()?;
         let encrypted = self.wants_tls(&greeting)?;
         let database = if self.session.in_place { Some(PLACE) } else { self.host.options.database.as_deref() };
@@ -137,8 +144,7 @@ impl<'a> Opening<'a> {
         self.authenticate(&greeting, agreed, database)?;
         self.input.login_done();
         let mut wire = Wire::new(self.transport, self.input, agreed & capability::CACHE_METADATA != 0);
-        let several = self.reach.len() > 1;
-        if several && is_read_only(&mut wire)? {
+        if writes && is_read_only(&mut wire)? {
             let remedy = "name the host that takes writes, or set its read_only off";
             return Err(setup(format!("{}: this server takes no writes (read_only)", self.address)).remedy(remedy));
         }

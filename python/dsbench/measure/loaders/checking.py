@@ -182,8 +182,13 @@ class Histories:
         return Judged(*found.counts(), anomalies, found.undivided(), StaleReads(*found.stale()))
 
     def close(self) -> None:
-        """Drops what they made."""
-        self._core.close()
+        """Drops what they made. ``CoreError`` where that cannot be dropped."""
+        with errors():
+            self._core.close()
+
+    def interrupt(self) -> None:
+        """Ends whatever they do, and drops what they made as far as that can be done."""
+        self._core.interrupt()
 
 
 def anomalies() -> list[str]:

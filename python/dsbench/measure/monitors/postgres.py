@@ -124,10 +124,12 @@ class Postgres:
 
 
 _STANDBYS = (
-    "select coalesce(application_name, client_addr::text, pid::text) as name,"
-    " coalesce(extract(epoch from replay_lag), 0) * 1e9 as lag_ns,"
+    "select coalesce(nullif(application_name, ''), client_addr::text, '') as name, pid,"
+    " extract(epoch from replay_lag) * 1e9 as lag_ns,"
     " pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), replay_lsn) as behind"
     " from pg_catalog.pg_stat_replication where state in ('streaming', 'catchup') and replay_lsn is not null"
+    " and pid not in (select active_pid from pg_catalog.pg_replication_slots"
+    " where slot_type = 'logical' and active_pid is not null) order by name, pid"
 )
 
 
@@ -150,9 +152,17 @@ class Standbys:
             return None
 
     def sample(self) -> list[Value]:
+        found: list[Value] = []
         rows = self._queries.fetch(_STANDBYS)
-        lags = [(f"lag of {row['name']}", "ns", float(row["lag_ns"] or 0)) for row in rows]
-        return [*lags, *((f"behind {row['name']}", "bytes", float(row["behind"] or 0)) for row in rows)]
+        names = [row["name"] for row in rows]
+        for row in rows:
+            name = f"{row['name']} {row['pid']}".strip() if names.count(row["name"]) > 1 else str(row["name"])
+            behind = float(row["behind"] or 0)
+            found.append((f"behind {name}", "bytes", behind))
+            # It is not known before the first answer, and after some seconds in which all is there.
+            if row["lag_ns"] is not None or not behind:
+                found.append((f"lag of {name}", "ns", float(row["lag_ns"] or 0)))
+        return found
 
 
 _TABLES = (

@@ -55,8 +55,10 @@ def _read_lags(evaluation: Evaluation) -> dict[int, tuple[StandbyLag, ...]]:
                 looks[key][row["cycle"], row["at_ns"] / 1e9][begin] = row["value"]
     found: dict[int, list[StandbyLag]] = defaultdict(list)
     for (scale, name), by_time in sorted(looks.items()):
-        seconds = tuple((cycle, at_s, values.get(_LAG, 0.0), values.get(_BEHIND, 0.0))
-                        for (cycle, at_s), values in sorted(by_time.items()))  # fmt: skip
+        seconds = tuple((cycle, at_s, values[_LAG], values[_BEHIND])
+                        for (cycle, at_s), values in sorted(by_time.items()) if len(values) == 2)  # fmt: skip
+        if not seconds:
+            continue
         lags, bytes_behind = np.array([one[2] for one in seconds]), np.array([one[3] for one in seconds])
         late = float(np.quantile(lags, 0.99)) if len(lags) >= _LEAST else float("nan")
         found[scale].append(StandbyLag(
@@ -72,7 +74,8 @@ _COLUMNS: Final = (
 )  # fmt: skip
 _NOTE: Final = (
     "Read from pg_stat_replication once per second: the time from the write of the log on the primary until the "
-    "standby had replayed it, as the standby reported last, and the log that it had not replayed. 0 without new log."
+    "standby had replayed it, as the standby reported last, and the log that it had not replayed. Looks at which the "
+    "standby had not reported yet are left out."
 )
 
 

@@ -50,7 +50,7 @@ class AskedMember(MySQLInstance, Member):
         self._write_secret(file, statements)
         client = program(self._binaries, CLIENT)
         assert client is not None
-        where = ["--no-defaults", f"--socket={self._socket}", "--user=root", "--batch"]
+        where = ["--no-defaults", f"--socket={self._socket}", "--user=root", "--batch", "--skip-ssl"]
         where += [] if names else ["--skip-column-names"]
         try:
             done = run([client, *where, f"--execute=source {file}"], self._user, self._env)

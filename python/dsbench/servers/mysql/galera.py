@@ -19,7 +19,7 @@ from dsbench.servers.replication import Member, Replicated
 from dsbench.servers.settings import elsewhere, wrong
 
 GALERA: Final = "galera"
-_FEWEST, _MOST = 2, 9
+_FEWEST, _MOST = 3, 9
 _LIBRARIES: Final = ("/usr/lib*/galera*/libgalera_smm.so", "/usr/lib*/*/galera*/libgalera_smm.so")
 _TOOLS: Final = (CLIENT, "rsync", "wsrep_sst_rsync")
 _SETTINGS: Final = {"binlog_format": "row", "innodb_autoinc_lock_mode": "2"}
@@ -40,7 +40,7 @@ def parted(settings: Mapping[str, str]) -> tuple[dict[str, str], int]:
     if not (number.isdecimal() and _FEWEST <= int(number[:3]) <= _MOST):
         raise wrong(f"{GALERA} is {number!r}", f"use a number of nodes from {_FEWEST} to {_MOST}, or omit it")
     for name in given:
-        if name in ("port", "storage_engine", *elsewhere(settings)):
+        if name in ("port", "storage_engine", "bind_address", "skip_networking", *elsewhere(settings)):
             raise wrong(f"{name} and {GALERA} exclude each other", "omit one of them")
         if name in _SETTINGS or (name.startswith("wsrep_") and name not in ("wsrep_slave_threads", "wsrep_sync_wait")):
             raise wrong(f"{name} is set by dsbench for {GALERA}", "omit it")
@@ -92,7 +92,10 @@ class _Node(AskedMember):
         """The cluster gives it what it lacks."""
 
     def follows(self, leader: Member) -> bool:  # noqa: ARG002
-        return self.sql(_STATE).split() == ["Synced", "ON"]
+        try:
+            return self.sql(_STATE).split() == ["Synced", "ON"]
+        except ServerError:  # it has ended
+            return False
 
     def received(self) -> int:
         return 0

@@ -6,6 +6,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -30,8 +31,8 @@ _SETTINGS: Final = {
 }  # fmt: skip
 _WAIT: Final = {"rpl_semi_sync_master_wait_point": "after_sync", "rpl_semi_sync_master_timeout": "86400000"}
 """A commit is acknowledged by a replica before other sessions see it, and is never let go without."""
-_PATIENCE_S: Final = 600
-"""For a replica to apply what it has received."""
+_PATIENCE_S: Final = 120
+"""For a replica to receive all of the log, and to apply it."""
 _RETRY_S: Final = 1
 _GTID: Final = re.compile(r"\d+-\d+-(\d+)")
 _OF_BACKUP: Final = ("mariadb_backup_binlog_info", "xtrabackup_binlog_info")
@@ -61,7 +62,7 @@ def parted(settings: Mapping[str, str]) -> tuple[dict[str, str], Replication | N
             raise wrong(f"{SYNC} has no effect without {REPLICAS}", f"add {REPLICAS}=1, or omit {SYNC}")
         return rest, None
     for name in given:
-        if name in ("server_id", "port", "read_only", *elsewhere(settings)):
+        if name in ("server_id", "port", "read_only", "bind_address", "skip_networking", *elsewhere(settings)):
             raise wrong(f"{name} and {REPLICAS} exclude each other", "omit one of them")
         if name in _SETTINGS or name in _WAIT or name.startswith("rpl_semi_sync"):
             raise wrong(f"{name} is set by dsbench for {REPLICAS}", "omit it")
@@ -125,14 +126,14 @@ class _Member(AskedMember):
         backup = program(self._binaries, _BACKUP)
         assert backup is not None
         made = self._given_away(self._folders[0].path / "copy")
-        for entry in self.directory.iterdir():
-            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
         tool: list[str | Path] = [backup, "--no-defaults", f"--target-dir={made}"]
         self._use([*tool, "--backup", "--user=root", f"--socket={leader._socket}", f"--datadir={leader.directory}"])
         self._use([*tool, "--prepare"])
         said = next((made / name for name in _OF_BACKUP if (made / name).exists()), None)
         words = said.read_text().split() if said is not None else []
         self._copied_at = words[2] if len(words) > 2 else ""
+        for entry in self.directory.iterdir():
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
         self._use([*tool, "--move-back", f"--datadir={self.directory}"])
         shutil.rmtree(made)
         self._upstream, self._waits = leader, False
@@ -147,20 +148,29 @@ class _Member(AskedMember):
 
     def follows(self, leader: Member) -> bool:
         assert isinstance(leader, _Member)
-        position = leader.sql("SELECT @@gtid_binlog_pos")
         running = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'SLAVE_RUNNING'"
-        return self.sql(f"SELECT MASTER_GTID_WAIT('{position}', 0); {running}").split() == ["0", "ON"]
+        try:
+            position = leader.sql("SELECT @@gtid_binlog_pos")
+            return self.sql(f"SELECT MASTER_GTID_WAIT('{position}', 0); {running}").split() == ["0", "ON"]
+        except ServerError:  # it has ended
+            return False
 
     def received(self) -> int:
-        found = _GTID.search(self._state("Gtid_IO_Pos"))
-        return int(found[1]) if found else 0
+        with suppress(ServerError):
+            if found := _GTID.search(self._state("Gtid_IO_Pos")):
+                return int(found[1])
+        return 0
 
     def promote(self, *, others: bool) -> None:
         self.sql("STOP SLAVE IO_THREAD")
-        position = self._state("Gtid_IO_Pos")
-        if self.sql(f"SELECT MASTER_GTID_WAIT('{position}', {_PATIENCE_S})") != "0":
-            words = f"a replica of {self.version} did not apply what it had received within {_PATIENCE_S} s"
-            raise ServerError(words, "lower --clients, or set slave_parallel_threads")
+        position, give_up = self._state("Gtid_IO_Pos"), time.monotonic() + _PATIENCE_S
+        while self.sql(f"SELECT MASTER_GTID_WAIT('{position}', 1)") != "0":
+            if self._state("Slave_SQL_Running") != "Yes":
+                words = f"a replica of {self.version} stopped to apply: {self._state('Last_SQL_Error')}"
+                raise ServerError(words, "see its log")
+            if time.monotonic() > give_up:
+                words = f"a replica of {self.version} did not apply what it had received within {_PATIENCE_S} s"
+                raise ServerError(words, "lower --clients, or set slave_parallel_threads")
         self._upstream = None
         self.sql("STOP SLAVE; RESET SLAVE ALL;")
         # Not before: what it applied would have waited for others.
@@ -176,8 +186,11 @@ class _Member(AskedMember):
         if not kill:
             # A signal would not wait for those that have not read all of its log.
             self.sql("SHUTDOWN WAIT FOR ALL SLAVES")
-            give_up = time.monotonic() + self.PATIENCE_S
-            while self.process.alive and time.monotonic() < give_up:
+            give_up = time.monotonic() + _PATIENCE_S
+            while self.process.alive:
+                if time.monotonic() > give_up:
+                    words = f"replicas of {self.version} did not receive its log within {_PATIENCE_S} s"
+                    raise ServerError(words, "lower --clients")
                 time.sleep(0.01)
         super().end(kill=kill)
 
