@@ -254,6 +254,54 @@ fn reread(history: &mut History, random: &mut Stream, change: impl Fn(&mut Vec<u
 }
 
 #[test]
+fn a_cycle_is_found_among_thousands_and_nothing_else() {
+    let fork = ["a0.0", "a1.1", "r0.0 r1", "r0 r1.1"];
+    let plants: [(&[&str], Vec<(Kind, u64)>); 5] = [
+        (&["a0.0 a1.1", "a0.2 a1.3"], vec![(Kind::G0, 2)]),
+        (&["a0.0 r1.1", "a1.1 r0.0"], vec![(Kind::G1c, 2)]),
+        (&["a0.0 a1.1", "r0.0 r1"], vec![(Kind::GSingle, 1)]),
+        (&fork, vec![(Kind::GNonadjacent, 2)]),
+        (&["r0 a1.0", "r1 a0.1"], vec![(Kind::G2Item, 2)]),
+    ];
+    for (cycle, expected) in plants {
+        for seed in 0..20 {
+            let mut all = Mock::play(Way::Serial, seed, 2000);
+            let (lists, items) = (
+                4,
+                all.transactions.iter().flat_map(|one| &one.ops).filter(|op| matches!(op, Op::Append { .. })).count()
+                    as u32,
+            );
+            // Lists of their own, which a reader of the others reads as well.
+            let planted = history(cycle, &[]).transactions.into_iter().map(|mut one| {
+                for op in &mut one.ops {
+                    match op {
+                        Op::Append { list, item } => (*list, *item) = (*list + lists, *item + items),
+                        Op::Read { list, found } => {
+                            *list += lists;
+                            found.iter_mut().for_each(|item| *item += items);
+                        }
+                    }
+                }
+                one
+            });
+            let at = Stream::new(seed, 2, 0).below(all.transactions.len() as u64) as usize;
+            let planted: Vec<_> = planted.collect();
+            all.transactions.splice(at..at, planted);
+            let last: &[(u32, &[u32])] = match expected[0].0 {
+                Kind::G0 => &[(0, &[0, 2]), (1, &[3, 1])],
+                Kind::G2Item => &[(0, &[1]), (1, &[0])],
+                _ => &[(0, &[0]), (1, &[1])],
+            };
+            let shifted =
+                last.iter().map(|(list, found)| (list + lists, found.iter().map(|item| item + items).collect()));
+            all.last.extend(shifted);
+            let found: Vec<_> = judge(&all).anomalies.iter().map(|one| (one.kind, one.count)).collect();
+            assert_eq!(found, expected, "seed {seed}");
+        }
+    }
+}
+
+#[test]
 fn what_is_planted_into_a_serial_history_is_found_each_time() {
     let plants: &[Plant] = &[
         (Kind::Garbage, |history, random| {
