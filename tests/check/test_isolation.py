@@ -51,6 +51,7 @@ BY_LEVEL = [
     pytest.param("private:mariadb", "serializable", set(), id="mariadb-serializable"),
     pytest.param("private:firebird@3?DeadlockTimeout=1", "read-committed", {"G-single"}, id="firebird-read-committed"),
     pytest.param("private:firebird@3", "repeatable-read", {"G2-item"}, id="firebird-repeatable-read"),
+    pytest.param("private:firebird@3", "serializable", set(), id="firebird-serializable"),
     pytest.param("private:sqlite", "serializable", set(), id="sqlite"),
 ]
 
