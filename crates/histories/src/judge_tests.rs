@@ -256,7 +256,8 @@ fn reread(history: &mut History, random: &mut Stream, change: impl Fn(&mut Vec<u
 #[test]
 fn a_cycle_is_found_among_thousands_and_nothing_else() {
     let fork = ["a0.0", "a1.1", "r0.0 r1", "r0 r1.1"];
-    let plants: [(&[&str], Vec<(Kind, u64)>); 5] = [
+    type Planted<'a> = (&'a [&'a str], Vec<(Kind, u64)>);
+    let plants: [Planted<'_>; 5] = [
         (&["a0.0 a1.1", "a0.2 a1.3"], vec![(Kind::G0, 2)]),
         (&["a0.0 r1.1", "a1.1 r0.0"], vec![(Kind::G1c, 2)]),
         (&["a0.0 a1.1", "r0.0 r1"], vec![(Kind::GSingle, 1)]),
