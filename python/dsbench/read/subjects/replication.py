@@ -96,9 +96,11 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
 
 
 def _draw(lags: Sequence[StandbyLag], where: str) -> dict[str, Any]:
+    times = sorted({(cycle, at_s) for one in lags for cycle, at_s, _, _ in one.seconds})
+    numbers = {time: number for number, time in enumerate(times, start=1)}
     data = [
-        {"standby": one.standby, "look": number, "ms": lag_ns / 1e6, "kB": behind / 1e3, "cycle": cycle}
-        for one in lags for number, (cycle, _, lag_ns, behind) in enumerate(one.seconds, start=1)
+        {"standby": one.standby, "look": numbers[cycle, at_s], "ms": lag_ns / 1e6, "kB": behind / 1e3, "cycle": cycle}
+        for one in lags for cycle, at_s, lag_ns, behind in one.seconds
     ]  # fmt: skip
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from dsbench.dataclass import dataclass
 from dsbench.servers.errors import ServerError
+from dsbench.servers.folder import PREFIX
 from dsbench.servers.limits import Group
 from dsbench.servers.postgresql import pooler
 from dsbench.servers.postgresql.binaries import PostgresBinaries
@@ -130,7 +131,7 @@ class _Member(PostgresInstance, Member):
     @property
     def _named(self) -> str:
         """What its primary calls it."""
-        return self.directory.parent.name
+        return self.directory.parent.name.removeprefix(PREFIX)
 
     def _reload(self) -> None:
         """Has it read its settings again, where it runs."""
