@@ -26,8 +26,9 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
+from bench.tables import put
+
 PAGE: Final = Path(__file__).parent.parent / "docs" / "noise.md"
-BEGIN, END = "<!-- measured: designs -->\n", "<!-- /measured: designs -->"
 LOAD: Final = ("--workload", "select", "--scales", "4", "--clients", "4", "--cycles", "3", "--duration", "3")
 _SHIM: Final = """
 #define _GNU_SOURCE
@@ -209,8 +210,7 @@ def main() -> None:
     text = table(made, asked.size)
     print(text)
     if asked.write:
-        before, _, rest = PAGE.read_text().partition(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}{text}{END}{rest.partition(END)[2]}")
+        put(PAGE, "designs", text)
 
 
 if __name__ == "__main__":

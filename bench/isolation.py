@@ -12,8 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from bench.tables import put
+
 PAGE: Final = Path(__file__).parent.parent / "docs" / "check.md"
-BEGIN, END = "<!-- measured: isolation -->\n", "<!-- /measured: isolation -->"
 LEVELS: Final = ("read-committed", "repeatable-read", "serializable")
 _STANDBY: Final = ("--reads", "standby")
 ASKED: Final[dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
@@ -75,8 +76,7 @@ def main() -> None:
     text = "\n".join(lines) + "\n"
     print(text)
     if asked.write:
-        before, _, rest = PAGE.read_text().partition(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}{text}{END}{rest.partition(END)[2]}")
+        put(PAGE, "isolation", text)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Final
 
+from bench.tables import put
 from dsbench.archive import Archive
 from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.subjects.outage import EventSummary, OutageResult, say_length
@@ -95,15 +96,11 @@ def main() -> None:
     parser.add_argument("--only", choices=TABLES, help="one of the tables")
     parser.add_argument("--write", action="store_true", help=f"put them into {PAGE.name}")
     asked = parser.parse_args()
-    page = PAGE.read_text()
     for name in [asked.only] if asked.only else TABLES:
         text = "\n".join(TABLES[name](asked.folder)) + "\n"
         print(text)
-        begin, end = f"<!-- measured: {name} -->\n", f"<!-- /measured: {name} -->"
-        head, _, rest = page.partition(begin)
-        page = head + begin + text + end + rest.partition(end)[2]
-    if asked.write:
-        PAGE.write_text(page)
+        if asked.write:
+            put(PAGE, name, text)
 
 
 if __name__ == "__main__":

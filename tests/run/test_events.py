@@ -203,6 +203,27 @@ def test_two_standbys_take_over_one_after_the_other(target: str, tmp_path: Path)
     assert evaluate(Archive.open(outcome.archive)).of(OutageResult).commits[4].lost == 0
 
 
+def test_a_standby_that_ended_fails_the_run(tmp_path: Path) -> None:
+    class Killer(Silent):
+        """Kills the standby in the first cycle."""
+
+        done = False
+
+        def moment(self, moment: Moment) -> None:
+            if moment.phase == "cycle" and moment.done and not self.done:
+                self.done = True
+                receiver = next(one for one in servers_of(os.getpid(), "postgres") if "walreceiver" in " ".join(one.cmdline()))
+                standby = receiver.parent()
+                assert standby is not None
+                standby.kill()
+
+    asked = {"scales": (1,), "cycles": 2, "duration": 2.0, "clients": 2, "samples": 0}
+    outcome = execute(build({"target": {"url": "private:postgresql?standbys=1"}, **asked}), tmp_path, Killer())
+    assert outcome.status == "failed"
+    assert "scale 1: a standby ended" in str(outcome.error)
+    assert Archive.open(outcome.archive).table("cycles").num_rows, "finished cycles stay"
+
+
 def test_what_an_asynchronous_standby_did_not_have_is_lost_to_the_row(tmp_path: Path) -> None:
     """The standby stands still while the primary commits, then the primary is killed: its tail is nowhere else."""
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dsbench_core::engine::{Connection, Engine, Isolation, PlaceState, Prepare, Session, Statement, StatementId};
-use dsbench_core::error::{Error, ErrorKind, Result};
+use dsbench_core::engine::{refuse_occupied, Connection, Engine, Isolation, Prepare, Session, Statement, StatementId};
+use dsbench_core::error::Result;
 use dsbench_core::sql::Sections;
 use dsbench_core::value::{Rows, Type, Value};
 
@@ -19,16 +19,6 @@ pub const FILES: &[(&str, &str)] = &[
 
 /// Text of the suite's own mark.
 pub const MARK: &str = "conformance suite";
-
-/// An error of kind `Setup` where a place is there already.
-pub fn refuse_occupied(engine: &dyn Engine) -> Result<()> {
-    let there = match engine.place().state()? {
-        PlaceState::Absent => return Ok(()),
-        PlaceState::Marked(mark) => format!("dsbench's place is there already ({mark}): drop it first"),
-        PlaceState::Foreign(what) => format!("{what}: name another target"),
-    };
-    Err(Error::with(ErrorKind::Setup, "conformance", there))
-}
 
 /// An engine and what the suite made there.
 pub struct Bed {

@@ -11,12 +11,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use dsbench_core::engine::{Connection, Engine, Isolation, Prepare, Session, Statement, StatementId};
+use dsbench_core::engine::{refuse_occupied, Connection, Engine, Isolation, Prepare, Session, Statement, StatementId};
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::sql::Sections;
 use dsbench_core::value::{Type, Value};
 
-use crate::bed::{refuse_occupied, FILES};
+use crate::bed::FILES;
 
 /// Text of the ledger's mark.
 pub const MARK: &str = "durability check";

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dsbench_core::engine::{
-    Connection, Engine, Interrupt, Isolation, PlaceState, Prepare, Session, Statement, StatementId,
+    refuse_occupied, Connection, Engine, Interrupt, Isolation, Prepare, Session, Statement, StatementId,
 };
 use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::locking::lock;
@@ -129,16 +129,7 @@ impl Players {
     /// there already.
     pub fn new(engine: Arc<dyn Engine>, reading: Option<Arc<dyn Engine>>, asked: Asked) -> Result<Self> {
         let sql = Sections::of(engine.dialect(), FILES)?;
-        match engine.place().state()? {
-            PlaceState::Absent => {}
-            PlaceState::Marked(mark) => {
-                let words = format!("dsbench's place is there already ({mark})");
-                return Err(Error::with(ErrorKind::Setup, "", words).remedy("drop it first: dsbench drop TARGET"));
-            }
-            PlaceState::Foreign(what) => {
-                return Err(Error::with(ErrorKind::Setup, "", what).remedy("name another target"));
-            }
-        }
+        refuse_occupied(&*engine)?;
         // Twice what is appended on average: half of 2.5 operations.
         let lists = (asked.transactions * 5 / 2 / u64::from(LENGTH)) as usize + 4 * WINDOW;
         let shared = Shared {

@@ -52,7 +52,8 @@ impl Histories {
         let isolation = match isolation {
             "read-committed" => Isolation::ReadCommitted,
             "repeatable-read" => Isolation::RepeatableRead,
-            _ => Isolation::Serializable,
+            "serializable" => Isolation::Serializable,
+            other => return Err(raise(Error::configuration(format!("{other:?} is no level of isolation")))),
         };
         let asked = Asked { isolation, clients, transactions, patience: Duration::from_secs_f64(patience_s), seed };
         let (engine, reading) = (Arc::clone(&target.engine), reading.map(|target| Arc::clone(&target.engine)));

@@ -14,13 +14,13 @@ from typing import Final
 from dsbench import servers
 from dsbench.check.durable import described
 from dsbench.dataclass import dataclass
-from dsbench.measure.loaders import Anomaly, Histories, Judged, TargetDatabase, anomalies
-from dsbench.servers import Server
+from dsbench.measure.loaders import Anomaly, CoreError, Histories, Judged, TargetDatabase, anomalies
+from dsbench.servers import Server, ServerError
 from dsbench.servers.replication import Replicated
-from dsbench.spec import SpecError, Target
+from dsbench.servers.server import OwnProcess
+from dsbench.spec import ISOLATIONS, SpecError, Target
 from dsbench.spec.target import with_parameter
 
-LEVELS: Final = ("read-committed", "repeatable-read", "serializable")
 CLIENTS: Final = 8
 TRANSACTIONS: Final = 20_000
 STANDBY: Final = "standby"
@@ -118,10 +118,17 @@ def isolation(
         version, _ = described(target, url)
         # No product says in which order commits are seen on several servers.
         guarantee = _guarantee(place, level) if other is None else "read committed"
-        for done in _played(histories):
-            watch(min(done, transactions), transactions)
-        found = histories.judge()
-        histories.close()
+        try:
+            for done in _played(histories):
+                watch(min(done, transactions), transactions)
+            found = histories.judge()
+            histories.close()
+        except CoreError:
+            if isinstance(server, OwnProcess) and not server.is_running:
+                tail = "\n".join(server.log_tail(10))
+                remedy = "check the free memory and the system's log here, then repeat the check"
+                raise ServerError(f"{server.version} ended:\n{tail}", remedy) from None
+            raise
         return IsolationCheck(level, clients, version, guarantee, other is not None, found)
 
 
@@ -143,12 +150,15 @@ def _reading(target: Target, server: Server | None, reads: str) -> str:
     raise SpecError("--reads", "the target has no standby that dsbench knows", remedy)
 
 
+_FAMILIES: Final = {"postgres": "postgresql", "mysql": "mariadb"}
+"""Schemes by others that mean the same wire."""
+
+
 def _checked(target: Target, reads: str) -> str:
     """The URL to read from, which has to be one of the same product."""
     if reads:
-        scheme = Target(url=reads).scheme
-        product = target.private or target.scheme
-        if {scheme, product} - {"postgres", "postgresql"} and {scheme, product} - {"mysql", "mariadb"}:
+        product, scheme = target.private or target.scheme, Target(url=reads).scheme
+        if _FAMILIES.get(product, product) != _FAMILIES.get(scheme, scheme):
             raise SpecError("--reads", f"{scheme}: is no URL of a standby of {product}", f"write {product}://…")
     return reads
 
@@ -157,7 +167,7 @@ def _guarantee(place: TargetDatabase, level: str) -> str:
     """What the product documents of a level."""
     if place.dialect.name == "sqlite":
         return "serializable"
-    documented = _DOCUMENTED[LEVELS.index(level)]
+    documented = _DOCUMENTED[ISOLATIONS.index(level)]
     if place.dialect.name == "firebird" and documented == "serializable":
         # SNAPSHOT TABLE STABILITY promises that nobody writes to a table that is used, not a serial order.
         return "snapshot isolation"

@@ -20,6 +20,7 @@ from dsbench.check.histories import IsolationCheck, isolation_lines
 from dsbench.dataclass import dataclass
 from dsbench.measure import loaders as generator
 from dsbench.measure.loaders import Case
+from dsbench.spec import ISOLATIONS
 
 _OF: Final = {
     "atomicity": (
@@ -38,7 +39,6 @@ _OF: Final = {
     ),
 }
 """Cases of the suite by the promise that they try out."""
-_LEVELS: Final = ("read-committed", "repeatable-read", "serializable")
 _KILL_ALONE: Final = (
     "A kill does not affect the operating system's cache: to test a power failure, use --storage forgetful."
 )
@@ -151,8 +151,8 @@ def _isolation(suite: SuiteResult) -> Iterator[str]:
     """A row for each schedule, its outcome at each level, and what happens in it."""
     found = {(case.name, case.variant): case for case in suite.cases if case.group == "isolation"}
     schedules = [(name, about) for name, about in generator.schedules() if any(key[0] == name for key in found)]
-    rows = [("schedule", *(level.replace("-", " ") for level in _LEVELS))]
-    rows += [(name, *(_cell(found.get((name, level))) for level in _LEVELS)) for name, _ in schedules]
+    rows = [("schedule", *(level.replace("-", " ") for level in ISOLATIONS))]
+    rows += [(name, *(_cell(found.get((name, level))) for level in ISOLATIONS)) for name, _ in schedules]
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     for row in rows:
         yield ("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 _DEFAULT: str = spec.RunSpec.model_fields["workload"].default
 _ROUNDS, _THREADS = 5, 4
-_LEVELS = ("read-committed", "repeatable-read", "serializable")
 _WIDE = max(len(state) for state in State)
 EPILOG = (
     "Examples: dsbench check postgresql://me@host/db --workload tpcb --scale 10 | "
@@ -90,7 +90,7 @@ def command(
         str | None,
         typer.Option(
             help="Search what clients of this level see for anomalies: read-committed, repeatable-read, serializable",
-            metavar="LEVEL", autocompletion=completing(_LEVELS),
+            metavar="LEVEL", autocompletion=completing(spec.ISOLATIONS),
         ),
     ] = None,
     transactions: Annotated[
@@ -111,6 +111,8 @@ def command(
 ) -> None:
     """Check the consistency of a database that dsbench loaded, or test the ACID properties of a server."""
     where = spec.build({"target": {"url": target}}).target
+    if out is not None:
+        _refuse_unwritable(out)
     if isolation is not None:
         populated = {"--scale": scale, "--workload": workload, "--set": given}
         others = {"--promises": promised, "--durability": durable, "--rounds": rounds, "--storage": storage}
@@ -134,6 +136,24 @@ def command(
     for option in (option for option, value in tried.items() if value):
         raise spec.SpecError(option, "it needs --promises, --durability or --isolation", "add one of them, or omit it")
     _consistent(where, scale, workload, given, as_json)
+
+
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
+    """``SpecError`` where the file of the result cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise spec.SpecError("--out", f"{out} cannot be written: {error.strerror}", "specify another file") from None
+
+
+def _refuse_unwritable(out: Path) -> None:
+    """Before the work, which may take long."""
+    new = not out.exists()
+    with _writing(out):
+        out.open("ab").close()
+        if new:
+            out.unlink()
 
 
 def _consistent(
@@ -178,8 +198,8 @@ def _searched(where: spec.Target, level: str, clients: int | None, transactions:
     """What a search for anomalies finds; shows how far it is."""
     from dsbench import check
 
-    if level not in check.LEVELS:
-        raise spec.SpecError("--isolation", f"no level called {level[:60]!r}", f"use {', '.join(check.LEVELS)}")
+    if level not in spec.ISOLATIONS:
+        raise spec.SpecError("--isolation", f"no level called {level[:60]!r}", f"use {', '.join(spec.ISOLATIONS)}")
     if reads not in ("", check.STANDBY):
         reads = spec.build({"target": {"url": reads}}).target.url
     return _watched(lambda watch, _: check.try_isolation(
@@ -215,11 +235,8 @@ def _shown(found: Checked, out: Path | None, as_json: bool) -> None:
 
         print("\n".join(lines(found)))
     if out is not None:
-        try:
+        with _writing(out):
             found.write(out)
-        except OSError as error:
-            raise spec.SpecError("--out", f"{out} cannot be written: {error.strerror}", "specify another "
-                                                                                        "file") from None
         if found.durability is not None:
             print(f"for a run: --checked {shlex.quote(str(out))}", file=sys.stderr)
     if found.failures:

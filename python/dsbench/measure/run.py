@@ -279,6 +279,9 @@ class _Run:
         running = Scale(setting, scale, cycles, self.base, known)
         if not (running.run() if cycles else running.check(*self._find_unchecked(bench, scale))):
             self.void.append(scale)
+        if gone := self.server.missing() if self.server is not None else []:
+            # What was measured since then is another server.
+            raise RunError(f"scale {scale}: {gone[0]}", gone[0].remedy)
 
     def _find_unchecked(self, bench: Bench, scale: int) -> tuple[PlannedCycle, Counts | None]:
         """The last cycle of a scale that was killed before its check, and what its database holds if it is there."""

@@ -9,6 +9,7 @@ from dsbench.servers.errors import Installation
 from dsbench.servers.limits import Group, planned
 from dsbench.servers.mysql import binaries, galera, instance, replicas
 from dsbench.servers.mysql.instance import MySQLInstance
+from dsbench.servers.replication import SYNC
 from dsbench.servers.settings import wrong
 
 
@@ -35,7 +36,7 @@ def start(target: spec.Target, base: Path, connections: int, group: Group | None
 def _parted(target: spec.Target) -> tuple[spec.Target, int, replicas.Replication | None]:
     """The target of each server, the number of nodes of Galera, and the replication."""
     settings, nodes = galera.parted(target.settings)
-    if nodes and (others := {replicas.REPLICAS, replicas.SYNC} & {name.lower() for name in settings}):
+    if nodes and (others := {replicas.REPLICAS, SYNC} & {name.lower() for name in settings}):
         raise wrong(f"{', '.join(others)} and {galera.GALERA} exclude each other", "omit one of them")
     settings, replication = replicas.parted(settings)
     return target.model_copy(update={"settings": settings}), nodes, replication

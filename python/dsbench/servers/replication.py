@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -12,9 +12,30 @@ from dsbench.servers.errors import ServerError
 from dsbench.servers.pages import LetGo
 from dsbench.servers.process import Process
 from dsbench.servers.server import OwnProcess
+from dsbench.servers.settings import wrong
 
 _FOLLOWS_S: Final = 60.0
 _LOOK_S: Final = 0.1
+
+
+SYNC: Final = "sync"
+"""The setting that says what commits wait for."""
+_MOST: Final = 8
+
+
+def asked_for(settings: Mapping[str, str], name: str, levels: Collection[str]) -> tuple[dict[str, str], int, str]:
+    """Of ``settings`` those of each server, how many follow by the setting ``name``, and which of ``levels`` commits
+    wait for. ``SpecError`` for what cannot be."""
+    given = {each.lower(): value for each, value in settings.items()}
+    rest = {each: value for each, value in settings.items() if each.lower() not in (name, SYNC)}
+    number, sync = given.get(name, "0"), given.get(SYNC, "off")
+    if not number.isdecimal() or int(number[:3]) > _MOST:
+        raise wrong(f"{name} is {number!r}", f"use a number from 1 to {_MOST}, or omit it")
+    if sync not in levels:
+        raise wrong(f"{SYNC} is {sync!r}", f"use {', '.join(levels)}")
+    if SYNC in given and not int(number):
+        raise wrong(f"{SYNC} has no effect without {name}", f"add {name}=1, or omit {SYNC}")
+    return rest, int(number), sync
 
 
 class Member(OwnProcess):
@@ -50,6 +71,12 @@ class Member(OwnProcess):
         """Its process, which may have ended."""
         assert self._process is not None
         return self._process
+
+    @property
+    def last_words(self) -> str:
+        """The last line of its log, as it follows a sentence."""
+        said = self.log_tail(1)
+        return f"; the last line in its log: {said[0]}" if said else ""
 
     def end(self, *, kill: bool) -> None:
         """Stops it in order, or kills it."""
@@ -180,8 +207,14 @@ class Replicated(Member):
         """Those of all members."""
         return [*super().pids(), *(pid for one in self._others for pid in one.pids())]
 
+    def missing(self) -> list[ServerError]:
+        away = [one for one, _ in self._away]
+        gone = [one for one in self._members if one is not self._leader and one not in away and not one.is_running]
+        remedy = "check the free memory and the system's log here, then repeat the run"
+        return [ServerError(f"a {self.NAME} ended{one.last_words}", remedy) for one in gone]
+
     def ended(self) -> list[ServerError]:
-        return [*super().ended(), *(found for one in self._others for found in one.ended())]
+        return [*super().ended(), *(found for one in self._others for found in one.ended()), *self.missing()]
 
     def stop(self) -> None:
         """The primary first, where it waits for nobody."""

@@ -108,6 +108,10 @@ class Server(ABC):
         """What no longer runs though nobody stopped it, each with its remedy; nothing without a process."""
         return []
 
+    def missing(self) -> list[ServerError]:
+        """Servers beside it that should run and have ended, each with its remedy."""
+        return []
+
     def pids(self) -> list[int]:
         """Processes of the server that run now; empty when it runs in the process of its client."""
         return []

@@ -29,6 +29,7 @@ from dsbench.spec.options import OPTIONS, Option, printed
 from dsbench.spec.profiles import PROFILE_NAMES, PROFILES, dsi_seconds
 from dsbench.spec.run import (
     DSI_SCALES,
+    ISOLATIONS,
     LEVELS,
     RunSpec,
     terminals_of,
@@ -38,6 +39,7 @@ from dsbench.spec.words import NotHere, SpecError, parsed_toml, per_cent, plain,
 
 __all__ = [
     "DSI_SCALES",
+    "ISOLATIONS",
     "LEVELS",
     "OPTIONS",
     "PROFILES",

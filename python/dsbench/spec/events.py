@@ -14,6 +14,8 @@ from dsbench.spec.words import Unfit, seconds
 
 What = Literal["restart", "kill", "stop", "fill-disk", "switchover", "failover", "command"]
 _WHATS: Final[tuple[What, ...]] = get_args(What)
+_LASTING: Final = {"stop": "the server is suspended", "fill-disk": "the disk is full"}
+"""Those that are written with a time, and what goes on for so long."""
 
 _PART: Final = re.compile(r"""(?:[^,'"\n]|'[^'\n]*'|"[^"\n]*")+""")
 _WHOLE: Final = re.compile(r"""(?:[^'"]|'[^'\n]*'|"[^"\n]*")*""")
@@ -59,7 +61,7 @@ class Event:
     @property
     def lasts(self) -> bool:
         """Whether it is written with a time."""
-        return self.what in ("stop", "fill-disk")
+        return self.what in _LASTING
 
     @property
     def text(self) -> str:
@@ -105,13 +107,10 @@ def _event(word: str) -> Event:
     if found is None or at_s is None or what is None:
         raise Unfit(f"cannot read {word[:60]!r}", _HOW)
     more = found["more"].strip()
-    if what in ("stop", "fill-disk"):
+    if what in _LASTING:
         lasts_s = _span(more)
         if not lasts_s:
-            remedy = "write how long the server is suspended, such as 60s:stop 5s"
-            if what == "fill-disk":
-                remedy = "write how long the disk is full, such as 60s:fill-disk 5s"
-            raise Unfit(f"cannot read {word[:60]!r}", remedy)
+            raise Unfit(f"cannot read {word[:60]!r}", f"write how long {_LASTING[what]}, such as 60s:{what} 5s")
         return Event(at_s, what, lasts_s)
     if what == "command":
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
@@ -20,6 +20,7 @@ from dsbench.spec.target import Frozen, Target
 from dsbench.spec.words import CLIENTS, LOAD, OUTAGES, PACE, RECORDS, SIZE, TRANSACTIONS, WORK, About, per_cent, seconds
 
 Isolation = Literal["read-committed", "repeatable-read", "serializable"]
+ISOLATIONS: Final[tuple[Isolation, ...]] = get_args(Isolation)
 Call = Literal["procedure", "statements"]
 Population = Literal["bulk", "procedure"]
 Arrival = Literal["poisson", "constant"]

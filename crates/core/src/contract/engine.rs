@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::value::{Rows, Table, Type, Value};
 
 /// Transaction isolation level; an engine maps it to its own nearest level that is at least as strict.
@@ -245,6 +245,18 @@ pub trait Place: Send + Sync {
     /// Bytes the place takes in the server's storage now, with its indexes and its own logs; none where the server does
     /// not say it.
     fn size_bytes(&self) -> Result<Option<u64>>;
+}
+
+/// An error of kind `Setup` where a place of dsbench's, or something else in its stead, is there already.
+pub fn refuse_occupied(engine: &dyn Engine) -> Result<()> {
+    let (words, remedy) = match engine.place().state()? {
+        PlaceState::Absent => return Ok(()),
+        PlaceState::Marked(mark) => {
+            (format!("dsbench's place is there already ({mark})"), "drop it: dsbench drop TARGET")
+        }
+        PlaceState::Foreign(what) => (what, "name another target"),
+    };
+    Err(Error::with(ErrorKind::Setup, "", words).remedy(remedy))
 }
 
 /// What went over a connection: each send and each receive that moved bytes is a message.

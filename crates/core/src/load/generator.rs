@@ -431,17 +431,19 @@ impl<'a, C: Clock> Runner<'a, C> {
     fn bear(&mut self, error: &Error) -> Result<()> {
         let now = self.clock.now();
         let Conduct { patience, pause, .. } = *self.conduct;
-        match self.failing.get_or_insert(Patience::new(now, patience, pause)).next(now) {
-            Some(at) => {
-                self.clock.sleep_until(at.min(self.deadline), self.stop);
-                Ok(())
-            }
-            None => {
-                let words =
-                    format!("transactions failed for {} s; the last one: {}", patience / 1_000_000_000, error.words());
-                Err(error.clone().wrapped("load", words))
-            }
-        }
+        let next = self.failing.get_or_insert(Patience::new(now, patience, pause)).next(now);
+        self.pause_until(next, || {
+            let seconds = patience / 1_000_000_000;
+            let words = format!("transactions failed for {seconds} s; the last one: {}", error.words());
+            error.clone().wrapped("load", words)
+        })
+    }
+
+    /// Waits until then, or for the end of the cycle; an error that is made where patience is over.
+    fn pause_until(&self, next: Option<Nanos>, over: impl FnOnce() -> Error) -> Result<()> {
+        let at = next.ok_or_else(over)?;
+        self.clock.sleep_until(at.min(self.deadline), self.stop);
+        Ok(())
     }
 
     /// Opens a lost connection again, trying for as long as the conduct's patience.
@@ -470,16 +472,11 @@ impl<'a, C: Clock> Runner<'a, C> {
     /// A server that is gone would otherwise be asked as fast as it refuses, and each refusal be a failure.
     fn bide(&mut self, error: &Error) -> Result<()> {
         let now = self.clock.now();
-        match self.refused.as_mut().and_then(|patience| patience.next(now)) {
-            Some(at) => {
-                self.clock.sleep_until(at.min(self.deadline), self.stop);
-                Ok(())
-            }
-            None => {
-                let words = format!("the connection was lost and could not be opened again ({error})");
-                Err(Error::with(ErrorKind::Disconnected, "load", words))
-            }
-        }
+        let next = self.refused.as_mut().and_then(|patience| patience.next(now));
+        self.pause_until(next, || {
+            let words = format!("the connection was lost and could not be opened again ({error})");
+            Error::with(ErrorKind::Disconnected, "load", words)
+        })
     }
 }
 

@@ -134,7 +134,7 @@ _STANDBYS = (
 
 
 class Standbys:
-    """How far the standbys of a primary are behind, as they told it."""
+    """How far the standbys of a primary are behind, as they told it: a metric for each, in bytes of log and in time."""
 
     name = "replication"
 
@@ -158,10 +158,10 @@ class Standbys:
         for row in rows:
             name = f"{row['name']} {row['pid']}".strip() if names.count(row["name"]) > 1 else str(row["name"])
             behind = float(row["behind"] or 0)
-            found.append((f"behind {name}", "bytes", behind))
+            found.append((name, "bytes", behind))
             # It is not known before the first answer, and after some seconds in which all is there.
             if row["lag_ns"] is not None or not behind:
-                found.append((f"lag of {name}", "ns", float(row["lag_ns"] or 0)))
+                found.append((name, "ns", float(row["lag_ns"] or 0)))
         return found
 
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from dsbench.dataclass import dataclass
 from dsbench.read.blocks import Block, Column, Diagram, Sentence, Table
+from dsbench.read.draw.theme import HUES
 from dsbench.read.series import each_series
 from dsbench.read.subject import Result, Subject, computed
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
 
 _MONITOR: Final = "replication"
-_LAG: Final = "lag of "
-_BEHIND: Final = "behind "
+_LAG: Final = "ns"
+_BEHIND: Final = "bytes"
+"""Units of the monitor, whose metrics are the standbys."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,7 @@ def _read_lags(evaluation: Evaluation) -> dict[int, tuple[StandbyLag, ...]]:
     rows = monitors.filter((pc.field("monitor") == _MONITOR) & (pc.field("at_ns") >= 0)).to_pylist()
     looks: dict[tuple[int, str], dict[tuple[int, float], dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows:
-        for begin in (_LAG, _BEHIND):
-            if row["metric"].startswith(begin):
-                key = row["scale"], row["metric"].removeprefix(begin)
-                looks[key][row["cycle"], row["at_ns"] / 1e9][begin] = row["value"]
+        looks[row["scale"], row["metric"]][row["cycle"], row["at_ns"] / 1e9][row["unit"]] = row["value"]
     found: dict[int, list[StandbyLag]] = defaultdict(list)
     for (scale, name), by_time in sorted(looks.items()):
         seconds = tuple((cycle, at_s, values[_LAG], values[_BEHIND])
@@ -113,7 +112,7 @@ def _draw(lags: Sequence[StandbyLag], where: str) -> dict[str, Any]:
             "x": {"field": "look", "type": "quantitative", "title": "seconds of the cycles, one after another",
                   "axis": {"tickMinStep": 1}},
             "y": {"field": "ms", "type": "quantitative", "title": "lag [ms]"},
-            "color": {"field": "standby", "type": "nominal", "title": None},
+            "color": {"field": "standby", "type": "nominal", "title": None, "scale": {"range": list(HUES)}},
             "tooltip": [{"field": "standby", "type": "nominal"}, {"field": "cycle", "type": "quantitative"},
                         {"field": "ms", "type": "quantitative", "format": ".3~s"},
                         {"field": "kB", "type": "quantitative", "format": ".3~s"}],

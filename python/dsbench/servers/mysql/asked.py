@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Final
@@ -10,7 +11,7 @@ from dsbench.servers.errors import ServerError
 from dsbench.servers.mysql.binaries import MySQLBinaries
 from dsbench.servers.mysql.instance import MySQLInstance
 from dsbench.servers.process import run
-from dsbench.servers.replication import Member
+from dsbench.servers.replication import Member, Replicated
 
 CLIENT: Final = "mariadb"
 LOOPBACK: Final = "127.0.0.1"
@@ -60,3 +61,20 @@ class AskedMember(MySQLInstance, Member):
             said = done.stdout.replace(self._password, "***").strip()
             raise ServerError(f"{self.version} refused what its group needs: {said}", "see its log")
         return done.stdout.strip()
+
+
+class MariaDBGroup(Replicated, AskedMember):
+    """Several of them, which clients reach by one URL."""
+
+    @property
+    def following_url(self) -> str:
+        one = next(one for one in self._members if one is not self._leader)
+        return self._url_of(one)
+
+    def _name_all(self) -> None:
+        """The URL has all of them, in their order."""
+        self.url = self._url_of(*self._members)
+
+    def _url_of(self, *members: Member) -> str:
+        places = ",".join(f"{LOOPBACK}:{one.port}" for one in members if isinstance(one, AskedMember))
+        return re.sub(r"@[^/]*/", f"@{places}/", self.url)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from glob import glob
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import Final
 from dsbench import spec
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
-from dsbench.servers.mysql.asked import CLIENT, LOOPBACK, AskedMember, program
+from dsbench.servers.mysql.asked import CLIENT, LOOPBACK, AskedMember, MariaDBGroup, program
 from dsbench.servers.mysql.binaries import MARIADB, MySQLBinaries
 from dsbench.servers.mysql.instance import find
 from dsbench.servers.process import free_port
-from dsbench.servers.replication import Member, Replicated
+from dsbench.servers.replication import Member
 from dsbench.servers.settings import elsewhere, wrong
 
 GALERA: Final = "galera"
@@ -119,7 +118,7 @@ class _Other(_Node):
         super()._start()
 
 
-class GaleraCluster(Replicated, _Node):
+class GaleraCluster(MariaDBGroup, _Node):
     """All nodes."""
 
     SETTING, NAME = GALERA, "node"
@@ -133,25 +132,16 @@ class GaleraCluster(Replicated, _Node):
         self._lead()
         super().__init__(MARIADB, target, base, connections, grouped())
 
-    @property
-    def following_url(self) -> str:
-        one = next(one for one in self._members if one is not self._leader)
-        assert isinstance(one, _Node)
-        return re.sub(r"@[^/]*/", f"@{LOOPBACK}:{one.port}/", self.url)
-
     def _start(self) -> None:
         self._begins = True
         super()._start()
         self._begins = False
         self._keep_command()
-        members: list[_Node] = [self]
         for number in range(1, len(self._groups)):
             group = self._grouped()
-            members.append(_Other(self, number, self._target, self._base, self._connections, group))
-            self._others.append(members[-1])
+            self._others.append(_Other(self, number, self._target, self._base, self._connections, group))
             self._wait()
-        places = ",".join(f"{LOOPBACK}:{one.port}" for one in members)
-        self.url = self.url.replace(f"@{LOOPBACK}:{self.port}/", f"@{places}/")
+        self._name_all()
         self._note_others("other Galera")
 
     def settle(self, check: Callable[[], None] = lambda: None) -> None:

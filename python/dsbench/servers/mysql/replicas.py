@@ -14,16 +14,14 @@ from dsbench import spec
 from dsbench.dataclass import dataclass
 from dsbench.servers.errors import ServerError
 from dsbench.servers.limits import Group
-from dsbench.servers.mysql.asked import CLIENT, LOOPBACK, AskedMember, program
+from dsbench.servers.mysql.asked import CLIENT, LOOPBACK, AskedMember, MariaDBGroup, program
 from dsbench.servers.mysql.binaries import MARIADB, MySQLBinaries
 from dsbench.servers.mysql.instance import find
-from dsbench.servers.replication import Member, Replicated
+from dsbench.servers.replication import Member, asked_for
 from dsbench.servers.settings import elsewhere, wrong
 
 REPLICAS: Final = "replicas"
-SYNC: Final = "sync"
 _LEVELS: Final = ("off", "on")
-_MOST: Final = 8
 _BACKUP: Final = "mariadb-backup"
 _SETTINGS: Final = {
     "log_bin": "binlog", "relay_log": "relay", "log_slave_updates": "on", "binlog_format": "row",
@@ -50,18 +48,10 @@ class Replication:
 def parted(settings: Mapping[str, str]) -> tuple[dict[str, str], Replication | None]:
     """Of ``settings`` those of the servers, and the replication; ``None`` without a replica. ``SpecError`` for what
     cannot be."""
-    given = {name.lower().replace("-", "_"): value for name, value in settings.items()}
-    rest = {name: value for name, value in settings.items() if name.lower() not in (REPLICAS, SYNC)}
-    number, sync = given.get(REPLICAS, "0"), given.get(SYNC, "off")
-    if not number.isdecimal() or int(number[:3]) > _MOST:
-        raise wrong(f"{REPLICAS} is {number!r}", f"use a number from 1 to {_MOST}, or omit it")
-    if sync not in _LEVELS:
-        raise wrong(f"{SYNC} is {sync!r}", f"use {', '.join(_LEVELS)}")
-    if not int(number):
-        if SYNC in given:
-            raise wrong(f"{SYNC} has no effect without {REPLICAS}", f"add {REPLICAS}=1, or omit {SYNC}")
+    rest, number, sync = asked_for(settings, REPLICAS, _LEVELS)
+    if not number:
         return rest, None
-    for name in given:
+    for name in (each.lower().replace("-", "_") for each in rest):
         if name in ("server_id", "port", "read_only", "bind_address", "skip_networking", *elsewhere(settings)):
             raise wrong(f"{name} and {REPLICAS} exclude each other", "omit one of them")
         if name in _SETTINGS or name in _WAIT or name.startswith("rpl_semi_sync"):
@@ -69,7 +59,7 @@ def parted(settings: Mapping[str, str]) -> tuple[dict[str, str], Replication | N
     waits = sync == "on"
     more = {**_SETTINGS, **(_WAIT if waits else {})}
     # A replica reaches its primary over the network only.
-    return {"bind_address": LOOPBACK, **more, **rest}, Replication(int(number), waits)
+    return {"bind_address": LOOPBACK, **more, **rest}, Replication(number, waits)
 
 
 def check_programs(found: MySQLBinaries) -> None:
@@ -210,7 +200,7 @@ class _Replica(_Member):
         self._take_up(self._upstream)
 
 
-class ReplicatedMariaDB(Replicated, _Member):
+class ReplicatedMariaDB(MariaDBGroup, _Member):
     """A primary and its replicas."""
 
     SETTING, NAME = REPLICAS, "replica"
@@ -225,21 +215,12 @@ class ReplicatedMariaDB(Replicated, _Member):
         self._lead()
         super().__init__(MARIADB, target, base, connections, grouped())
 
-    @property
-    def following_url(self) -> str:
-        one = next(one for one in self._members if one is not self._leader)
-        assert isinstance(one, _Member)
-        return re.sub(r"@[^/]*/", f"@{LOOPBACK}:{one.port}/", self.url)
-
     def _start(self) -> None:
         super()._start()
         made = self._replication
-        members: list[_Member] = [self]
         for number in range(2, made.replicas + 2):
             group = self._grouped()
-            members.append(_Replica(self, number, self._target, self._base, self._connections, made, group))
-            self._others.append(members[-1])
+            self._others.append(_Replica(self, number, self._target, self._base, self._connections, made, group))
         self._wait()
-        places = ",".join(f"{LOOPBACK}:{one.port}" for one in members)
-        self.url = self.url.replace(f"@{LOOPBACK}:{self.port}/", f"@{places}/")
+        self._name_all()
         self._note_others("semi-synchronous" if made.waits else "asynchronous")

@@ -19,14 +19,12 @@ from dsbench.servers.postgresql import pooler
 from dsbench.servers.postgresql.binaries import PostgresBinaries
 from dsbench.servers.postgresql.instance import PostgresInstance, SharedMemory
 from dsbench.servers.process import run
-from dsbench.servers.replication import Member, Replicated
+from dsbench.servers.replication import Member, Replicated, asked_for
 from dsbench.servers.settings import elsewhere, wrong
 
 STANDBYS: Final = "standbys"
-SYNC: Final = "sync"
 _LEVELS: Final = {"off": "", "on": "on", "remote_apply": "remote_apply"}
 """Of ``sync``: the value of ``synchronous_commit`` for commits that wait for a standby."""
-_MOST: Final = 8
 _SIGNAL: Final = "standby.signal"
 _WAITING: Final = "synchronous_standby_names"
 _KEPT_LOG: Final = "1GB"
@@ -61,19 +59,11 @@ class Replication:
 def parted(settings: Mapping[str, str]) -> tuple[dict[str, str], Replication | None]:
     """Of ``settings`` those of the servers, and the replication; ``None`` without a standby. ``SpecError`` for what
     cannot be."""
-    given = {name.lower(): value for name, value in settings.items()}
-    rest = {name: value for name, value in settings.items() if name.lower() not in (STANDBYS, SYNC)}
-    number, sync = given.get(STANDBYS, "0"), given.get(SYNC, "off")
-    if not number.isdecimal() or int(number[:3]) > _MOST:
-        raise wrong(f"{STANDBYS} is {number!r}", f"use a number from 1 to {_MOST}, or omit it")
-    if sync not in _LEVELS:
-        raise wrong(f"{SYNC} is {sync!r}", f"use {', '.join(_LEVELS)}")
-    if not int(number):
-        if SYNC in given:
-            raise wrong(f"{SYNC} has no effect without {STANDBYS}", f"add {STANDBYS}=1, or omit {SYNC}")
+    rest, number, sync = asked_for(settings, STANDBYS, _LEVELS)
+    if not number:
         return rest, None
-    found = Replication(int(number), sync)
-    for name in given:
+    found = Replication(number, sync)
+    for name in (each.lower() for each in rest):
         if name in (_WAITING, "listen_addresses", "port", "primary_conninfo", pooler.SETTING, *elsewhere(settings)):
             raise wrong(f"{name} and {STANDBYS} exclude each other", "omit one of them")
         if name in found.settings:
