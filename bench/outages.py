@@ -1,6 +1,7 @@
 """``python -m bench.outages FOLDER``: what dsbench tells of outages whose length is known, on every product here.
 
 Servers are suspended for 1, 2 and 5 s in each cycle; the told length is held against how long all their processes were.
+The same where nothing goes through the network, after which a client waits until one of both systems tries again.
 The restart, the kill and the hand-over to a standby follow, whose lengths are the product's. Runs that FOLDER has are
 not made again; ``--write`` puts the tables into docs/outage.md.
 """
@@ -60,6 +61,18 @@ def frozen(folder: Path) -> Iterator[str]:
             yield f"| {name} | {FROZEN[summary.number - 1]} s | {say_length(summary.length.value)} | {told} |"
 
 
+def cut_off(folder: Path) -> Iterator[str]:
+    """How long clients wait that nothing tells of a network that was cut."""
+    yield "| product | network cut for | outage, each cycle |"
+    yield "|---|---|---|"
+    for name in ("PostgreSQL", "MariaDB", "MySQL"):
+        found = made(folder / f"cut-{name}", PRODUCTS[name], "2s:partition 1s, 8s:partition 5s, 24s:partition 10s", 52)
+        (events,) = found.of(OutageResult).events.values()
+        for number, seconds in enumerate((1, 5, 10), start=1):
+            lengths = ", ".join(say_length(one.outage.length_ns) for one in events if one.number == number)
+            yield f"| {name} | {seconds} s | {lengths} |"
+
+
 def kept(name: str, found: Evaluation, one: EventSummary) -> str:
     """A row of an event."""
     (commits,) = found.of(OutageResult).commits.values()
@@ -86,7 +99,7 @@ def others(folder: Path) -> Iterator[str]:
             yield from (kept(how, found, one) for one in summaries)
 
 
-TABLES: Final = {"frozen": frozen, "outages": others}
+TABLES: Final = {"frozen": frozen, "cut": cut_off, "outages": others}
 
 
 def main() -> None:

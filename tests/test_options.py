@@ -27,7 +27,7 @@ OF_CHOICE: dict[str, Any] = {
     "workload": "tpcc", "label": "it's \"new\" 5", "workload_settings": {"affinity": "off"}, "profile": "dsi", "clients": [10, 20],
     "levels": [0.5, 0.9999], "call": "statements", "limits": {"memory": "1GiB", "cpus": "1.5"},
     "storage": {"type": "ext4", "block": "1k", "data": "journal", "size": "1GiB"},
-    "load": "0s:10, 2s:20, 5s:end", "objective": "p90=50ms", "price": "12000 EUR/3y", "power": "meter --of 'a b'", "event": "1s:restart, 2s:command 'x y'", "probes": "dd,fio", "checked": "of check.json", "driver": "sqlite3",
+    "load": "0s:10, 2s:20, 5s:end", "objective": "p90=50ms", "price": "12000 EUR/3y", "power": "meter --of 'a b'", "event": "1s:restart, 2s:command 'x y'", "probes": "dd,fio", "checked": "of check.json", "driver": "sqlite3", "reads": "db2:5433,db3",
 }  # fmt: skip
 """Other values than the default, where the type does not lead to one."""
 STAYS = {"target": {"url": "sqlite:///kept.db"}}
@@ -35,6 +35,7 @@ TOGETHER: dict[str, dict[str, Any]] = {
     "terminals": {"pace": "terminals"}, "workload_settings": {"workload": "tpcc"}, "keep": STAYS, "reuse": STAYS,
     "limits": {"target": {"url": "private:postgresql"}}, "storage": {"target": {"url": "private:sqlite"}},
     "event": {"target": {"url": "private:postgresql"}, "duration": 9},
+    "reads": {"target": {"url": "postgresql://h/b"}, "workload": "select"},
     "max_tries": {"retry": True}, "existing": {"workload": "scripted", "scales": [1], **STAYS},
     "min_duration": {"precision": 2, "duration": 60}, "cycles": {"max_cycles": 30}, "precision_of": {"precision": 2},
 }  # fmt: skip

@@ -175,7 +175,7 @@ def test_targets_of_dsbench_need_no_word(url: str) -> None:
      {"target": "private:postgresql@../../x"}, {"target": {"url": "private:mysql", "version": "/x"}},
      {"storage": {"type": "ext4", "device": "/dev/vda"}}, {"storage": "ext4?device=/dev/vda"}, {"storage": {"mkfs": "-d x"}},
      {"storage": {"mount": "suid"}}, {"erase": "/dev/vda"}, {"driver": "psycopg@3.1.18"}, {"driver": "/bin/sh"},
-     {"load": "/etc/passwd"}, {"checked": "/etc/passwd"}, {"power": "touch x"}, {"event": "1s:command 'touch x'"}, {"nodes": "ssh h"}, {"script": "/home/me/.ssh/id_rsa"},
+     {"load": "/etc/passwd"}, {"checked": "/etc/passwd"}, {"power": "touch x"}, {"event": "1s:command 'touch x'"}, {"reads": "db2"}, {"nodes": "ssh h"}, {"script": "/home/me/.ssh/id_rsa"},
      {"workload": "/home/me/x.toml"}, {"workload": "x.sql"}, {"workload_settings": {"scripts": "5 a.sql\nSELECT"}},
      {"workload_settings": {"file": "5 a.toml\nx = 1"}}, {"workload_settings": {"tables": "../x"}}, {"out": "/etc"},
      {"run": {"target": "private:sqlite"}, "factor": [], "nodes": ["ssh h"]}, {"run": {}, "factor": [], "address": "10.0.0.1"},
@@ -191,7 +191,7 @@ def test_what_does_more_than_tune_is_named(values: Any) -> None:
 def test_a_run_that_only_tunes_needs_no_word() -> None:
     assert risks({
         "target": "private:postgresql", "storage": {"type": "ext4", "data": "journal", "block": "1k", "size": "4GiB"},
-        "limits": {"memory": "1GiB", "write": "20MiB/s"}, "driver": "psycopg", "load": "0s:100, 60s:sine 1..9/10s, 90s:end",
+        "limits": {"memory": "1GiB", "write": "20MiB/s"}, "driver": "psycopg", "reads": "standby", "load": "0s:100, 60s:sine 1..9/10s, 90s:end",
         "workload": "tpcc", "workload_settings": {"size": "0.1", "mix": "45,43,4,4,4", "spaces": "account:fast"}, "label": "a/b",
     }) == ()  # fmt: skip
 

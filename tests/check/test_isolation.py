@@ -20,13 +20,15 @@ def silent(_what: str, _done: int, _total: int, _noun: str) -> None:
     """Nobody watches."""
 
 
-def searched(url: str, level: str, transactions: int = 1500, reads: str = "") -> Checked:
+def searched(url: str, level: str, transactions: int = 1500, reads: str = "", event: str = "") -> Checked:
     target = Target(url=url)
-    return try_isolation(target, level, clients=CLIENTS, transactions=transactions, reads=reads, watch=silent)
+    return try_isolation(
+        target, level, clients=CLIENTS, transactions=transactions, reads=reads, event=event, watch=silent
+    )
 
 
-def found(url: str, level: str, transactions: int = 1500, reads: str = "") -> IsolationCheck:
-    checked = searched(url, level, transactions, reads)
+def found(url: str, level: str, transactions: int = 1500, reads: str = "", event: str = "") -> IsolationCheck:
+    checked = searched(url, level, transactions, reads, event)
     assert checked.isolation is not None
     one = checked.isolation
     assert (one.level, one.clients) == (level, CLIENTS)
@@ -86,6 +88,24 @@ def test_a_standby_that_applies_late_is_read_stale_and_one_that_is_waited_for_is
     assert level.found.stale.reads == 0
 
 
+EVENTS = [
+    pytest.param("private:postgresql?standbys=1&sync=on", "repeatable-read", "failover", id="postgresql-failover"),
+    pytest.param("private:postgresql", "serializable", "kill", id="postgresql-kill"),
+    pytest.param("private:mariadb?replicas=1&sync=on", "read-committed", "failover", id="mariadb-failover"),
+    pytest.param("private:mariadb?replicas=1", "serializable", "switchover", id="mariadb-switchover"),
+    pytest.param("private:firebird@3", "repeatable-read", "restart", id="firebird-restart"),
+]
+
+
+@pytest.mark.parametrize(
+    ("url", "level", "event"), mostly_thorough(EVENTS, "postgresql-failover", "mariadb-switchover")
+)
+def test_a_server_that_comes_back_or_is_replaced_keeps_its_level(url: str, level: str, event: str) -> None:
+    one = found(url, level, transactions=6000, event=event)
+    assert one.event == event
+    assert tolerable(one), one.forbidden
+
+
 def test_a_check_leaves_nothing_and_touches_nothing(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/mine.db"
     assert found(url, "serializable", transactions=50).holds
@@ -134,4 +154,4 @@ def test_what_is_forbidden_fails_the_check() -> None:
 
 
 def _as(guarantee: str, one: IsolationCheck) -> IsolationCheck:
-    return IsolationCheck(guarantee, one.clients, one.version, guarantee, one.reads_elsewhere, one.found)
+    return IsolationCheck(guarantee, one.clients, one.version, guarantee, one.reads_elsewhere, one.event, one.found)

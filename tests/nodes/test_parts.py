@@ -157,6 +157,8 @@ WORDS = np.full((1, 3), 2**63, dtype="<u8")
         {"placements": ((1, "follow", 1),)},
         {"placements": ((0, "follow", 2),)},
         {"placements": ((0, 5, 1),)},
+        {"served": ((1, "db1:5432", 1),)},
+        {"served": ((0, "db1:5432", -1),)},
         {"sums": {"delta": 2**80}},
         {"sums": {"delta": -(2**60)}},
         {"sums": {"delta": "x"}},

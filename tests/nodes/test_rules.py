@@ -181,7 +181,7 @@ def test_the_log_is_no_weapon() -> None:
 def order(url: str) -> dict[str, Any]:
     spec = RunSpec.model_validate({"target": {"url": url}, "clients": 2, "duration": 3000, "nodes": 1})
     return {
-        "kind": "cycle", "url": url, "own": {}, "spec": spec.model_dump(mode="json", exclude={"target"}),
+        "kind": "cycle", "url": url, "reads": "", "own": {}, "spec": spec.model_dump(mode="json", exclude={"target"}),
         "scale": 1, "seed": 1, "nodes": 1, "stage": "load", "number": 0, "beside": {"host": "", "roots": []},
     }  # fmt: skip
 
@@ -227,10 +227,18 @@ def test_a_node_that_was_armed_and_not_told_to_go_does_not_load() -> None:
 
 
 @pytest.mark.parametrize("own", [{"target": {"url": "mock:"}}, {"nodes": 3}, {"rate": -1.0}, {"duration": "5"}])
-def test_a_cycle_has_nothing_of_its_own_but_rate_and_duration(own: dict[str, Any]) -> None:
+def test_a_cycle_has_nothing_of_its_own_but_rate_duration_and_what_fits_to_its_server(own: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         _spec({**order("mock:"), "own": own})
-    assert _spec({**order("mock:"), "own": {"rate": 1e-6, "duration": 2}}).rate == 1e-6
+    own = {"rate": 1e-6, "duration": 2, "event": "1s:kill", "reads": "standby"}
+    spec = _spec({**order("mock:"), "own": own})
+    assert (spec.rate, spec.keeps_pauses, spec.reads_elsewhere) == (1e-6, True, True)
+
+
+@pytest.mark.parametrize("name", ["url", "reads"])
+def test_a_node_loads_no_library_of_another_machine(name: str) -> None:
+    with pytest.raises(Interrupted, match="do not load libraries"):
+        _spec({**order("mock:"), name: "firebird://h//d.fdb?client_library=/x.so"})
 
 
 def test_a_worker_is_of_one_run_at_a_time() -> None:

@@ -148,6 +148,15 @@ def test_what_is_hidden_is_nowhere(tmp_path: Path) -> None:
     verify(write(package, tmp_path / "commons"))
 
 
+def test_hosts_of_servers_are_told_apart_and_not_named() -> None:
+    hider = Hider(HIDDEN, {})
+    assert hider.servers("db1:5432") == "host-1:5432"
+    assert hider.servers("10.0.0.5:5432,db1,localhost:1") == "host-2:5432,host-1,localhost:1"
+    assert hider.servers("/home/me/socket:5432") == "/…:5432"
+    assert hider.found["host"] == {"db1": "host-1", "10.0.0.5": "host-2"}
+    assert Hider((), {}).servers("db1:5432") == "db1:5432"
+
+
 def test_a_run_that_its_report_calls_void_is_no_entry(tmp_path: Path, called: Program) -> None:
     honest = prepare(ARCHIVES / "pg-tpcc.zip", PublisherNotes())
     changed = Copy(ARCHIVES / "pg-tpcc.zip")

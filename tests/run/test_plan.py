@@ -88,7 +88,7 @@ def test_what_the_core_asks_of_a_specification_is_in_the_table_of_options_or_mad
     (group,) = bench._core.fill("load", Asked(), 0, 1, None, False).groups
     assert (group.clients, group.pacing, group.rate_per_s) == (spec.clients, "poisson", pytest.approx(110 / 9))
     made = {"legs": ("load",), "tries": ("retry", "max_tries"), "patience_s": ("patience", "event"), "keeps_pauses": ("event",)}
-    made["bears_failures"] = ("event",)
+    made |= {"bears_failures": ("event",), "reads_elsewhere": ("reads",)}
     options = [option for name in asked for option in made.get(name, (name,))]
     assert set(options) <= RunSpec.model_fields.keys()
     assert len(asked) == len(set(asked)) > 12

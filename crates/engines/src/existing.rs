@@ -36,6 +36,10 @@ impl Engine for Existing {
         self.0.passed_over()
     }
 
+    fn hosts(&self) -> Vec<String> {
+        self.0.hosts()
+    }
+
     fn pooled(&self) -> Option<Pooled> {
         self.0.pooled()
     }
@@ -54,6 +58,10 @@ impl Engine for Existing {
 
     fn kind_of(&self, code: &str) -> ErrorKind {
         self.0.kind_of(code)
+    }
+
+    fn is_read_only(&self, code: &str) -> bool {
+        self.0.is_read_only(code)
     }
 
     fn on_thread(&self, body: &mut dyn FnMut()) {

@@ -114,6 +114,8 @@ struct Client {
     attempts: u64,
     session: Option<Sitting>,
     reading: Option<Sitting>,
+    /// Since when the server has taken no writes of it.
+    refused: Option<Instant>,
     notes: Vec<Transaction>,
 }
 
@@ -139,7 +141,8 @@ impl Players {
             item: AtomicU32::new(0),
             committed: AtomicU64::new(0),
         };
-        let client = |number| Client { number, attempts: 0, session: None, reading: None, notes: Vec::new() };
+        let client =
+            |number| Client { number, attempts: 0, session: None, reading: None, refused: None, notes: Vec::new() };
         let clients = (0..asked.clients).map(client).collect();
         let stopper = Arc::default();
         let ground = Ground { asked, engine, reading, sql, shared, started: Instant::now(), stopper };
@@ -259,6 +262,12 @@ impl Ground {
         Ok(Sitting { session, append, read })
     }
 
+    /// Whether a client looks for another server, as this one takes no writes: for as long as its patience lasts.
+    fn looks_on(&self, engine: &dyn Engine, error: &Error, since: &mut Option<Instant>) -> bool {
+        let moves = engine.hosts().len() > 1 && engine.is_read_only(error.code.as_str());
+        moves && !self.is_over(*since.get_or_insert_with(Instant::now) + self.asked.patience)
+    }
+
     fn is_over(&self, give_up: Instant) -> bool {
         self.stopper.is_stopped() || Instant::now() >= give_up
     }
@@ -335,6 +344,9 @@ impl Client {
                 noted.end = if error.kind == ErrorKind::Unknown { End::Unknown } else { End::Aborted };
                 if error.kind.is_loss() {
                     *place = None;
+                } else if all.looks_on(&**engine, &error, &mut self.refused) {
+                    *place = None;
+                    thread::sleep(AGAIN);
                 } else if !error.kind.is_retryable() {
                     failed = Some(error);
                 } else if let Err(error) = sitting.session.rollback() {
@@ -344,6 +356,7 @@ impl Client {
                     *place = None;
                 }
             } else {
+                self.refused = None;
                 all.shared.count(&noted.ops);
             }
             self.notes.push(noted);

@@ -40,6 +40,8 @@ pub struct Admin {
     taken: Mutex<Option<Error>>,
     /// Ends what the session waits for. It is outside of the session's mutex, which is held during the wait.
     end: Mutex<Option<Box<dyn Interrupt>>>,
+    /// The session is to be left before the next query.
+    stale: AtomicBool,
     closed: AtomicBool,
 }
 
@@ -53,6 +55,7 @@ impl Admin {
             apart: Mutex::default(),
             taken: Mutex::default(),
             end: Mutex::default(),
+            stale: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         }
     }
@@ -80,8 +83,11 @@ impl Admin {
         if lock(&self.claim).is_none() {
             return Ok(());
         }
-        let apart = lock(&self.apart).as_mut().map(|connection| connection.fetch("SELECT 1"));
-        if apart.is_some_and(|asked| asked.is_err()) {
+        let lost = match lock(&self.apart).as_mut() {
+            Some(connection) => connection.fetch("SELECT 1").is_err(),
+            None => self.engine.pooled() == Some(Pooled::Transactions),
+        };
+        if lost {
             self.until_free(|attempt| self.claim_apart(attempt))?;
         }
         // A session that was lost is noticed by the first query, and opened again by the second. Engines whose
@@ -176,6 +182,9 @@ impl Admin {
     /// Does `work` in the session, which is opened where there is none.
     fn within<T>(&self, work: impl FnOnce(&mut dyn Connection) -> Result<T>) -> Result<T> {
         let mut session = lock(&self.session);
+        if self.stale.swap(false, Ordering::SeqCst) {
+            self.leave(&mut session);
+        }
         let connection = match session.as_mut() {
             Some(connection) => connection,
             None => session.insert(self.open()?),
@@ -210,6 +219,12 @@ impl Admin {
         // The handle first: it must not meet another session that got the number of this one.
         *lock(&self.end) = None;
         *session = None;
+    }
+
+    /// Has the next query open a session anew: another server may be the primary now.
+    pub fn renew(&self) {
+        self.stale.store(true, Ordering::SeqCst);
+        *lock(&self.apart) = None;
     }
 
     /// Ends the query under way, if any; its caller gets an error.

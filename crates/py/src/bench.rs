@@ -8,6 +8,7 @@ use std::sync::Arc;
 use dsbench_core::engine::{Engine, Prepare};
 use dsbench_core::error::Error;
 use dsbench_core::fill::{self, Turn};
+use dsbench_core::stage;
 use dsbench_core::threads::{LoadPlan, GIVE_UP_S};
 use dsbench_core::workload::{Answer, ClientId, Expected, Part, Population, Progress, StatementName, Workload};
 use dsbench_workloads::{default_call, find, open, refuse, Call, Options, Settings};
@@ -19,7 +20,7 @@ use crate::driver::Driver;
 use crate::error::raise;
 use crate::load::CycleLoad;
 use crate::prepared::Prepared;
-use crate::stage::{groups_of, Stage};
+use crate::stage::Stage;
 use crate::target::Target;
 use crate::task::{Job, Task};
 
@@ -36,8 +37,21 @@ fn call_of(name: &str) -> PyResult<Call> {
 pub struct Bench {
     name: String,
     engine: Arc<dyn Engine>,
+    /// Where groups that only read connect.
+    reading: Option<Arc<dyn Engine>>,
     workload: Arc<dyn Workload>,
     call: Call,
+}
+
+impl Bench {
+    /// In a workload that leaves the tables of another one as they were, all groups only read.
+    fn stages(&self) -> PyResult<Vec<stage::Stage>> {
+        let mut stages = self.workload.stages();
+        if !find(&self.name).map_err(raise)?.data.reads.is_empty() {
+            stages.iter_mut().flat_map(stage::Stage::groups_mut).for_each(|group| group.reads = true);
+        }
+        Ok(stages)
+    }
 }
 
 /// What cycles counted: committed per kind, commits of unknown end per kind, the clients' sums.
@@ -53,8 +67,10 @@ type PhaseFn =
 #[pymethods]
 impl Bench {
     /// `call` is "procedure", "statements" or None for the engine's default; `settings` are those of this
-    /// workload alone, by name; `clients` those that the run asks for, on all nodes.
+    /// workload alone, by name; `clients` those that the run asks for, on all nodes; `reading` is where groups that only
+    /// read connect.
     #[new]
+    #[pyo3(signature = (target, workload, scale, call, settings, clients, reading=None))]
     fn new(
         target: &Target,
         workload: &str,
@@ -62,6 +78,7 @@ impl Bench {
         call: Option<&str>,
         settings: BTreeMap<String, String>,
         clients: u64,
+        reading: Option<&Target>,
     ) -> PyResult<Self> {
         let engine = Arc::clone(&target.engine);
         let dialect = engine.dialect();
@@ -72,7 +89,8 @@ impl Bench {
         let name = workload.to_string();
         let options = Options { scale, dialect, call, clients, settings: Settings::new(settings) };
         let workload = open(workload, &options).map_err(raise)?;
-        Ok(Self { name, engine, workload: workload.into(), call })
+        let reading = reading.map(|target| Arc::clone(&target.engine));
+        Ok(Self { name, engine, reading, workload: workload.into(), call })
     }
 
     /// Fails where a population by procedure, or people at terminals, are wanted and cannot be had.
@@ -198,8 +216,9 @@ impl Bench {
     }
 
     /// What happens at a scale, one thing after another.
-    fn stages(&self) -> Vec<Stage> {
-        self.workload.stages().iter().map(Stage::from).collect()
+    #[pyo3(name = "stages")]
+    fn all_stages(&self) -> PyResult<Vec<Stage>> {
+        Ok(self.stages()?.iter().map(Stage::from).collect())
     }
 
     /// The load of the stage `name` by the options of `spec`, on node number `node` of `nodes`; `terminals` are those of
@@ -214,8 +233,8 @@ impl Bench {
         by_time: bool,
     ) -> PyResult<CycleLoad> {
         let options: fill::Options = asked::read(spec)?;
-        let stages = self.workload.stages();
-        let plans = stages.iter().find(|stage| stage.name == name).map_or(&[][..], groups_of);
+        let stages = self.stages()?;
+        let plans = stages.iter().find(|stage| stage.name == name).map_or(&[][..], stage::Stage::groups);
         let turn = Turn { node, nodes, terminals, by_time };
         options.fill(&turn, name, plans, self.workload.kinds().len()).map(CycleLoad).map_err(raise)
     }
@@ -243,6 +262,7 @@ impl Bench {
                 Some(open) => Arc::new(Driver { own, open }),
                 None => own,
             },
+            reading: self.reading.clone(),
             workload: Arc::clone(&self.workload),
             groups: load.groups,
             carriers: load.carriers,

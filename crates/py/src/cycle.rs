@@ -149,6 +149,7 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &CycleOutcome, remote: Option<&st
     dict.set_item("sums", sums(outcome))?;
     dict.set_item("found", found(outcome))?;
     dict.set_item("placements", placements(outcome))?;
+    dict.set_item("served", served(outcome))?;
     let cpu_ns = outcome.clients.iter().fold((0, 0), |sum, client| (sum.0 + client.cpu_ns.0, sum.1 + client.cpu_ns.1));
     dict.set_item("cpu_ns", cpu_ns)?;
     let failure = outcome.failure.as_ref().map(described);
@@ -206,6 +207,17 @@ fn placements(outcome: &CycleOutcome) -> Vec<(usize, String, u64)> {
         *counts.entry((client.group, client.placed.to_string())).or_insert(0) += 1;
     }
     counts.into_iter().map(|((group, placed), clients)| (group, placed, clients)).collect()
+}
+
+/// (group, server, committed transactions) where sessions may be of several servers.
+fn served(outcome: &CycleOutcome) -> Vec<(usize, String, u64)> {
+    let mut counts = BTreeMap::new();
+    for client in &outcome.clients {
+        for (host, commits) in client.recorder.served().iter().enumerate().filter(|(_, commits)| **commits > 0) {
+            *counts.entry((client.group, host)).or_insert(0) += commits;
+        }
+    }
+    counts.into_iter().map(|((group, host), commits)| (group, outcome.hosts[host].clone(), commits)).collect()
 }
 
 /// A class of failed attempts: group, kind of transaction, kind of error, native code.

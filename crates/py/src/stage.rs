@@ -26,6 +26,8 @@ pub struct Stage {
     cycles: u64,
     /// Before the first of each so many cycles the server is restarted, and its files leave the page cache.
     cold_each: u64,
+    /// Whether some of its groups only read.
+    reads: bool,
 }
 
 #[pymethods]
@@ -50,7 +52,7 @@ impl From<&stage::Stage> for Stage {
             Work::Cold { cycles, each, .. } => (cycles, each),
             _ => (0, 0),
         };
-        let groups = groups_of(stage);
+        let groups = stage.groups();
         let fixed = |group: &GroupPlan| match group.until {
             Some(Until::Count { count, of: Whose::Share, .. }) => Some(count),
             _ => None,
@@ -66,14 +68,7 @@ impl From<&stage::Stage> for Stage {
             transactions: groups.iter().find_map(fixed),
             cycles,
             cold_each,
+            reads: groups.iter().any(|group| group.reads),
         }
-    }
-}
-
-/// The groups that make the load of a stage; none of another one.
-pub fn groups_of(stage: &stage::Stage) -> &[GroupPlan] {
-    match &stage.work {
-        Work::Load { groups, .. } | Work::Cold { groups, .. } => groups,
-        _ => &[],
     }
 }

@@ -182,6 +182,11 @@ impl Target {
         Ok(held.map(|holder| (holder.number, holder.origin)))
     }
 
+    /// Has the next administrative query open a session anew.
+    fn renew(&self) {
+        self.admin.renew();
+    }
+
     /// Makes sure that what was claimed is still held, or is again.
     fn hold(&self, py: Python<'_>) -> PyResult<()> {
         self.ask(py, |admin| admin.hold())

@@ -129,6 +129,7 @@ fn what_64_threads_count_is_what_the_database_holds() {
     let mock = Mock::new(Script::default());
     let plan = LoadPlan {
         engine: Arc::new(mock.clone()),
+        reading: None,
         workload: workload("tpcb", &mock).into(),
         groups: vec![Group::closed(conduct(), 64, Until::Time(300_000_000))],
         carriers: 0,

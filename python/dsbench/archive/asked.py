@@ -88,6 +88,7 @@ class Asked(Recorded):
     rate: Real | None = None
     load: str = ""
     event: str = ""
+    reads: str = ""
     arrival: str = "poisson"
     pace: str = "none"
     terminals: Whole | None = None

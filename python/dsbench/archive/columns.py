@@ -311,6 +311,18 @@ _TABLES: Final = (
         ),
     ),
     ArchiveTable(
+        "served",
+        "Only where sessions may be of several servers: which of them committed the transactions of a group.",
+        (
+            *_KEY,
+            _GROUP,
+            ArchiveColumn("server", "string", "Host and port, or socket, as the target names it.", few=True),
+            ArchiveColumn(
+                "committed", "uint64", "Transactions that count, as in the table cycles.", "transactions", "sum"
+            ),
+        ),
+    ),
+    ArchiveTable(
         "events",
         "Only with --event: what happened to the server in each cycle.",
         (
@@ -318,12 +330,15 @@ _TABLES: Final = (
             _STAGE,
             _CYCLE,
             ArchiveColumn("number", "uint32", "Number of the event within the cycle, from 1."),
-            ArchiveColumn("event", "string", "restart, kill, stop, switchover, failover or command.", few=True),
+            ArchiveColumn(
+                "event", "string", "restart, kill, stop, partition, fill-disk, switchover, failover or command.",
+                few=True,
+            ),
             ArchiveColumn("text", "string", "The same with its time or its command.", few=True),
             ArchiveColumn("at_ns", "uint64", "When it began, since the cycle's start.", "ns"),
             ArchiveColumn(
-                "done_ns", "uint64", "When the server took sessions again, was no longer suspended, or the command had "
-                "ended; empty where the event failed.", "ns",
+                "done_ns", "uint64", "When the server took sessions again, was no longer suspended or cut off, or the "
+                "command had ended; empty where the event failed.", "ns",
             ),
             ArchiveColumn("error", "string", "Why it failed; empty where it did not."),
             ArchiveColumn(

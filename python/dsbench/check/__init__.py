@@ -3,13 +3,13 @@
 from dsbench.check.durable import DurabilityCheck, Round, durability
 from dsbench.check.flushes import Flushes, flushes, flushes_of
 from dsbench.check.forgetting import STORAGES
-from dsbench.check.histories import CLIENTS, STANDBY, TRANSACTIONS, IsolationCheck
+from dsbench.check.histories import CLIENTS, EVENTS, TRANSACTIONS, IsolationCheck
 from dsbench.check.result import Checked, lines
 from dsbench.check.trying import try_isolation, try_out
 
 __all__ = [
     "CLIENTS",
-    "STANDBY",
+    "EVENTS",
     "STORAGES",
     "TRANSACTIONS",
     "Checked",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import threading
 from collections.abc import Callable, Iterator
 from textwrap import wrap
 from typing import Final
@@ -15,17 +16,19 @@ from dsbench import servers
 from dsbench.check.durable import described
 from dsbench.dataclass import dataclass
 from dsbench.measure.loaders import Anomaly, CoreError, Histories, Judged, TargetDatabase, anomalies
+from dsbench.measure.reading import url_for_reads
 from dsbench.servers import Server, ServerError
 from dsbench.servers.replication import Replicated
 from dsbench.servers.server import OwnProcess
 from dsbench.spec import ISOLATIONS, SpecError, Target
-from dsbench.spec.target import with_parameter
 
 CLIENTS: Final = 8
 TRANSACTIONS: Final = 20_000
-STANDBY: Final = "standby"
-"""In place of a URL: reads from a standby of the target."""
+EVENTS: Final = ("restart", "kill", "switchover", "failover")
+"""What may happen to the server when half of the transactions are committed."""
 _SLICE_S: Final = 1.0
+_SOON_S: Final = 0.1
+"""The same before the event."""
 _PATIENCE_S: Final = 30.0
 
 _DIVIDED: Final = ("G-single", "G-nonadjacent")
@@ -55,6 +58,8 @@ class IsolationCheck:
     """What the product documents of the level, of ``_ALLOWS``."""
     reads_elsewhere: bool
     """Whether half of the transactions read from another server; stale reads are no fault then."""
+    event: str
+    """What happened to the server, of ``EVENTS``; empty where nothing did."""
     found: Judged
 
     @property
@@ -90,25 +95,27 @@ class IsolationCheck:
 
 
 def isolation(
-    target: Target, level: str, *, clients: int, transactions: int, reads: str, watch: Watch
+    target: Target, level: str, *, clients: int, transactions: int, reads: str, event: str, watch: Watch
 ) -> IsolationCheck:
     """Has ``clients`` commit so many ``transactions`` at ``level`` and judges what they saw.
 
-    ``reads`` is the URL that half of the transactions read from, ``standby`` for one of the target's, empty for the
-    target. Raises ``SpecError`` for what cannot be asked of the target, ``ServerError`` and ``CoreError`` where it
-    cannot be worked with; what the check made is removed in every case.
+    ``reads`` is where half of the transactions read, as in ``--reads`` of a run; empty for the target. ``event`` of
+    ``EVENTS`` happens when half of them are committed. Raises
+    ``SpecError`` for what cannot be asked of the target, ``ServerError`` and ``CoreError`` where it cannot be worked
+    with; what the check made is removed in every case.
     """
-    if reads and level == "serializable":
+    if reads and level == "serializable" and (target.private or target.scheme).startswith("postgres"):
         raise SpecError("--reads", "standbys have no serializable transactions", "use --isolation repeatable-read")
     if target.private is not None:
         servers.clean_for(target)
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(servers.start(target, 2 * clients + 4)) if target.private else None
+        happens = _event(server, event) if event else None
         url = server.url if server is not None else target.url
         place = stack.enter_context(contextlib.closing(TargetDatabase(url)))
         if not place.dialect.keeps_data:
             raise SpecError("TARGET", "the engine keeps no data", "name a database")
-        elsewhere = _reading(target, server, reads)
+        elsewhere = url_for_reads(target, server, reads, moves=bool(event)) if reads else ""
         other = stack.enter_context(contextlib.closing(TargetDatabase(elsewhere))) if elsewhere else None
         histories = Histories(
             place, other, level, clients=clients, transactions=transactions, patience_s=_PATIENCE_S,
@@ -119,48 +126,66 @@ def isolation(
         # No product says in which order commits are seen on several servers.
         guarantee = _guarantee(place, level) if other is None else "read committed"
         try:
-            for done in _played(histories):
+            for done in _played(histories, transactions, happens):
                 watch(min(done, transactions), transactions)
             found = histories.judge()
             histories.close()
         except CoreError:
-            if isinstance(server, OwnProcess) and not server.is_running:
+            if not event and isinstance(server, OwnProcess) and not server.is_running:
                 tail = "\n".join(server.log_tail(10))
                 remedy = "check the free memory and the system's log here, then repeat the check"
                 raise ServerError(f"{server.version} ended:\n{tail}", remedy) from None
             raise
-        return IsolationCheck(level, clients, version, guarantee, other is not None, found)
+        return IsolationCheck(level, clients, version, guarantee, other is not None, event, found)
 
 
-def _played(histories: Histories) -> Iterator[int]:
-    committed, done = 0, False
-    while not done:
-        yield committed
-        committed, done = histories.play(_SLICE_S)
+def _event(server: Server | None, event: str) -> Callable[[], None]:
+    if not isinstance(server, OwnProcess):
+        problem = "dsbench did not start this server, or it has no process of its own"
+        raise SpecError("--event", problem, "use a server such as private:postgresql")
+    if event in ("restart", "kill"):
+        return lambda: server.start_again(kill=event == "kill", within_s=_PATIENCE_S)
+    if not isinstance(server, Replicated):
+        remedy = "write private:postgresql?standbys=1 or private:mariadb?replicas=1"
+        raise SpecError("--event", "the server has no standby", remedy)
+    return server.fail_over if event == "failover" else server.switch_over
 
 
-def _reading(target: Target, server: Server | None, reads: str) -> str:
-    if reads != STANDBY:
-        return _checked(target, reads)
-    if isinstance(server, Replicated):
-        return server.following_url
-    if target.scheme in ("postgresql", "postgres") and target.has_several_hosts:
-        return with_parameter(target.url, "target_session_attrs", STANDBY)
-    remedy = "write private:postgresql?standbys=1 or private:mariadb?replicas=1, or the URL of a standby: --reads URL"
-    raise SpecError("--reads", "the target has no standby that dsbench knows", remedy)
+class _Beside(threading.Thread):
+    """Something that happens to the server while clients go on."""
+
+    def __init__(self, happens: Callable[[], None]) -> None:
+        super().__init__(name="dsbench-event", daemon=True)
+        self._happens = happens
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        try:
+            self._happens()
+        except Exception as error:  # told by the thread of the check
+            self.error = error
 
 
-_FAMILIES: Final = {"postgres": "postgresql", "mysql": "mariadb"}
-"""Schemes by others that mean the same wire."""
-
-
-def _checked(target: Target, reads: str) -> str:
-    """The URL to read from, which has to be one of the same product."""
-    if reads:
-        product, scheme = target.private or target.scheme, Target(url=reads).scheme
-        if _FAMILIES.get(product, product) != _FAMILIES.get(scheme, scheme):
-            raise SpecError("--reads", f"{scheme}: is no URL of a standby of {product}", f"write {product}://…")
-    return reads
+def _played(histories: Histories, transactions: int, happens: Callable[[], None] | None) -> Iterator[int]:
+    """How many transactions are committed, now and then, until all are; ``happens`` is called once beside the middle of
+    them. Raises what it raises, and ``ServerError`` where nothing was committed after it."""
+    beside = _Beside(happens) if happens is not None else None
+    committed, at_its_end, done = 0, -1, False
+    try:
+        while not done:
+            yield committed
+            if beside is not None and beside.ident is None and committed >= transactions // 2:
+                beside.start()
+            if beside is not None and beside.ident is not None and not beside.is_alive() and at_its_end < 0:
+                at_its_end = committed
+            committed, done = histories.play(_SLICE_S if beside is None or at_its_end >= 0 else _SOON_S)
+    finally:
+        if beside is not None and beside.ident is not None:
+            beside.join()
+            if beside.error is not None:
+                raise beside.error  # Clients fail for it, too.
+    if beside is not None and not 0 <= at_its_end < committed:
+        raise ServerError("the transactions ended before the event", "raise --transactions")
 
 
 def _guarantee(place: TargetDatabase, level: str) -> str:
@@ -199,7 +224,8 @@ _ABOUT: Final = {
 def isolation_lines(check: IsolationCheck) -> Iterator[str]:
     """What a terminal shows of it."""
     found = check.found
-    yield f"\nisolation: {check.words}, {check.clients} clients"
+    event = f", {check.event} in the middle" if check.event else ""
+    yield f"\nisolation: {check.words}, {check.clients} clients{event}"
     yield (f"  {found.committed:,} transactions committed, {found.aborted:,} rolled back; {found.appends:,} appends to "
            f"lists and {found.reads:,} reads")  # fmt: skip
     for one in found.anomalies:

@@ -43,13 +43,13 @@ def try_out(
 
 
 def try_isolation(
-    target: Target, level: str, *, clients: int, transactions: int, reads: str, watch: Watch
+    target: Target, level: str, *, clients: int, transactions: int, reads: str = "", event: str = "", watch: Watch
 ) -> Checked:
     """Searches what clients of ``target`` see for anomalies, as ``isolation`` does; raises the same, and ``RunError``
     for what the target answers."""
     try:
         found = isolation(
-            target, level, clients=clients, transactions=transactions, reads=reads,
+            target, level, clients=clients, transactions=transactions, reads=reads, event=event,
             watch=lambda done, total: watch(target.redacted, done, total, "transactions"),
         )  # fmt: skip
     except CoreError as error:

@@ -34,6 +34,7 @@ EPILOG = (
     "dsbench check 'private:postgresql?fsync=off' --durability --storage forgetful | "
     "dsbench check private:postgresql --isolation serializable | "
     "dsbench check 'private:postgresql?standbys=1' --isolation read-committed --reads standby | "
+    "dsbench check 'private:postgresql?standbys=1&sync=on' --isolation serializable --event failover | "
     "dsbench check postgresql://me@host/db --durability --restart 'ssh host ./kill-and-start'"
 )
 
@@ -98,7 +99,13 @@ def command(
     ] = None,
     reads: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="With --isolation: half of the transactions read there, or from a standby"),
+        typer.Option(
+            metavar="standby|HOST", help="With --isolation: half of the transactions read there; see dsbench run"
+        ),
+    ] = None,
+    event: Annotated[
+        str | None,
+        typer.Option(help="With --isolation, in its middle: restart, kill, switchover or failover of a private server"),
     ] = None,
     restart: Annotated[
         str | None,
@@ -110,7 +117,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
 ) -> None:
     """Check the consistency of a database that dsbench loaded, or test the ACID properties of a server."""
-    where = spec.build({"target": {"url": target}}).target
+    where = spec.build({"target": {"url": target}, "reads": (reads or "") if isolation is not None else ""}).target
     if out is not None:
         _refuse_unwritable(out)
     if isolation is not None:
@@ -118,9 +125,10 @@ def command(
         others = {"--promises": promised, "--durability": durable, "--rounds": rounds, "--storage": storage}
         for option in (option for option, value in {**populated, **others, "--restart": restart}.items() if value):
             raise spec.SpecError(option, "--isolation uses its own tables and kills nothing", "omit it")
-        _shown(_searched(where, isolation, clients, transactions, reads or ""), out, as_json)
+        _shown(_searched(where, isolation, clients, transactions, reads or "", event or ""), out, as_json)
         return
-    for option in (option for option, value in {"--transactions": transactions, "--reads": reads}.items() if value):
+    own = {"--transactions": transactions, "--reads": reads, "--event": event}
+    for option in (option for option, value in own.items() if value):
         raise spec.SpecError(option, "it needs --isolation", "add --isolation serializable, or omit it")
     if promised or durable:
         populated = {"--scale": scale, "--workload": workload, "--set": given}
@@ -194,17 +202,19 @@ def _tried(where: spec.Target, whole: bool, rounds: int, clients: int, kind: str
     ))  # fmt: skip
 
 
-def _searched(where: spec.Target, level: str, clients: int | None, transactions: int | None, reads: str) -> Checked:
+def _searched(
+    where: spec.Target, level: str, clients: int | None, transactions: int | None, reads: str, event: str
+) -> Checked:
     """What a search for anomalies finds; shows how far it is."""
     from dsbench import check
 
     if level not in spec.ISOLATIONS:
         raise spec.SpecError("--isolation", f"no level called {level[:60]!r}", f"use {', '.join(spec.ISOLATIONS)}")
-    if reads not in ("", check.STANDBY):
-        reads = spec.build({"target": {"url": reads}}).target.url
+    if event and event not in check.EVENTS:
+        raise spec.SpecError("--event", f"no event called {event[:60]!r}", f"use {', '.join(check.EVENTS)}")
     return _watched(lambda watch, _: check.try_isolation(
-        where, level, clients=clients or check.CLIENTS, transactions=transactions or check.TRANSACTIONS, reads=reads,
-        watch=watch,
+        where, level, clients=clients or check.CLIENTS, transactions=transactions or check.TRANSACTIONS,
+        reads=reads, event=event, watch=watch,
     ))  # fmt: skip
 
 

@@ -94,7 +94,7 @@ class Progress:
 
     def _plain(self, moment: Moment, line: str) -> None:
         now, phase = time.monotonic(), (moment.scale, moment.phase, moment.cycle)
-        new_phase = phase != self._phase and moment.phase not in ("clean", "connect", "cycle")
+        new_phase = phase != self._phase and moment.phase not in ("clean", "catch up", "connect", "cycle")
         # A second that has not passed has no rate: the short turns before the cycles would be a line each, of 0 s.
         begun = moment.phase == "cycle" and 0 <= moment.elapsed_s < 1
         if line != self._said and not begun and (new_phase or now - self._last_line >= _PLAIN_EVERY_S):

@@ -41,6 +41,7 @@ class Hider:
     """Name of each machine to what stands in its place."""
     found: dict[str, dict[str, str]] = field(default_factory=dict)
     """Kind to what was hidden and what stands there now."""
+    _named: dict[str, str] = field(default_factory=dict)
 
     def note(self, kind: str, was: str, now: str) -> str:
         self.found.setdefault(kind, {})[was] = now
@@ -84,6 +85,17 @@ class Hider:
             return found[0]
         known = address.is_loopback or address.is_unspecified
         return found[0] if known else self.note("addresses", found[0], "address")
+
+    def servers(self, text: str) -> str:
+        """Hosts, with or without ports, such as ``db1:5432,db2``; each has a name of its own then."""
+        return ",".join(self._server(one) for one in text.split(","))
+
+    def _server(self, text: str) -> str:
+        name, colon, port = text.rpartition(":") if re.search(r":\d+$", text) else (text, "", "")
+        if "host" not in self.kinds or name.lower() in _HERE or name.startswith("/"):
+            return self.words(text)
+        self._named.setdefault(name, f"host-{len(self._named) + 1}")
+        return f"{self.note('host', name, self._named[name])}{colon}{port}"
 
     def values(self, value: Any) -> Any:
         """JSON values with their words hidden."""

@@ -21,6 +21,7 @@ from dsbench.commons.figures import describe_packed
 from dsbench.commons.hiding import HIDDEN, HIDEABLE, Hider
 from dsbench.read import tables
 from dsbench.read.evaluation import evaluate
+from dsbench.spec.outages import STANDBY
 
 _DATE: Final = (1980, 1, 1, 0, 0, 0)
 """Of each file in the zip, so that the same archive gives the same digest."""
@@ -62,6 +63,8 @@ def pack(source: Archive, name: str, hider: Hider) -> bytes:
     described["name"] = name
     if "label" in hider.kinds and described.get("spec", {}).get("label"):
         described["spec"]["label"] = hider.note("label", described["spec"]["label"], "")
+    if reads := described.get("spec", {}).get("reads", ""):
+        described["spec"]["reads"] = reads if reads == STANDBY else hider.servers(reads)
     for part in ("process", "files"):
         described.pop(part, None)
     described = hider.values(described)
@@ -92,6 +95,8 @@ def _hide_rows(table: str, rows: pa.Table, hider: Hider) -> pa.Table:
             continue
         values = rows[column.name].to_pylist()
         now: dict[Any, Any] = {value: hider.words(value) for value in set(values) if isinstance(value, str)}
+        if table == "served" and column.name == "server":
+            now = {value: hider.servers(value) for value in now}
         if table == "programs" and column.name == "program" and "programs" in hider.kinds:
             now = {value: hider.note("programs", value, "program") for value in now}
         if any(was != is_now for was, is_now in now.items()):

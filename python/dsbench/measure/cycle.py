@@ -33,6 +33,7 @@ from dsbench.measure.monitors.counted import StatementCounts
 from dsbench.measure.monitors.host import Host, describe_changes, read_host
 from dsbench.measure.opening import explain_cycle, is_lost, is_session_lost, name_loss
 from dsbench.measure.plan import PlannedCycle
+from dsbench.measure.reading import catch_up
 from dsbench.measure.rows import DETAILS, Names, figures, group_rows, longest_ns, write_cycle, write_use
 from dsbench.measure.setting import ScaleContext
 from dsbench.measure.surroundings import sample_sessions, with_nodes
@@ -65,6 +66,9 @@ def run_cycle(setting: ScaleContext, scale: int, cycle: PlannedCycle, *, recorde
     reads_only = bool(workloads.find(setting.spec.workload, setting.spec.workload_settings).data.reads)
     if cycle.stage.cleaned and not (reads_only and setting.bench.cleaned):
         _clean(setting, scale, cycle, recorded)
+    if setting.target.reading is not None:
+        with setting.during("catch up", number):
+            catch_up(setting.target, setting.target.reading, setting.watch("catch up", number), setting.spec.patience_s)
     if recorded and not cycle.stage.cold_each:  # What a server counts begins anew with it.
         setting.snapshots.before(cycle.stage.name)
     trace = journal.writer.path / "trace.bin" if setting.spec.trace and recorded else None

@@ -97,7 +97,7 @@ class Outages:
     @property
     def steady(self) -> bool:
         """Whether the server stays itself: it is suspended at most."""
-        return all(event.what == "stop" for event in self.events)
+        return all(event.what in ("stop", "partition") for event in self.events)
 
     def begin(self, known: Known) -> Happening:
         """Those of one cycle, before which the processes ``known`` run."""
@@ -108,6 +108,8 @@ class Outages:
         does not come back. ``check`` raises where the run has to end."""
         if isinstance(self.server, TakingOver):
             self.server.settle(check)
+        if not self.steady:
+            self._target.renew()
         give_up = time.monotonic() + self.patience_s
         while not self.steady:
             try:
@@ -192,8 +194,8 @@ class Happening:
             self._found.append(self._make(event))
 
     def _make(self, event: Event) -> Happened:
-        does = {"stop": self._stop, "fill-disk": self._fill, "command": self._command}.get(event.what, self._again)
-        does = self._hand_over if event.needs_standby else does
+        own = {"stop": self._stop, "partition": self._cut_off, "fill-disk": self._fill, "command": self._command}
+        does = self._hand_over if event.needs_standby else own.get(event.what, self._again)
         others = does in (self._again, self._fill, self._hand_over)
         if others:
             self._leave()
@@ -228,6 +230,11 @@ class Happening:
             span.began_ns = now_ns()
             self._leaving.wait(event.lasts_s)
             span.done_ns = now_ns()
+
+    def _cut_off(self, event: Event, _span: _Span) -> None:
+        assert self._outages.server is not None
+        with self._outages.server.cut_off():
+            self._leaving.wait(event.lasts_s)
 
     def _fill(self, event: Event, span: _Span) -> None:
         server = self._outages.server

@@ -18,6 +18,7 @@ from dsbench.dataclass import dataclass
 from dsbench.format import say_time
 from dsbench.spec import Merged, RunSpec, dsi_seconds
 from dsbench.spec.objective import GRADES, SEARCH_DURATIONS
+from dsbench.spec.outages import STANDBY
 from dsbench.spec.target import is_sqlite
 
 
@@ -332,6 +333,7 @@ def in_brief(asked: Merged) -> list[str]:
     if spec.objective and not spec.searches:
         clients += f": the most that keep {' and '.join(one.words for one in spec.objectives)}"
     done = course or f"{cycles} of {spec.duration:g} s; {clients}"
+    done += f"; reads from {spec.reads if spec.reads != STANDBY else 'a standby'}" if spec.reads else ""
     done += "".join(f"; {one.words} after {one.at_s:g} s" for one in spec.events)
     isolation = "serializable" if is_sqlite(spec.target) else spec.isolation
     lines = [f"plan{of}: {scales}{', '.join(map(str, spec.scales))}; {done}; {isolation.replace('-', ' ')}"]

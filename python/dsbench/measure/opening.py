@@ -14,6 +14,7 @@ from dsbench.measure import open_files
 from dsbench.measure.joining import ClusterError
 from dsbench.measure.journal import RunError
 from dsbench.measure.loaders import HALF_OPEN, TAKEN, Bench, CoreError, TargetDatabase
+from dsbench.measure.reading import url_for_reads
 from dsbench.servers.errors import IS_FULL
 from dsbench.servers.storage import volumes
 from dsbench.spec import Limits, RunSpec
@@ -73,7 +74,7 @@ def open_target(
         servers.clean_for(spec.target)
         with (
             explain_errors(spec.target.redacted),
-            closing(TargetDatabase(spec.target.url, existing=spec.existing)) as target,
+            closing(_database(spec, None)) as target,
         ):
             yield target, None
         return
@@ -81,9 +82,15 @@ def open_target(
         explain_errors(spec.target.url),
         _place(spec, tell) as place,
         _started(spec, place, tell) as server,
-        closing(TargetDatabase(server.url)) as target,
+        closing(_database(spec, server)) as target,
     ):
         yield target, server
+
+
+def _database(spec: RunSpec, server: servers.Server | None) -> TargetDatabase:
+    url = server.url if server is not None else spec.target.url
+    reads = url_for_reads(spec.target, server, spec.reads, moves=bool(spec.event)) if spec.reads else ""
+    return TargetDatabase(url, existing=spec.existing, reads=reads)
 
 
 @contextmanager
@@ -102,7 +109,10 @@ def _place(spec: RunSpec, tell: Callable[[str], None]) -> Iterator[Path | None]:
 @contextmanager
 def _started(spec: RunSpec, place: Path | None, tell: Callable[[str], None]) -> Iterator[servers.Server]:
     limits = Limits.of(spec.limits)
-    server = servers.start(spec.target, sessions(spec), keep=spec.keep, reuse=spec.reuse, limits=limits, on=place)
+    cut = any(one.what == "partition" for one in spec.events)
+    server = servers.start(
+        spec.target, sessions(spec), keep=spec.keep, reuse=spec.reuse, limits=limits, on=place, network=cut
+    )
     known = len(server.notes)
     try:
         with server:

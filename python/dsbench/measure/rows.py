@@ -29,6 +29,7 @@ _ONCE = ("skipped_starts", "remote", "cpu_ns", "moves", "waiting_ns", "client_ns
 DETAILS = (
     "groups", "monitors", "machine", "programs", "nodes", "errors", "sums", "seconds", "buckets", "statements",
     "statement_buckets", "statement_rows", "trace", "samples", "server_statements", "events", "pauses",
+    "served",
 )  # fmt: skip
 """Tables of a cycle beside ``cycles``, whose part makes it count."""
 
@@ -137,6 +138,10 @@ def _placement(group: int, result: CycleResult) -> str:
 
 def _write_details(writer: Writer, part: str, key: Key, names: Names, result: CycleResult) -> None:
     writer.rows("errors", part, [{**key, **row} for row in _errors(names, result)])
+    writer.rows("served", part, [
+        {**key, "group": names.groups[group].name, "server": server, "committed": committed}
+        for group, server, committed in result.served
+    ])  # fmt: skip
     writer.rows("sums", part, [{**key, "name": name, "value": value} for name, value in sorted(result.sums.items())])
     writer.table("seconds", part, _seconds(key, names, result))
     if len(result.pauses):

@@ -20,7 +20,7 @@ from typing import Final
 from dsbench import servers
 from dsbench.archive import Archive, ArchiveError, Writer
 from dsbench.dataclass import dataclass
-from dsbench.measure import calibration, keeping, place, preflight, stack, surroundings
+from dsbench.measure import calibration, keeping, place, preflight, reading, stack, surroundings
 from dsbench.measure.ahead import refuse_absent, refuse_full
 from dsbench.measure.cycle_log import ABORTED
 from dsbench.measure.happening import Outages, Renewed, TakingOver
@@ -81,6 +81,7 @@ def execute(
     refuse_full(spec)
     with listening(stop) as stop, _opened(spec, observer) as (target, server):
         _refuse_unfit(spec, target)
+        _refuse_stranger(spec, target)
         spec = keeping.claim_target(spec, target)
         base = keeping.choose_base(spec, target, server)
         bench = _open_bench(spec, target, spec.scales[0])  # Wrong options show before anything is made.
@@ -120,6 +121,7 @@ def try_target(spec: RunSpec) -> tuple[str, ...]:
     tried = spec.model_copy(update={"storage": {}, "keep": False})
     with open_target(tried) as (target, server):
         _refuse_unfit(tried, target)
+        _refuse_stranger(tried, target)
         _refuse_events(tried, server)
         tried = keeping.claim_target(tried, target)
         keeping.choose_base(tried, target, server)
@@ -150,6 +152,7 @@ def resume(
         raise RunError(problem, "repeat the run", usage=True)
     with listening(stop) as stop, _opened(spec, observer) as (database, server):
         _refuse_unfit(spec, database)
+        _refuse_stranger(spec, database)
         _refuse_events(spec, server)
         keeping.claim_target(spec, database)  # Its scale stays that of the beginning.
         base = keeping.choose_base(spec, database, server, begun.name)
@@ -202,7 +205,7 @@ class _Run:
                 self.probes = Probes(self.spec, self.server.folder if self.server else None, self.journal)
                 self.perf = possible_kinds(self.spec.perf, self.known.devices, self.journal.warn)
                 with surroundings.watch_others(self.known, self.journal, self.load):
-                    self.load.begin(self.journal, self._url(), self._show_progress)
+                    self.load.begin(self.journal, self.target, self._show_progress)
                     if not self.spec.nodes and self.spec.driver == OWN:
                         self._measure_ceiling()
                 for number, scale in enumerate(self.spec.scales, start=1):
@@ -424,6 +427,12 @@ def _refuse_unfit(spec: RunSpec, target: TargetDatabase) -> None:
     """``RunError`` where the server does not allow what the run needs."""
     with explain_errors(spec.target.redacted):
         preflight.refuse(spec, target)
+
+
+def _refuse_stranger(spec: RunSpec, target: TargetDatabase) -> None:
+    """``RunError`` where clients would read from a server of something else."""
+    with explain_errors(f"--reads {spec.reads}"):
+        reading.refuse_stranger(target)
 
 
 def _refuse_cold(bench: Bench, server: servers.Server | None) -> None:

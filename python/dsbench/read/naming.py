@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dsbench.archive import RunRecord
 from dsbench.format import counted
+from dsbench.spec.outages import STANDBY
 from dsbench.spec.storage import Storage
 from dsbench.stats.values import Index
 
@@ -37,6 +38,7 @@ def pacing(run: RunRecord) -> str:
     else:
         how = "closed loop"
     how += f", {spec.ramp_up:g} s ramp-up" if spec.ramp_up else ""
+    how += f", reads from {spec.reads if spec.reads != STANDBY else 'a standby'}" if spec.reads else ""
     return how + "".join(f", {one.words} after {one.at_s:g} s" for one in spec.events)
 
 

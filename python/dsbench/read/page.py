@@ -71,8 +71,8 @@ _OF_PAPERS: Final = frozenset({"rate", "connections", "response"})
 """Diagrams of ``dsbench plot`` whose place on a page the first picture and that of the latencies have."""
 _ZOOMED: Final = ("cycle", "freq", "kinds")
 _TABS: Final = {
-    "Rate": ("summary", "load", "legs", "outage", "replication", "why", "queries", "interference", "rate", "diagrams",
-             "connections", "stages", "nodes", "models"),
+    "Rate": ("summary", "load", "legs", "outage", "replication", "served", "why", "queries", "interference", "rate",
+             "diagrams", "connections", "stages", "nodes", "models"),
     "Times": ("latency", "kinds", "statements", "server_statements", "course"),
     "Cost": ("cost", "stacks", "price", "energy", "probes", "statistics"),
     "Machine": ("machine", "device_times", "stack"),

@@ -18,6 +18,7 @@ from dsbench.children import can_die_with_us
 from dsbench.servers import folder, process
 from dsbench.servers.errors import Installation, ServerError
 from dsbench.servers.limits import Group, planned
+from dsbench.servers.network import Network
 from dsbench.servers.server import Server
 from dsbench.servers.settings import elsewhere
 
@@ -56,6 +57,8 @@ _VARIANTS: dict[str, tuple[dict[str, str], ...]] = {
 
 
 _UNLIMITED: Final = spec.Limits()
+_LISTENS: Final = {"postgresql": "listen_addresses", "mariadb": "bind_address", "mysql": "bind_address"}
+"""The setting of a product that says at which address it listens."""
 
 
 def products() -> list[str]:
@@ -65,13 +68,14 @@ def products() -> list[str]:
 
 def start(
     target: spec.Target, connections: int, *, keep: bool = False, reuse: bool = False,
-    limits: spec.Limits = _UNLIMITED, on: Path | None = None,
+    limits: spec.Limits = _UNLIMITED, on: Path | None = None, network: bool = False,
 ) -> Server:  # fmt: skip
     """Starts the private server that ``target`` names, ready for ``connections`` sessions at once.
 
     ``reuse``: on the data that another one kept; ``keep``: it will be asked to keep its own. ``limits``: what its
-    processes may use together. ``on``: where its folder is made in place of ``base_directory``. Folders that killed
-    runs left in the same place are removed first. Raises ``spec.SpecError`` for a
+    processes may use together. ``on``: where its folder is made in place of ``base_directory``. ``network``: clients
+    reach it by a network of its own, which can be cut. Folders that killed runs left in the same place are removed
+    first. Raises ``spec.SpecError`` for a
     setting that cannot be and ``ServerError`` when the server is not to be had; neither leaves anything behind.
     """
     product = _known(target)
@@ -79,7 +83,17 @@ def start(
     base = on or base_directory(target)
     home = _home(target, base, keep=keep, reuse=reuse) if keep or reuse else None
     begin: Callable[[spec.Target, Path, int, Group | None], Server] = _module(product).start
-    return begin(target, home or base, connections, planned(limits, base, *elsewhere(target.settings).values()))
+    folders = (base, *elsewhere(target.settings).values())
+    if not network:
+        return begin(target, home or base, connections, planned(limits, *folders))
+    own = Network()
+    try:
+        listening = {**target.settings, _LISTENS[product]: own.address}
+        target = target.model_copy(update={"settings": listening})
+        return begin(target, home or base, connections, planned(limits, *folders, network=own))
+    except BaseException:
+        own.close()
+        raise
 
 
 def find(target: spec.Target) -> None:

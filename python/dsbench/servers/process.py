@@ -142,6 +142,8 @@ class Process:
     def _live(self) -> None:
         user = self._user
         try:
+            if self._group is not None and self._group.network is not None:
+                self._group.network.enter()
             with self._log.open("ab") as log:
                 # A new session: Ctrl-C in the terminal reaches dsbench, which stops its server in order.
                 self._popen = subprocess.Popen(

@@ -265,6 +265,18 @@ class OwnProcess(Server):
         finally:
             self._process.resume()
 
+    @contextmanager
+    def cut_off(self) -> Iterator[None]:
+        """Meanwhile nothing goes between the server and its clients. Raises ``OSError`` and ``SubprocessError``."""
+        assert self._group is not None
+        network = self._group.network
+        assert network is not None
+        network.cut()
+        try:
+            yield
+        finally:
+            network.mend()
+
     @property
     def is_running(self) -> bool:
         """Whether its process has not ended."""
@@ -367,6 +379,8 @@ class OwnProcess(Server):
             self._process.stop(self.PATIENCE_S, *self.ENDING[1:])
         if self._group is not None and not self._group.remove():
             self.notes.append(f"{', '.join(map(str, self._group.paths))} could not be removed")
+        if self._group is not None and self._group.network is not None:
+            self._group.network.close()
         super().stop()
 
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationInfo
-from pydantic_core import PydanticCustomError
 
 from dsbench import workloads
 from dsbench.spec.drivers import find_driver
-from dsbench.spec.events import events, write_events
 from dsbench.spec.files import said_scale
 from dsbench.spec.legs import legs, write_legs
 from dsbench.spec.limits import Limits
 from dsbench.spec.objective import objectives
+from dsbench.spec.outages import events_fit, reads_fit
 from dsbench.spec.price import read_price
 from dsbench.spec.storage import Storage
 from dsbench.spec.target import is_sqlite, setting_text
-from dsbench.spec.words import Unfit
+from dsbench.spec.words import Unfit, misfit
 
 if TYPE_CHECKING:
     from dsbench.spec.run import RunSpec
@@ -31,8 +29,6 @@ COUNTING = ("bonnie++", "postmark")
 """Those that take a number of small files."""
 MOST_FILES = 4_000_000
 """Disk benchmarks beside a database."""
-_AFTER_S = 10.0
-"""How much longer than its last event a cycle should be, to show how the server recovers."""
 PEAK_CLIENTS = 64
 """Up to which number of clients a peak is searched when nothing else is said."""
 
@@ -42,12 +38,6 @@ def peak_numbers(most: int) -> tuple[int, ...]:
     powers = [2**n for n in range(max(most, 1).bit_length())]
     numbers = {number for power in powers for number in (power, power * 3 // 2) if number <= most}
     return tuple(sorted({*numbers, most}))
-
-
-def misfit(option: str, problem: str, remedy: str) -> PydanticCustomError:
-    """An error about how settings fit together; ``option`` is where it can be mended."""
-    # The braces of a message would be taken for places to fill in.
-    return PydanticCustomError("misfit", "{problem}", {"option": option, "problem": problem, "remedy": remedy})
 
 
 def scales_rise(value: tuple[int, ...]) -> tuple[int, ...]:
@@ -195,56 +185,6 @@ def _load_fits(spec: RunSpec) -> None:
         raise misfit("--load", problem, f"omit {option}, or --load")
 
 
-_SUSPECT_S: Final = 10.0
-"""Until a cluster of Galera has agreed that a node is gone: by default five seconds, and time to do it."""
-
-
-def event_is_known(value: str) -> str:
-    """Its events can be read; written in one line."""
-    return write_events(events(value))
-
-
-def _events_fit(spec: RunSpec) -> None:
-    if not spec.event:
-        return
-    last = spec.events[-1]
-    if last.end_s >= spec.duration:
-        problem = f"{last.text} is not over within a cycle of {spec.duration:g} s"
-        raise misfit("--event", problem, f"specify --duration {last.end_s + _AFTER_S:g} or more")
-    wrong = {
-        "--objective": bool(spec.objective), "--graduated": spec.graduated, "--peak": spec.peak,
-        "--precision": spec.precision is not None, "--find-ramp-up": spec.find_ramp_up,
-        "--driver": find_driver(spec.driver) is not None, "--keep": spec.keep, "--reuse": spec.reuse,
-    }  # fmt: skip
-    whys = {"--driver": "clients of other programs do not reconnect", "--keep": "its database may lack commits",
-            "--reuse": "its database may lack commits"}  # fmt: skip
-    for option in (option for option, said in wrong.items() if said):
-        raise misfit("--event", whys.get(option, "outages are in the rates"), f"omit {option}, or --event")
-    needing = [one for one in spec.events if one.needs_process]
-    if needing and (spec.target.private is None or is_sqlite(spec.target)):
-        whose = "SQLite runs in dsbench's process" if is_sqlite(spec.target) else "dsbench did not start this server"
-        remedy = "use a private server, such as private:postgresql, or write command '…'"
-        raise misfit("--event", f"{needing[0].text}: {whose}", remedy)
-    filling = next((one for one in spec.events if one.what == "fill-disk"), None)
-    if filling is not None and not spec.storage:
-        problem = f"{filling.text}: dsbench fills no file system but its own"
-        raise misfit("--event", problem, "add one: --storage 'ext4?size=4GiB'")
-    if filling is not None and (spec.target.standbys or "pooler" in spec.target.settings):
-        raise misfit("--event", f"{filling.text}: standbys and poolers lie on the same disk", "omit them")
-    taking = [one for one in spec.events if one.needs_standby]
-    standbys, setting = spec.target.standbys, spec.target.standbys_setting
-    if taking and not standbys:
-        remedy = "write private:postgresql?standbys=1, private:mariadb?replicas=1; for servers of yours command '…'"
-        raise misfit("--event", f"{taking[0].text}: the server has no standby", remedy)
-    if setting == "galera" and any(after.at_s - before.at_s < _SUSPECT_S for before, after in pairwise(taking)):
-        problem = f"{taking[-1].text}: within ten seconds the cluster still counts a node that was killed"
-        raise misfit("--event", problem, "write a later time")
-    if len(taking) > standbys:
-        problem = f"{taking[-1].text}: no standby is left, as those that were the primary come back after the cycle"
-        enough = len(taking) + 2 * (setting == "galera")
-        raise misfit("--event", problem, f"write {setting}={enough}, or fewer such events")
-
-
 def _objective_fits(spec: RunSpec) -> None:
     if not spec.objective and not spec.graduated:
         return
@@ -348,7 +288,8 @@ def fits_together(spec: RunSpec) -> RunSpec:
         raise misfit("--find-ramp-up", "--ramp-up sets its length", "omit one of them")
     _objective_fits(spec)
     _load_fits(spec)
-    _events_fit(spec)
+    events_fit(spec)
+    reads_fit(spec)
     for rule in workloads.find(spec.workload).rules:
         if spec.workload_settings.get(rule.setting) == rule.value and getattr(spec, rule.option) != rule.needs:
             out = f"omit {rule.setting}={rule.value}"

@@ -12,17 +12,19 @@ from dsbench.dataclass import dataclass
 from dsbench.redaction import redact_words
 from dsbench.spec.words import Unfit, seconds
 
-What = Literal["restart", "kill", "stop", "fill-disk", "switchover", "failover", "command"]
+What = Literal["restart", "kill", "stop", "partition", "fill-disk", "switchover", "failover", "command"]
 _WHATS: Final[tuple[What, ...]] = get_args(What)
-_LASTING: Final = {"stop": "the server is suspended", "fill-disk": "the disk is full"}
+_LASTING: Final = {
+    "stop": "the server is suspended", "partition": "nothing goes through the network", "fill-disk": "the disk is full",
+}  # fmt: skip
 """Those that are written with a time, and what goes on for so long."""
 
 _PART: Final = re.compile(r"""(?:[^,'"\n]|'[^'\n]*'|"[^"\n]*")+""")
 _WHOLE: Final = re.compile(r"""(?:[^'"]|'[^'\n]*'|"[^"\n]*")*""")
 _ONE: Final = re.compile(r"(?P<at>[\w.]+)\s*:\s*(?P<what>[a-z-]+)\s*(?P<more>.*)", re.DOTALL)
 _HOW: Final = (
-    "write TIME:EVENT such as 20s:restart, 40s:kill, 60s:stop 5s (suspended so long), 60s:fill-disk 5s, "
-    "80s:switchover, 80s:failover, 80s:command 'ssh db1 systemctl restart postgresql'"
+    "write TIME:EVENT such as 20s:restart, 40s:kill, 60s:stop 5s (suspended so long), 60s:partition 5s, "
+    "60s:fill-disk 5s, 80s:switchover, 80s:failover, 80s:command 'ssh db1 systemctl restart postgresql'"
 )
 _MOST: Final = 100
 _LONGEST_S: Final = 86_400.0
@@ -35,11 +37,12 @@ class Event:
     at_s: float
     """After the start of the cycle."""
     what: What
-    """``restart``: stopped in order, and started; ``kill``: SIGKILL, and started; ``stop``: suspended; ``fill-disk``:
-    the file system of its data has no room; ``switchover``: a standby takes over from a primary that is stopped in
-    order; ``failover``: from one that is killed; ``command``."""
+    """``restart``: stopped in order, and started; ``kill``: SIGKILL, and started; ``stop``: suspended; ``partition``:
+    nothing goes through the network between the server and its clients; ``fill-disk``: the file system of its data has
+    no room; ``switchover``: a standby takes over from a primary that is stopped in order; ``failover``: from one that
+    is killed; ``command``."""
     lasts_s: float = 0.0
-    """Of ``stop`` and ``fill-disk``."""
+    """Of those in ``_LASTING``."""
     command: str = ""
     """Of ``command``: a line for a shell."""
 

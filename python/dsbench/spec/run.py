@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from dsbench import workloads
 from dsbench.redaction import redact_values, redact_words
-from dsbench.spec import checks
+from dsbench.spec import checks, outages
 from dsbench.spec.checks import PEAK_CLIENTS, PROBES
 from dsbench.spec.drivers import DRIVERS, OWN, PEERS
 from dsbench.spec.events import Event, events, write_events
@@ -377,7 +377,8 @@ class RunSpec(Frozen):
             "Outages in each cycle, such as '20s:restart, 40s:stop 5s'",
             OUTAGES, "load", metavar="TIME:EVENT,…", default="none",
             more="restart: the server stops in order and starts again. kill: its processes are killed, and it starts"
-            " again. stop 5s: they are suspended so long. fill-disk 5s: the disk of --storage is full so long."
+            " again. stop 5s: they are suspended so long. partition 5s: nothing goes through the network between the "
+            "server and its clients. fill-disk 5s: the disk of --storage is full."
             " switchover, failover: a standby takes over from a primary that stops in order, or is killed (?standbys=1,"
             " ?replicas=1). These need a private server. command 'LINE': a line for"
             " the shell, for a server of yours. Clients reconnect; dsbench show --by outage has the lengths",
@@ -392,6 +393,18 @@ class RunSpec(Frozen):
         ),
     ] = None
     """See ``patience_s``."""
+    reads: Annotated[
+        str,
+        Field(max_length=1000),
+        About(
+            "Where clients that only read connect: standby, or HOST",
+            CLIENTS, "load", metavar="standby|HOST", default="none", brief=True,
+            more="They are those of select, the queries of insert and ch, and groups with role = 'read' in workload "
+            "files. standby: of a private server (?standbys=1, ?replicas=1, ?galera=3), or of the hosts in a URL of "
+            "PostgreSQL. HOST[:PORT],…: a standby of yours, with the login and database of TARGET",
+        ),
+    ] = ""
+    """See ``dsbench.measure.reading``."""
     trace: Annotated[bool, About("Record the latency of every transaction", RECORDS, "told")] = False
     per_statement: Annotated[
         bool,
@@ -502,7 +515,8 @@ class RunSpec(Frozen):
     _driver_is_known = field_validator("driver")(checks.driver_is_known)
     _lasts_as_its_load = model_validator(mode="before")(checks.lasts_as_its_load)
     _load_is_known = field_validator("load")(checks.load_is_known)
-    _event_is_known = field_validator("event")(checks.event_is_known)
+    _reads_are_hosts = field_validator("reads")(outages.reads_are_hosts)
+    _event_is_known = field_validator("event")(outages.event_is_known)
     _objective_is_known = field_validator("objective")(checks.objective_is_known)
     _power_is_a_command = field_validator("power")(checks.power_is_a_command)
     _price_is_known = field_validator("price")(checks.price_is_known)
@@ -572,6 +586,11 @@ class RunSpec(Frozen):
     def bears_failures(self) -> bool:
         """Whether clients go on for as long as their patience while statements fail: a disk is filled."""
         return any(one.what == "fill-disk" for one in self.events)
+
+    @property
+    def reads_elsewhere(self) -> bool:
+        """Whether groups that only read connect to another server."""
+        return bool(self.reads)
 
     @property
     def all_clients(self) -> int:

@@ -29,6 +29,8 @@ _PASSWORDS: Final = {
 """By scheme: the variable of the environment in which a password may stand."""
 _STANDBYS: Final = {"postgresql": ("standbys",), "mariadb": ("replicas", "galera")}
 """By private product: settings that say how many servers there are beside one, or with it."""
+_PLACING: Final = ("host", "hostaddr", "port", "socket", "target_session_attrs", "load_balance_hosts")
+"""Parameters that say where a server is, or which of several."""
 _HERE: Final = ("", "localhost", "127.0.0.1", "::1")
 
 
@@ -81,6 +83,16 @@ def with_parameter(url: str, name: str, value: str) -> str:
     """``url`` with this value of a parameter, in place of another."""
     head, _, query = url.partition("?")
     return head + parameters_joined({**dict(parameters_in(query)), name: value})
+
+
+def with_hosts(url: str, hosts: str) -> str:
+    """``url`` with ``hosts``, such as ``db2,db3:5433``, in place of its own: the same login, database and settings."""
+    head, _, query = url.partition("?")
+    scheme, _, rest = head.partition("://")
+    place, slash, path = rest.partition("/")
+    login, at, _ = place.rpartition("@")
+    kept = {name: value for name, value in parameters_in(query) if name not in _PLACING}
+    return f"{scheme}://{login}{at}{hosts}{slash}{path}{parameters_joined(kept)}"
 
 
 class Frozen(BaseModel):

@@ -16,6 +16,7 @@ from dsbench.spec.drivers import NAMES as DRIVERS
 from dsbench.spec.events import events
 from dsbench.spec.files import SCRIPTS, examples, said
 from dsbench.spec.options import OPTIONS
+from dsbench.spec.outages import STANDBY
 from dsbench.spec.storage import NAMES as OF_STORAGE
 from dsbench.spec.storage import values_of
 from dsbench.spec.target import parameters_in, setting_text
@@ -51,7 +52,7 @@ _WORDS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
     "workload": (lambda text: text in workloads.names() or text in examples(), "a file"),
     "driver": (lambda text: text in DRIVERS, "code to load"),
     "load": (_LEGS.fullmatch, "a file"),
-    "nodes": (str.isdecimal, "a command"),
+    "nodes": (str.isdecimal, "a command"), "reads": (lambda text: text == STANDBY, "an address"),
     "power": (_never, "a command"), "event": (_commands_nothing, "a command"),
     "checked": (_never, "a file"), "address": (_never, "an address"),
 }  # fmt: skip

@@ -6,6 +6,8 @@ import re
 import tomllib
 from typing import Any, Final, Literal
 
+from pydantic_core import PydanticCustomError
+
 from dsbench.dataclass import dataclass
 from dsbench.problem import Problem
 
@@ -152,3 +154,9 @@ def share(option: str, text: str) -> float:
     if not 0.0005 <= found <= 1:
         raise SpecError(option, f"{text[:60]!r} is not a percentage from 0.05% to 100%", "write, for example, 2%")
     return found
+
+
+def misfit(option: str, problem: str, remedy: str) -> PydanticCustomError:
+    """An error about how settings fit together; ``option`` is where it can be mended."""
+    # The braces of a message would be taken for places to fill in.
+    return PydanticCustomError("misfit", "{problem}", {"option": option, "problem": problem, "remedy": remedy})

@@ -30,6 +30,8 @@ _ROW = 21
 _LETTERS = 60
 """That fit below a plot."""
 _MOST_COURSES = 240
+_NAMED: Final = 4
+"""Factors in a title at most."""
 """Points of a course: with more seconds, neighbours are put together."""
 _LEAST_COURSE = 4
 """Seconds that make one."""
@@ -131,6 +133,9 @@ def effects(found: Outcomes) -> Spec | None:
     margin = (high - low) * 0.06
     domain = [low / 1.1, high * 1.1] if log else [max(low - margin, 0) if ratios else low - margin, high + margin]
     title = f"{found.how.label} {'over' if ratios else 'minus'} that at the reference"
+    *others, last = dict.fromkeys(found.factors[one.factors[0]] for one in main)
+    few = f"{', '.join(others)} and {last}" if others else last
+    varied = few if len(others) < _NAMED else f"{len(others) + 1} factors"
     # Without this, the layers that have no domain of their own would draw the axis from 0.
     scale = dict(type="log" if log else "linear", domain=domain, nice=False, zero=False)
     ticks = {"values": log_ticks(*domain)} if log else {"tickCount": 6}
@@ -158,7 +163,7 @@ def effects(found: Outcomes) -> Spec | None:
         name="study-effects",
         archive="the study",
         data={"effects": rows, "one": [{"value": 1.0 if ratios else 0.0}]},
-        title=vega.title(text="Effects", subtitle=[*_work(found), bars]),
+        title=vega.title(text=f"Effects of {varied}", subtitle=[*_work(found), bars]),
         description="Ratio of each level to the reference of its factor, with its interval.",
     )
     return {**spec, "height": max(_ROW * len(rows) + 20, 80)}

@@ -127,6 +127,11 @@ pub trait Engine: Send + Sync {
         &[]
     }
 
+    /// The servers that its sessions may be of, as the target names them; empty where there is no choice.
+    fn hosts(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Whether a pooler stands before the server. Known once a session was opened.
     fn pooled(&self) -> Option<Pooled> {
         None
@@ -151,6 +156,12 @@ pub trait Engine: Send + Sync {
     fn kind_of(&self, code: &str) -> ErrorKind {
         let _ = code;
         ErrorKind::Statement
+    }
+
+    /// Whether the code of an error means that the server takes no writes, as one that was the primary.
+    fn is_read_only(&self, code: &str) -> bool {
+        let _ = code;
+        false
     }
 
     /// Does all that a thread of the operating system does for its client. An engine may keep something for the whole
@@ -346,6 +357,11 @@ pub trait Connection: Send {
     /// What went over the wire since the connection was opened; nothing where the engine does not count.
     fn messages(&self) -> Messages {
         Messages::default()
+    }
+
+    /// Of which of [`Engine::hosts`] the session is.
+    fn host(&self) -> usize {
+        0
     }
 
     /// A handle by which another thread can end what this connection is waiting for.

@@ -122,12 +122,15 @@ pub struct GroupPlan {
     pub until: Option<Until>,
     /// Rows of each of their transactions, where all have the same number; else 0. A rate of rows is made of it.
     pub rows: u64,
+    /// Whether they only read, so that a standby can serve them.
+    pub reads: bool,
 }
 
 impl GroupPlan {
     /// All clients of a stage that leaves everything to the run.
     pub fn all() -> Self {
-        Self { name: "all".into(), role: 0, kinds: Vec::new(), clients: None, pacing: None, until: None, rows: 0 }
+        let (name, kinds) = ("all".into(), Vec::new());
+        Self { name, role: 0, kinds, clients: None, pacing: None, until: None, rows: 0, reads: false }
     }
 }
 
@@ -179,6 +182,22 @@ impl Stage {
     /// A stage of this name.
     pub fn new(name: &str, work: Work) -> Self {
         Self { name: name.into(), work }
+    }
+
+    /// The groups that make its load; none of another stage.
+    pub fn groups(&self) -> &[GroupPlan] {
+        match &self.work {
+            Work::Load { groups, .. } | Work::Cold { groups, .. } => groups,
+            _ => &[],
+        }
+    }
+
+    /// The same, to change them.
+    pub fn groups_mut(&mut self) -> &mut [GroupPlan] {
+        match &mut self.work {
+            Work::Load { groups, .. } | Work::Cold { groups, .. } => groups,
+            _ => &mut [],
+        }
     }
 
     /// The ladder of the paper, section 2.4: build, cycles of load, check, drop.

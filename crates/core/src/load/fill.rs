@@ -75,6 +75,8 @@ pub struct Options {
     pub keeps_pauses: bool,
     /// Whether clients go on for as long as their patience while statements fail.
     pub bears_failures: bool,
+    /// Whether groups that only read connect to another server.
+    pub reads_elsewhere: bool,
 }
 
 /// Which part of the load is filled in.
@@ -224,6 +226,7 @@ impl Options {
             pacing,
             legs: if plan.pacing.is_none() { self.legs.clone() } else { Vec::new() },
             until: self.until(turn, plan).of_clients(&mine, clients),
+            reads: self.reads_elsewhere && plan.reads,
         })
     }
 

@@ -102,6 +102,8 @@ pub struct Runner<'a, C: Clock> {
     failing: Option<Patience>,
     placed: Placed,
     follower: Option<Follower>,
+    /// Where its sessions may be of several hosts: the number of the first one.
+    first_host: Option<usize>,
 }
 
 impl<'a, C: Clock> Runner<'a, C> {
@@ -132,6 +134,7 @@ impl<'a, C: Clock> Runner<'a, C> {
             placed: Placed::Free(None),
             follower: None,
             look_at: Nanos::MAX,
+            first_host: None,
         };
         for index in 0..conduct.connections {
             let connection = runner.open(index, 0)?;
@@ -146,6 +149,11 @@ impl<'a, C: Clock> Runner<'a, C> {
         }
         runner.seats.iter_mut().for_each(Seat::redraw);
         Ok(runner)
+    }
+
+    /// Lets it note which of `hosts` serves each transaction; its own begin at number `first`.
+    pub fn note_hosts(&mut self, hosts: usize, first: usize) {
+        self.first_host = (hosts > 1).then_some(first);
     }
 
     /// Says how the thread is placed that does not follow.
@@ -388,6 +396,9 @@ impl<'a, C: Clock> Runner<'a, C> {
                 self.refused.get_or_insert(Patience::new(now, self.conduct.patience, self.conduct.pause));
             })?;
             self.refused = None;
+            if let Some(first) = self.first_host {
+                recorder.at_host(first + connection.host());
+            }
             let outcome = attempt_on(connection.as_mut(), self.seats[seat].client, shape);
             // The login is part of what the transaction costs.
             self.exchanged(Messages::default(), connection.messages());
@@ -395,6 +406,9 @@ impl<'a, C: Clock> Runner<'a, C> {
             return outcome;
         }
         let connection = self.connections[index].as_mut();
+        if let Some(first) = self.first_host {
+            recorder.at_host(first + connection.host());
+        }
         let before = connection.messages();
         let outcome = attempt_on(connection, self.seats[seat].client, shape);
         let after = connection.messages();
@@ -417,6 +431,9 @@ impl<'a, C: Clock> Runner<'a, C> {
             ErrorKind::Syntax | ErrorKind::Configuration => return Err(error.clone()),
             ErrorKind::Setup | ErrorKind::Disconnected if self.refused.is_some() => return self.bide(error),
             ErrorKind::Statement if self.conduct.bears => return self.bear(error),
+            ErrorKind::Statement if self.first_host.is_some() && self.engine.is_read_only(error.code.as_str()) => {
+                return self.leave(index, seat, error);
+            }
             _ => {}
         }
         self.failures_in_a_row += 1;
@@ -444,6 +461,16 @@ impl<'a, C: Clock> Runner<'a, C> {
         let at = next.ok_or_else(over)?;
         self.clock.sleep_until(at.min(self.deadline), self.stop);
         Ok(())
+    }
+
+    /// Looks for the primary where a server takes no more writes.
+    #[cold]
+    fn leave(&mut self, index: usize, seat: usize, error: &Error) -> Result<()> {
+        self.bear(error)?;
+        match self.conduct.reconnect {
+            true => Ok(()),
+            false => self.reopen(index, seat, error),
+        }
     }
 
     /// Opens a lost connection again, trying for as long as the conduct's patience.

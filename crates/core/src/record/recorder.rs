@@ -133,6 +133,10 @@ pub struct Recorder {
     responds: bool,
     ledger: Ledger,
     pauses: Pauses,
+    /// Commits within the duration by host, where there are several.
+    served: Vec<u64>,
+    /// The host that serves the client now.
+    host: usize,
 }
 
 /// Where the time of a client went that is in no transaction, and how long its transactions took. Each nanosecond of
@@ -163,7 +167,8 @@ impl Recorder {
         let (times, lasting) = (Coarse::default(), Vec::with_capacity(LASTING_AT_FIRST));
         let ledger = Ledger { waiting: 0, connecting: 0, left: None, times, lasting };
         let pauses = Pauses::new(false);
-        Self { start: 0, end: 0, tallies, classes, board, boards, trace, responds: false, ledger, pauses }
+        let (responds, served) = (false, Vec::new());
+        Self { start: 0, end: 0, tallies, classes, board, boards, trace, responds, ledger, pauses, served, host: 0 }
     }
 
     /// The same; where `responds` the seconds of its course have response times, from the intended start.
@@ -174,6 +179,22 @@ impl Recorder {
     /// The same; the longest times between two transactions that were done are `kept`, or not.
     pub fn pausing(self, kept: bool) -> Self {
         Self { pauses: Pauses::new(kept), ..self }
+    }
+
+    /// The same, of a client whose sessions may be of so many hosts.
+    pub fn served_by(self, hosts: usize) -> Self {
+        Self { served: vec![0; hosts], ..self }
+    }
+
+    /// Which host serves the transactions that follow.
+    #[inline]
+    pub fn at_host(&mut self, host: usize) {
+        self.host = host;
+    }
+
+    /// Committed transactions of each host within the window; empty where there is no choice.
+    pub fn served(&self) -> &[u64] {
+        &self.served
     }
 
     /// The same, of a client that may move between carriers with these boards.
@@ -323,6 +344,9 @@ impl Recorder {
             Outcome::Committed => {
                 tally.committed += 1;
                 tally.rows += sample.rows;
+                if let Some(commits) = self.served.get_mut(self.host) {
+                    *commits += 1;
+                }
             }
             Outcome::RolledBack => tally.rolled_back += 1,
             Outcome::Failed | Outcome::Unknown => {

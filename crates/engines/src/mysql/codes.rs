@@ -92,6 +92,9 @@ const KINDS: &[(u16, ErrorKind)] = &[
     (4166, Setup),
 ];
 
+/// Of a server that takes no writes: read_only, a transaction that only reads, a read-only mode.
+pub(super) const READ_ONLY: &[&str] = &["1290", "1792", "1836"];
+
 /// The kind of error `number`; whatever is not in the table is `Statement`.
 pub(super) fn kind(number: u16) -> ErrorKind {
     KINDS.binary_search_by_key(&number, |(known, _)| *known).map_or(Statement, |at| KINDS[at].1)

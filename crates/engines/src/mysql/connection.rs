@@ -33,6 +33,7 @@ pub(super) struct MysqlConnection {
     pub(super) no_local_files: bool,
     /// Most bytes of a packet that the server takes.
     pub(super) largest_packet: usize,
+    host: usize,
 }
 
 impl MysqlConnection {
@@ -46,6 +47,7 @@ impl MysqlConnection {
             whereabouts: Whereabouts::Untold,
             no_local_files: false,
             largest_packet: session.largest_packet,
+            host: session.host,
         }
     }
 
@@ -213,6 +215,10 @@ impl Connection for MysqlConnection {
     #[inline]
     fn messages(&self) -> Messages {
         self.wire.transport.messages()
+    }
+
+    fn host(&self) -> usize {
+        self.host
     }
 
     fn interrupt(&self) -> Option<Box<dyn Interrupt>> {

@@ -63,6 +63,8 @@ pub(super) struct LoggedIn {
     pub(super) killer: Killer,
     /// Most bytes of a packet that the server takes.
     pub(super) largest_packet: usize,
+    /// Number of its host in the target.
+    pub(super) host: usize,
 }
 
 /// Logs in at the host that answers; of several at the first that takes writes.
@@ -152,6 +154,7 @@ impl<'a> Opening<'a> {
         Ok(LoggedIn {
             wire,
             largest_packet,
+            host: self.at,
             killer: Killer { reach: Arc::clone(self.reach), at: self.at, session: greeting.session },
         })
     }

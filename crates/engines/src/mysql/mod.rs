@@ -91,6 +91,10 @@ impl Engine for Mysql {
         Ok(Box::new(MysqlConnection::new(login::open(&self.reach, session)?)))
     }
 
+    fn hosts(&self) -> Vec<String> {
+        self.reach.iter().map(|host| host.options.server()).collect()
+    }
+
     fn passed_over(&self) -> &[String] {
         &self.reach[0].options.passed_over
     }
@@ -101,6 +105,10 @@ impl Engine for Mysql {
 
     fn kind_of(&self, code: &str) -> ErrorKind {
         code.parse().map_or(ErrorKind::Statement, codes::kind)
+    }
+
+    fn is_read_only(&self, code: &str) -> bool {
+        codes::READ_ONLY.contains(&code)
     }
 
     fn place(&self) -> &dyn Place {

@@ -89,6 +89,15 @@ impl Options {
         Ok(found)
     }
 
+    /// Where it is, for messages.
+    pub(super) fn server(&self) -> String {
+        match &self.addresses[..] {
+            [Address::Unix(path), ..] => path.display().to_string(),
+            [first, ..] => first.to_string(),
+            [] => self.host.clone(),
+        }
+    }
+
     fn of_one(head: &str, mut query: Query, several: bool, environment: Environment<'_>) -> Result<Self> {
         let get = |name: &str| environment(name).filter(|value| !value.is_empty());
         let parts = Parts::read(head, &["mysql", "mariadb"], bad)?;

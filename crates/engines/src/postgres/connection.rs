@@ -44,6 +44,7 @@ pub struct PostgresConnection {
     cancel: Cancel,
     pub(super) frame: Frame,
     in_place: bool,
+    host: usize,
     #[cfg(target_os = "linux")]
     whereabouts: Whereabouts,
 }
@@ -58,6 +59,7 @@ impl PostgresConnection {
             names: 0,
             frame,
             in_place,
+            host: session.host,
             #[cfg(target_os = "linux")]
             whereabouts: match session.cancel.is_pooled() {
                 true => Whereabouts::Unknown("a pooler stands before the server"),
@@ -268,6 +270,10 @@ impl Connection for PostgresConnection {
     #[inline]
     fn messages(&self) -> Messages {
         self.wire.transport.messages()
+    }
+
+    fn host(&self) -> usize {
+        self.host
     }
 
     fn interrupt(&self) -> Option<Box<dyn Interrupt>> {

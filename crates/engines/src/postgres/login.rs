@@ -24,6 +24,8 @@ pub struct LoggedIn {
     pub wire: Wire,
     /// Where and with which key its statements are cancelled.
     pub cancel: Cancel,
+    /// Number of its host in the target.
+    pub host: usize,
 }
 
 /// Why an attempt failed.
@@ -48,10 +50,10 @@ pub fn open(hosts: &[Host], settings: &[(&str, &str)]) -> Result<LoggedIn> {
     };
     for attributes in passes {
         failed.clear();
-        for host in hosts {
+        for (at, host) in hosts.iter().enumerate() {
             let opened = open_at(&host.options, host.tls.as_ref(), settings);
             match opened.and_then(|session| fit(session, attributes, host)) {
-                Ok(found) => return Ok(found),
+                Ok(found) => return Ok(LoggedIn { host: at, ..found }),
                 Err(Failure::Absent(error)) => failed.push(error),
                 Err(Failure::Final(error) | Failure::Refused(error)) if error.code.as_str() == NOT_NOW => {
                     failed.push(error)
@@ -218,7 +220,7 @@ impl Attempt<'_> {
                 }
             }
         }
-        Ok(LoggedIn { wire: Wire::new(transport, input, IDLE), cancel })
+        Ok(LoggedIn { wire: Wire::new(transport, input, IDLE), cancel, host: 0 })
     }
 }
 

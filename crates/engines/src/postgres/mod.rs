@@ -95,6 +95,10 @@ impl Engine for Postgres {
         &DIALECT
     }
 
+    fn hosts(&self) -> Vec<String> {
+        self.hosts.iter().map(|host| host.options.server()).collect()
+    }
+
     fn connect(&self, session: Session) -> Result<Box<dyn Connection>> {
         self.open(session, Prove::Always)
     }
@@ -133,6 +137,10 @@ impl Engine for Postgres {
 
     fn kind_of(&self, code: &str) -> ErrorKind {
         sqlstate::kind(code.as_bytes())
+    }
+
+    fn is_read_only(&self, code: &str) -> bool {
+        code == sqlstate::READ_ONLY
     }
 
     fn place(&self) -> &dyn Place {

@@ -239,8 +239,13 @@ impl Options {
 
     /// `host:port/database` for messages; no user, no password.
     pub fn place(&self) -> String {
+        format!("{}/{}", self.server(), self.database)
+    }
+
+    /// Host and port for messages.
+    pub fn server(&self) -> String {
         let host = if self.host.is_empty() { "the default socket" } else { &self.host };
-        format!("{host}:{}/{}", self.port, self.database)
+        format!("{host}:{}", self.port)
     }
 }
 

@@ -39,6 +39,9 @@ const KINDS: &[(&str, ErrorKind)] = &[
     ("42", ErrorKind::Syntax),
 ];
 
+/// read_only_sql_transaction: a standby, or a server whose sessions take no writes.
+pub const READ_ONLY: &str = "25006";
+
 /// The kind of the error with SQLSTATE `code`; whatever is not in the table is `Statement`.
 pub fn kind(code: &[u8]) -> ErrorKind {
     KINDS.iter().find(|(prefix, _)| code.starts_with(prefix.as_bytes())).map_or(ErrorKind::Statement, |(_, kind)| *kind)

@@ -89,6 +89,7 @@ pub fn plan(engine: Box<dyn Engine>, workload: Probe, threads: usize) -> LoadPla
     };
     LoadPlan {
         engine: engine.into(),
+        reading: None,
         workload: Arc::new(workload),
         groups: vec![Group::closed(conduct, threads, Until::Time(60_000_000_000))],
         // One for each CPU: by themselves there are fewer under a quota of CPU time.

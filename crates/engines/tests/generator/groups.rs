@@ -11,6 +11,7 @@ use dsbench_core::patience::LONGEST_PAUSE;
 use dsbench_core::placement::Placement;
 use dsbench_core::stage::{Counted, Whose};
 use dsbench_core::threads::{Cycle, CycleOutcome, Group, LoadPlan, Pacing, Until, CONNECTING, GIVE_UP_S};
+use dsbench_core::value::{Rows, Table, Value};
 use dsbench_core::workload::{Client, ClientId, Condition, Drawn, End, Expected, Shape, Workload};
 use dsbench_engines::mock::{Mock, Script};
 
@@ -87,6 +88,7 @@ pub fn plan(groups: Vec<Group>) -> LoadPlan {
     let engine: Arc<dyn Engine> = Arc::new(Mock::new(Script { latency_ns: MS / 10, ..Script::default() }));
     LoadPlan {
         engine,
+        reading: None,
         workload: Arc::new(Shelf),
         groups,
         carriers: 0,
@@ -165,6 +167,110 @@ fn many_clients_connect_some_at_a_time() {
     assert_eq!(outcome.clients.len(), 500);
     let most = door.most.load(Ordering::SeqCst);
     assert!((2..=CONNECTING).contains(&most), "{most} connected at a time");
+}
+
+/// Two servers of a name, which take turns to serve sessions.
+#[derive(Debug)]
+struct Pair {
+    behind: Mock,
+    name: &'static str,
+    opened: AtomicUsize,
+}
+
+impl Pair {
+    fn named(name: &'static str) -> Arc<dyn Engine> {
+        let behind = Mock::new(Script { latency_ns: MS / 10, ..Script::default() });
+        Arc::new(Self { behind, name, opened: AtomicUsize::new(0) })
+    }
+}
+
+/// A session of the mock at one of the two.
+struct At(Box<dyn Connection>, usize);
+
+impl Connection for At {
+    fn prepare(&mut self, statement: &Statement<'_>, when: Prepare) -> Result<StatementId> {
+        self.0.prepare(statement, when)
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        self.0.begin()
+    }
+
+    fn execute(&mut self, id: StatementId, params: &[Value<'_>]) -> Result<u64> {
+        self.0.execute(id, params)
+    }
+
+    fn query(&mut self, id: StatementId, params: &[Value<'_>], into: &mut Rows) -> Result<()> {
+        self.0.query(id, params, into)
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.0.commit()
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        self.0.rollback()
+    }
+
+    fn in_transaction(&mut self) -> bool {
+        self.0.in_transaction()
+    }
+
+    fn script(&mut self, sql: &[&str]) -> Result<()> {
+        self.0.script(sql)
+    }
+
+    fn fetch(&mut self, sql: &str) -> Result<Table> {
+        self.0.fetch(sql)
+    }
+
+    fn host(&self) -> usize {
+        self.1
+    }
+}
+
+impl Engine for Pair {
+    fn dialect(&self) -> &'static Dialect {
+        self.behind.dialect()
+    }
+
+    fn hosts(&self) -> Vec<String> {
+        ["0", "1"].map(|number| format!("{} {number}", self.name)).into()
+    }
+
+    fn connect(&self, session: Session) -> Result<Box<dyn Connection>> {
+        let number = self.opened.fetch_add(1, Ordering::SeqCst) % 2;
+        Ok(Box::new(At(self.behind.connect(session)?, number)))
+    }
+
+    fn place(&self) -> &dyn Place {
+        self.behind.place()
+    }
+}
+
+#[test]
+fn each_transaction_counts_for_the_server_that_had_it_and_readers_have_their_own() {
+    let each = Until::Count { counted: Counted::Transactions, count: 20, of: Whose::Each };
+    for (reads, reconnect) in [(false, false), (true, false), (true, true)] {
+        let mut groups = vec![group("write", 0, 2, Pacing::Closed, each), group("read", 0, 2, Pacing::Closed, each)];
+        groups[1].reads = reads;
+        groups.iter_mut().for_each(|group| group.conduct.reconnect = reconnect);
+        let (engine, reading) = (Pair::named("primary"), reads.then(|| Pair::named("standby")));
+        let outcome = of_plan(&LoadPlan { engine, reading, ..plan(groups) });
+        let own = if reads { 2 } else { 0 };
+        let hosts = ["primary 0", "primary 1", "standby 0", "standby 1"];
+        assert_eq!(outcome.hosts, hosts[..2 + own]);
+        for number in 0..2 {
+            let mut served = vec![0; outcome.hosts.len()];
+            for client in outcome.clients.iter().filter(|client| client.group == number) {
+                served.iter_mut().zip(client.recorder.served()).for_each(|(sum, one)| *sum += one);
+            }
+            assert_eq!(served.iter().sum::<u64>(), of_group(&outcome, number).0);
+            let mine = &served[own * number..][..2];
+            assert!(!reads || mine.iter().all(|commits| *commits > 0), "{served:?}");
+            assert_eq!(mine.iter().sum::<u64>(), served.iter().sum(), "{served:?}");
+        }
+    }
 }
 
 #[test]

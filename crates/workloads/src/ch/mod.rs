@@ -77,7 +77,7 @@ impl Ch {
     fn transactions(until: Option<Until>) -> GroupPlan {
         let kinds = (0..deck::KINDS as KindId).collect();
         let name = "transactions".into();
-        GroupPlan { name, role: TRANSACTIONS, kinds, clients: None, pacing: None, until, rows: 0 }
+        GroupPlan { name, role: TRANSACTIONS, kinds, clients: None, pacing: None, until, rows: 0, reads: false }
     }
 
     fn analytics(&self) -> GroupPlan {
@@ -91,6 +91,7 @@ impl Ch {
             pacing: Some(Pacing::Closed),
             until: Some(Until::Count { counted: Counted::Transactions, count, of: Whose::Each }),
             rows: 0,
+            reads: true,
         }
     }
 

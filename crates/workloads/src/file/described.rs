@@ -265,7 +265,7 @@ impl Reader<'_> {
     fn groups(&self) -> Result<Vec<Group>> {
         let mut groups = Vec::new();
         for (role, (name, node)) in self.whole.entries("groups")?.into_iter().enumerate() {
-            let fields = node.fields(&["clients", "rate", "arrival", "stage"])?;
+            let fields = node.fields(&["clients", "rate", "arrival", "stage", "role"])?;
             let clients = fields.get("clients").map(|node| node.within(1.0..=100_000.0)).transpose()?;
             let rate = fields.get("rate").map(|node| node.within(0.001..=10_000_000.0)).transpose()?;
             let arrival = fields.get("arrival").map(|node| node.text()).transpose()?.unwrap_or("poisson");
@@ -289,8 +289,13 @@ impl Reader<'_> {
                 },
                 None => LOAD,
             };
+            let reads = match fields.get("role").map(|node| node.text()).transpose()?.unwrap_or("write") {
+                "read" => true,
+                "write" => false,
+                _ => return Err(node.wrong("role is read or write")),
+            };
             let (role, clients) = (role as u8, clients.map(|clients| clients as u64));
-            let plan = GroupPlan { name: name.into(), role, clients, pacing, ..GroupPlan::all() };
+            let plan = GroupPlan { name: name.into(), role, clients, pacing, reads, ..GroupPlan::all() };
             groups.push(Group { stage: stage.into(), plan });
         }
         match groups.is_empty() {

@@ -52,7 +52,8 @@ fn group(kind: KindId, rows: u64, pacing: Option<Pacing>, until: Option<Until>) 
         INSERT | DELETE => entry::KINDS[usize::from(kind)].name,
         _ => "query",
     };
-    GroupPlan { name: name.into(), role, kinds: vec![kind], clients: None, pacing, until, rows }
+    let reads = matches!(kind, RANGE | POINT);
+    GroupPlan { name: name.into(), role, kinds: vec![kind], clients: None, pacing, until, rows, reads }
 }
 
 fn load(name: &str, groups: Vec<GroupPlan>) -> Stage {

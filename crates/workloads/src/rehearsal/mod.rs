@@ -41,7 +41,7 @@ fn open(options: &Options) -> Result<Box<dyn Workload>> {
 
 fn group(name: &str, kind: KindId, clients: u64, pacing: Pacing, until: Option<Until>) -> GroupPlan {
     let (clients, pacing) = (Some(clients), Some(pacing));
-    GroupPlan { name: name.into(), role: kind, kinds: vec![kind], clients, pacing, until, rows: ROWS }
+    GroupPlan { name: name.into(), role: kind, kinds: vec![kind], clients, pacing, until, rows: ROWS, reads: false }
 }
 
 fn load(groups: Vec<GroupPlan>) -> Work {

@@ -37,7 +37,7 @@ fn open(options: &Options) -> Result<Box<dyn Workload>> {
 fn group(name: &str, role: u8, kinds: std::ops::Range<u8>, clients: u64, count: u64) -> GroupPlan {
     let until = Some(Until::Count { counted: Counted::Attempts, count, of: Whose::Each });
     let (clients, pacing) = (Some(clients), Some(Pacing::Closed));
-    GroupPlan { name: name.into(), role, kinds: kinds.collect(), clients, pacing, until, rows: 0 }
+    GroupPlan { name: name.into(), role, kinds: kinds.collect(), clients, pacing, until, rows: 0, reads: false }
 }
 
 impl Tpch {

@@ -147,6 +147,7 @@ pub fn cycle_of(engine: Arc<dyn Engine>, workload: Arc<dyn Workload>, load: Load
     let closed = Group::closed(conduct, load.threads, Until::Time(load.duration));
     let plan = LoadPlan {
         engine,
+        reading: None,
         workload,
         groups: vec![Group { pacing: load.pacing, ..closed }],
         carriers: 0,

@@ -95,7 +95,8 @@ class Bench:
             "workload": workload, "scale": scale, "call": call, "settings": dict(settings or {}), "clients": clients
         }  # fmt: skip
         with errors():
-            self._core = _core.Bench(target._core, workload, scale, call, dict(settings or {}), clients)
+            reading = target.reading._core if target.reading is not None else None
+            self._core = _core.Bench(target._core, workload, scale, call, dict(settings or {}), clients, reading)
         self.scale = scale
         self.cleaned = False
         """Whether the phase "clean" was done."""
@@ -113,6 +114,9 @@ class Bench:
         with errors():
             self._core.refuse(spec.population == "procedure", spec.pace == "terminals")
         self._refuse_client(spec)
+        if spec.reads and not any(stage.reads for stage in self.stages):
+            words = f"--reads: no clients of {spec.workload} only read"
+            raise _wrong(words, "omit --reads, or use select, or a workload file with role = \"read\" in a group")
         if self._core.alone() and (spec.nodes or spec.driver != OWN):
             flag = "--nodes" if spec.nodes else "--driver"
             words = f"{flag}: the clients of {spec.workload} share the state of its refreshes"

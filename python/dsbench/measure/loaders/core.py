@@ -103,12 +103,14 @@ class EngineDialect:
 class TargetDatabase:
     """The database behind a URL: its place (what dsbench may create and drop) and queries."""
 
-    def __init__(self, url: str, *, existing: bool = False) -> None:
+    def __init__(self, url: str, *, existing: bool = False, reads: str = "") -> None:
         """``existing``: the database as it stands, with tables that somebody else made. It has no place then: whatever
-        would make, mark or drop one is refused."""
+        would make, mark or drop one is refused. ``reads``: URL of the same database at a server to read from."""
         with errors():
             self._core = _core.Target(url, existing)
         self.url = url
+        self.reading = TargetDatabase(reads, existing=existing) if reads else None
+        """Where clients that only read connect, if that is another server."""
         self.dialect = EngineDialect(**self._core.dialect())
 
     def state(self) -> tuple[str, str]:
@@ -202,6 +204,13 @@ class TargetDatabase:
         with errors():
             self._core.hold()
 
+    def renew(self) -> None:
+        """Has the next query open a session anew, also where clients read from: another server may be the primary
+        now."""
+        self._core.renew()
+        if self.reading is not None:
+            self.reading.renew()
+
     def check_claim(self) -> None:
         """Raises ``CoreError`` with the code ``TAKEN`` or ``HALF_OPEN`` once the claim is lost; sends nothing."""
         with errors():
@@ -209,4 +218,6 @@ class TargetDatabase:
 
     def close(self) -> None:
         """Closes the administrative connection for good; a query that waits for the server in another thread ends."""
+        if self.reading is not None:
+            self.reading.close()
         self._core.close()

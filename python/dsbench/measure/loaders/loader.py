@@ -15,7 +15,7 @@ from dsbench._core import CycleLoad, Stage
 from dsbench.dataclass import dataclass
 from dsbench.measure.journal import Journal
 from dsbench.measure.loaders.bench import Bench
-from dsbench.measure.loaders.core import now_ns
+from dsbench.measure.loaders.core import TargetDatabase, now_ns
 from dsbench.measure.loaders.cycle import Cycle, Second, Watch
 from dsbench.measure.loaders.results import NodePart, NodeResult
 from dsbench.spec import RunSpec
@@ -75,8 +75,8 @@ class Running(Protocol):
 class Loader(Protocol):
     """A source of load for all cycles of a run."""
 
-    def begin(self, journal: Journal, url: str, progress: Progress, /) -> None:
-        """Makes it ready, once per run; ``url`` is the database's."""
+    def begin(self, journal: Journal, target: TargetDatabase, progress: Progress, /) -> None:
+        """Makes it ready, once per run."""
 
     def cycle(self, wanted: Wanted, watch: Watch, /) -> Running:
         """Opens the connections of a cycle."""
@@ -100,7 +100,7 @@ class Local:
     def __init__(self) -> None:
         self._cycle: Cycle | None = None
 
-    def begin(self, _journal: Journal, _url: str, _progress: Progress, /) -> None:
+    def begin(self, _journal: Journal, _target: TargetDatabase, _progress: Progress, /) -> None:
         """This machine is ready."""
 
     def cycle(self, wanted: Wanted, _watch: Watch, /) -> Running:

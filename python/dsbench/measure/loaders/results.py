@@ -60,6 +60,8 @@ class CycleResult:
     """What ended the cycle early."""
     placements: tuple[tuple[int, str, int], ...] = ()
     """(group, how they were placed in words, clients)."""
+    served: tuple[tuple[int, str, int], ...] = ()
+    """(group, server, committed transactions), where sessions may be of several servers."""
     cpu_ns: tuple[int, int] = (0, 0)
     """CPU time of all clients' clients: (user, system). The sum is exact, the kernel may only estimate its parts."""
     trace: Path | None = None
@@ -130,6 +132,7 @@ def read_result(raw: Mapping[str, Any], kinds: int, trace: Path | None = None) -
         found=tuple(raw.get("found", ())),
         sums=raw["sums"],
         placements=tuple(raw["placements"]),
+        served=tuple(raw.get("served", ())),
         failure=CoreError(*failure) if failure else None,
         cpu_ns=raw["cpu_ns"],
         trace=trace,
@@ -149,6 +152,7 @@ def merge_results(results: Sequence[CycleResult]) -> CycleResult:
         return first
     errors: dict[tuple[Any, ...], tuple[int, str]] = {}
     placements: Counter[tuple[int, str]] = Counter()
+    served: Counter[tuple[int, str]] = Counter()
     sums: Counter[str] = Counter()
     found: dict[tuple[int, int], tuple[int, int, int]] = {}
     for result in results:
@@ -162,6 +166,8 @@ def merge_results(results: Sequence[CycleResult]) -> CycleResult:
             errors[tuple(key)] = (before[0] + count, before[1] or example)
         for group, words, clients in result.placements:
             placements[group, words] += clients
+        for group, server, commits in result.served:
+            served[group, server] += commits
         sums.update(result.sums)
     user_ns, system_ns = zip(*(result.cpu_ns for result in results), strict=True)
     return CycleResult(
@@ -174,6 +180,7 @@ def merge_results(results: Sequence[CycleResult]) -> CycleResult:
         found=tuple((*key, *counts) for key, counts in found.items()),
         sums=sums,
         placements=tuple((*key, clients) for key, clients in placements.items()),
+        served=tuple((*key, commits) for key, commits in served.items()),
         failure=next((result.failure for result in results if result.failure), None),
         cpu_ns=(sum(user_ns), sum(system_ns)),
         trace=None,

@@ -191,9 +191,11 @@ class Node:
     def _prepare(self, _share: _Share, order: Mapping[str, Any]) -> bytes:
         """What the coordinator wants to know before it relies on this node: above all, that it reaches the database."""
         spec, known = _spec(order), _known(order)
-        target = TargetDatabase(order["url"], existing=spec.existing)
+        target = TargetDatabase(order["url"], existing=spec.existing, reads=order["reads"])
         try:
             target.state()
+            if target.reading is not None:
+                target.reading.state()
             before = look(known)
             said = {"failure": "", **_describe(spec, target, order["url"])}
             used = _used(before, known)
@@ -206,7 +208,7 @@ class Node:
 
     def _load(self, share: _Share, order: Mapping[str, Any]) -> bytes:
         spec = _spec(order)
-        target = TargetDatabase(order["url"], existing=spec.existing)
+        target = TargetDatabase(order["url"], existing=spec.existing, reads=order["reads"])
         if not (target.dialect.keeps_data or spec.existing) and target.state()[0] == "absent":
             target.create("node")  # The mock lives in each process for itself.
         bench = Bench(
@@ -288,10 +290,13 @@ class _Own(BaseModel, strict=True, extra="forbid"):
 
     rate: float | None = Field(None, gt=0, le=1e7)
     duration: float = Field(1.0, gt=0, le=1e6)
+    # They fit to the server of the coordinator, of which a node knows the address alone.
+    event: str = Field("", max_length=20_000)
+    reads: str = Field("", max_length=1000)
 
 
 def _spec(order: Mapping[str, Any]) -> RunSpec:
-    if loads_library(order["url"]):
+    if loads_library(order["url"]) or loads_library(order["reads"]):
         raise Interrupted("nodes do not load libraries specified by another machine: omit client_library in TARGET")
     asked = RunSpec.model_validate({**order["spec"], "target": {"url": order["url"]}})
     return asked.model_copy(update=_Own.model_validate(order["own"]).model_dump(exclude_unset=True))

@@ -18,7 +18,7 @@ from dsbench.archive.record import Machine
 from dsbench.dataclass import dataclass
 from dsbench.measure.joining import ClusterError
 from dsbench.measure.journal import Journal
-from dsbench.measure.loaders import CycleLoad, Second, Watch, now_ns
+from dsbench.measure.loaders import CycleLoad, Second, TargetDatabase, Watch, now_ns
 from dsbench.measure.loaders.loader import Progress, Wanted
 from dsbench.measure.loaders.results import MISSED, NodePart, NodeResult
 from dsbench.measure.monitors import RUN
@@ -102,12 +102,18 @@ class Turn:
         return [member for member in self.waiting() if not self.works[member].left_ns]
 
 
+def _with_password(url: str) -> str:
+    """Nodes have another environment."""
+    target = Target(url=url)
+    return target.with_password(target.password_of_environment).url
+
+
 class Nodes(Members):
     """The nodes of one run and their turns."""
 
     def __init__(self, where: Invitation | ExistingDask, spec: RunSpec, patience_s: float) -> None:
         super().__init__(where, spec)
-        self._patience_s, self._url = patience_s, ""
+        self._patience_s, self._urls = patience_s, {"url": "", "reads": ""}
         self._journal: Journal | None = None
         self.lead = Lead(spec.nodes)
         self._turn: Turn | None = None
@@ -119,10 +125,11 @@ class Nodes(Members):
 
     # The run's thread.
 
-    def begin(self, journal: Journal, url: str, progress: Progress, /) -> None:
+    def begin(self, journal: Journal, target: TargetDatabase, progress: Progress, /) -> None:
         """Waits for the nodes and has them describe themselves."""
-        target = Target(url=url)  # With the password: nodes have another environment.
-        self._journal, self._url = journal, target.with_password(target.password_of_environment).url
+        self._journal = journal
+        self._urls = {"url": _with_password(target.url)}
+        self._urls["reads"] = _with_password(target.reading.url) if target.reading is not None else ""
         for line in self._where.how_to_join(self._spec.nodes):
             journal.say(line)
 
@@ -217,9 +224,10 @@ class Nodes(Members):
 
     def _order(self, spec: RunSpec) -> dict[str, Any]:
         # The password travels here, over TLS, to nodes that hold a certificate of this run; nothing stores or shows it.
-        own = {"rate": spec.rate, "duration": spec.duration}
-        asked = spec.model_copy(update={"rate": self._spec.rate, "duration": self._spec.duration})
-        return {"url": self._url, "spec": asked.model_dump(mode="json", exclude={"target"}), "own": own}
+        own = {"rate": spec.rate, "duration": spec.duration, "event": spec.event, "reads": spec.reads}
+        known = {"rate": self._spec.rate, "duration": self._spec.duration, "event": "", "reads": ""}
+        asked = spec.model_copy(update=known)
+        return {**self._urls, "spec": asked.model_dump(mode="json", exclude={"target"}), "own": own}
 
     def stop(self, turn: Turn, members: Callable[[], Sequence[str]], why: str) -> None:
         """Ends the parts of ``members``; what they still send is late."""

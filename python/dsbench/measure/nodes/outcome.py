@@ -33,6 +33,7 @@ _NUMBER: Final = 2**53  # Above any number that is counted here: in ns a hundred
 _SECONDS: Final = 10**6
 _LONGEST_NAME: Final = 40
 _LONGEST_PLACEMENT: Final = 80
+_LONGEST_SERVER: Final = 300
 _PROGRAMS: Final = 40  # More than a node tells of
 _SAMPLED: Final = ("at_ns", "monitor", "metric", "unit", "value")
 
@@ -67,7 +68,7 @@ def encode(
         "histograms": [key for *key, _rows in result.histograms],
         "statements": [key for *key, _rows in result.statements],
         "errors": result.errors, "found": result.found,
-        "sums": dict(result.sums), "placements": result.placements, "cpu_ns": result.cpu_ns,
+        "sums": dict(result.sums), "placements": result.placements, "served": result.served, "cpu_ns": result.cpu_ns,
         "failure": failure and (failure.kind, failure.code, str(failure), failure.remedy, failure.by_user),
         "samples": [[sample[name] for name in _SAMPLED] for sample in samples],
         "machine": asdict(machine) if machine is not None else None,
@@ -102,6 +103,7 @@ class _Head(BaseModel, strict=True, extra="forbid"):
     found: list[tuple[_Word, _Word, _Counted, _Counted, _Counted]]
     sums: dict[_Text, _Signed]
     placements: list[tuple[_Word, _Text, _Word]]
+    served: list[tuple[_Word, _Text, _Counted]]
     cpu_ns: tuple[_Counted, _Counted]
     failure: tuple[_Text, _Text, _Text, _Text, bool] | None
     samples: list[tuple[_Signed, _Short, _Short, _Short, FiniteFloat]]
@@ -154,6 +156,7 @@ def _decode(data: bytes, node: str, fit: NodeLimits) -> NodeResult:
             found=tuple(said.found),
             sums=said.sums,
             placements=tuple((group, plain(text, _LONGEST_PLACEMENT), n) for group, text, n in said.placements),
+            served=tuple((group, plain(server, _LONGEST_SERVER), n) for group, server, n in said.served),
             failure=CoreError(*said.failure) if said.failure else None,
             cpu_ns=said.cpu_ns,
         )
@@ -179,6 +182,7 @@ def _check(result: CycleResult, fit: NodeLimits) -> None:
         all(group < fit.groups and empty <= executions for group, _, executions, _, empty in result.found),
         all(_below(rows, _NUMBER) and (rows[:, 0] <= rows[:, 1]).all() for rows in histograms),
         all(group < fit.groups and count <= fit.clients for group, _, count in result.placements),
+        all(group < fit.groups for group, _, _ in result.served),
     ]
     if not all(right):
         raise DamagedError("counters that this cycle does not have")

@@ -10,10 +10,10 @@ from typing import Final
 from dsbench.read.subject import Measure, Result, Subject
 
 NAMES: Final = (
-    "warnings", "rate", "load", "legs", "outage", "replication", "why", "queries", "interference", "latency", "clients",
-    "connections", "kinds", "statements", "server_statements", "models", "stages", "cost", "stacks", "device_times",
-    "price", "energy", "probes", "machine", "statistics", "course", "nodes", "errors", "checklist", "checks",
-    "durability", "stack", "settings",
+    "warnings", "rate", "load", "legs", "outage", "replication", "served", "why", "queries", "interference", "latency",
+    "clients", "connections", "kinds", "statements", "server_statements", "models", "stages", "cost", "stacks",
+    "device_times", "price", "energy", "probes", "machine", "statistics", "course", "nodes", "errors", "checklist",
+    "checks", "durability", "stack", "settings",
 )  # fmt: skip
 
 

@@ -109,10 +109,11 @@ them."""
 def _read_counted(evaluation: Evaluation) -> dict[int, tuple[BothCounts, ...]]:
     """By scale, where the server counts transactions of the database under test: PostgreSQL does.
 
-    A pooler of transactions makes some of its own, and of the clients' several.
+    A pooler of transactions makes some of its own, and of the clients' several; what a standby serves its primary does
+    not count.
     """
     rows = evaluation.rows
-    if rows.run.engine != "postgres" or rows.run.pooled == "transactions":
+    if rows.run.engine != "postgres" or rows.run.pooled == "transactions" or rows.run.spec.reads:
         return {}
     server = rows.monitors.filter(pc.field("monitor") == "server")
     server = server.filter(pc.is_in(server["metric"], pa.array(["commits", "rollbacks"])))

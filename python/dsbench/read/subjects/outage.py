@@ -39,7 +39,8 @@ class EventResult:
     """``restart``, ``stop of 5 s``."""
     outage: Outage
     done_ns: float
-    """When the server took sessions again, was no longer suspended, or the command had ended; nan where it failed."""
+    """When the server took sessions again, was no longer suspended or cut off, or the command had ended; nan where it
+    failed."""
     error: str
     """Why it failed."""
     changed: str

@@ -19,6 +19,7 @@ from pathlib import Path
 from dsbench import devices
 from dsbench.dataclass import dataclass
 from dsbench.servers.limits.files import Place, hierarchies, places
+from dsbench.servers.network import Network
 from dsbench.spec import Limits, SpecError
 
 __all__ = ["Group", "forget_pages", "planned", "remove"]
@@ -33,10 +34,12 @@ _REMEDY = (
 
 @dataclass
 class Group:
-    """The control groups around one server: one folder for each tree that has a part of the limits."""
+    """What is around the processes of one server: the control groups, one folder for each tree that has a part of the
+    limits, and a network of its own where it has one."""
 
     limits: Limits
     _places: list[Place]
+    network: Network | None = None
     _name: str = field(default_factory=lambda: _PREFIX + secrets.token_hex(6))
 
     @property
@@ -80,14 +83,14 @@ class Group:
         return gone
 
 
-def planned(limits: Limits, *folders: Path) -> Group | None:
-    """The group for a server whose data will lie in ``folders``; ``None`` without limits.
+def planned(limits: Limits, *folders: Path, network: Network | None = None) -> Group | None:
+    """The group for a server whose data will lie in ``folders``; ``None`` without limits and ``network``.
 
     Whether it can be had is tried: a group is made and removed. ``SpecError`` when this system or user has none.
     """
     if limits == Limits():
-        return None
-    group = Group(limits, places(limits, hierarchies(), _devices(limits, folders)))
+        return None if network is None else Group(limits, [], network)
+    group = Group(limits, places(limits, hierarchies(), _devices(limits, folders)), network)
     try:
         for place in group._places:
             place.choose(group._name)

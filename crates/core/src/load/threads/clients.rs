@@ -284,8 +284,9 @@ impl Thread<'_> {
         let (mut pacer, seats) = self.seated(clients)?;
         let handles = &shared.handles[self.index];
         shared.wait_to_connect(self.index);
-        let mut runner =
-            Runner::connect(&group.conduct, plan.engine.as_ref(), seats, Monotonic, &shared.stop, handles)?;
+        let engine = plan.engine_of(group);
+        let mut runner = Runner::connect(&group.conduct, engine, seats, Monotonic, &shared.stop, handles)?;
+        runner.note_hosts(plan.hosts().len(), plan.first_host(group));
         self.place(&mut runner);
         shared.ready.fetch_add(1, Ordering::Release);
         let Some(start) = shared.wait_for_start() else { return Ok(Done::default()) };

@@ -74,6 +74,8 @@ pub struct CycleOutcome {
     pub failure: Option<Error>,
     /// Transactions that are missing in the trace, because it could not be written as fast as they came.
     pub dropped_trace_rows: u64,
+    /// The servers that sessions may be of, as [`Recorder::served`] counts them.
+    pub hosts: Vec<String>,
 }
 
 /// A thread of the operating system.
@@ -92,6 +94,7 @@ pub struct Cycle {
     trace: Option<TraceWriter>,
     /// Names of the groups.
     groups: Vec<String>,
+    hosts: Vec<String>,
 }
 
 impl Cycle {
@@ -103,7 +106,8 @@ impl Cycle {
         let bundles = plan.bundles();
         let shared = Arc::new(Shared::new(plan, &bundles));
         let groups = plan.groups.iter().map(|group| group.name.clone()).collect();
-        let mut cycle = Self { carriers: Vec::new(), collector: collecting(&shared, plan), shared, trace, groups };
+        let (hosts, collector) = (plan.hosts(), collecting(&shared, plan));
+        let mut cycle = Self { carriers: Vec::new(), collector, shared, trace, groups, hosts };
         if let Err(error) = cycle.spawn_all(plan, bundles) {
             cycle.shared.fail(error);
             // Clients that have no thread never end.
@@ -186,6 +190,7 @@ impl Cycle {
             .moving(carried)
             .responding(!plan.groups[number].legs.is_empty())
             .pausing(plan.pauses)
+            .served_by(if self.hosts.len() > 1 { self.hosts.len() } else { 0 })
     }
 
     /// Clients that are connected and wait for the start.
@@ -266,6 +271,6 @@ impl Cycle {
         let given_up = self.shared.given_up.get().map(|stall| stalls::error(*stall, &self.groups, &clients));
         let failure = lock(&self.shared.failure).take().or(given_up);
         let times = self.shared.boards.iter().map(Boards::sum).collect();
-        Ok(CycleOutcome { clients, times, seconds, failure, dropped_trace_rows })
+        Ok(CycleOutcome { clients, times, seconds, failure, dropped_trace_rows, hosts: self.hosts })
     }
 }

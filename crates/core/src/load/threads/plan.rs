@@ -36,6 +36,8 @@ pub struct Group {
     pub legs: Vec<Leg>,
     /// When the group has done enough; a count of all is that of this node.
     pub until: Until,
+    /// Whether it connects to where the run reads from.
+    pub reads: bool,
 }
 
 impl Group {
@@ -52,6 +54,7 @@ impl Group {
             pacing: Pacing::Closed,
             legs: Vec::new(),
             until,
+            reads: false,
         }
     }
 
@@ -93,6 +96,8 @@ impl Group {
 pub struct LoadPlan {
     /// The database.
     pub engine: Arc<dyn Engine>,
+    /// The same database at another server, for groups that read there.
+    pub reading: Option<Arc<dyn Engine>>,
     /// What is run.
     pub workload: Arc<dyn Workload>,
     /// The groups that make load at the same time.
@@ -161,6 +166,29 @@ impl LoadPlan {
         Self { groups: self.groups.iter().map(time).collect(), ..self.clone() }
     }
 
+    /// Where a group connects.
+    pub(super) fn engine_of(&self, group: &Group) -> &dyn Engine {
+        self.reading.as_ref().filter(|_| group.reads).unwrap_or(&self.engine).as_ref()
+    }
+
+    /// The servers that sessions may be of: those for writes, then those that are read from.
+    pub(super) fn hosts(&self) -> Vec<String> {
+        let mut all = self.engine.hosts();
+        if let Some(reading) = &self.reading {
+            all.extend(reading.hosts());
+        }
+        all
+    }
+
+    /// Number of the first host of a group among [`Self::hosts`].
+    pub(super) fn first_host(&self, group: &Group) -> usize {
+        if group.reads && self.reading.is_some() {
+            self.engine.hosts().len()
+        } else {
+            0
+        }
+    }
+
     /// Threads of all groups.
     pub(super) fn threads(&self) -> usize {
         self.groups.iter().map(|group| group.threads).sum()
@@ -179,7 +207,10 @@ impl LoadPlan {
 
     /// Which threads share a thread of the operating system, and which have one to themselves.
     pub(super) fn bundles(&self) -> Bundles {
-        let carried = |index: &usize| self.groups[self.seat(*index).0].carried(self.engine.as_ref());
+        let carried = |index: &usize| {
+            let group = &self.groups[self.seat(*index).0];
+            group.carried(self.engine_of(group))
+        };
         let (together, alone): (Vec<usize>, Vec<usize>) = (0..self.threads()).partition(carried);
         let most = match self.carriers {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
