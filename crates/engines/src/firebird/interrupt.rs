@@ -13,6 +13,8 @@ use super::status::Status;
 
 /// Between two attempts to end a statement.
 const AGAIN: Duration = Duration::from_millis(100);
+/// One of so many attempts allows them again.
+const ALLOWED: u32 = 10;
 
 /// What other threads share of an attachment.
 pub(super) struct Gate {
@@ -39,13 +41,16 @@ impl Gate {
         let (working, ended) = channel::<()>();
         std::thread::scope(|scope| {
             let watch = scope.spawn(move || {
-                let (mut late, mut wait) = (false, longest);
-                // One that comes before the server has begun with the statement is lost.
+                let (mut tries, mut wait) = (0, longest);
+                // One that comes before the server has begun with the statement is lost. The server may also have done what
+                // came after an earlier statement in another order, and takes none until that is allowed again, which in
+                // turn takes back a wish that it has not met.
                 while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                    self.cancel(&[cancel::RAISE]);
-                    (late, wait) = (true, AGAIN);
+                    tries += 1;
+                    self.cancel(&[if tries % ALLOWED == 0 { cancel::ENABLE } else { cancel::RAISE }]);
+                    wait = AGAIN;
                 }
-                late
+                tries > 0
             });
             let done = work();
             drop(working);
