@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -213,6 +214,20 @@ def test_a_run_has_half_of_the_cpus(tmp_path: Path) -> None:
     for one in made:
         assert Archive.open(one.archive).run.item("core", "threads allowed") == str(len(cpus[0]))
         assert one.rate_tps > 0
+
+
+def test_both_exchange_the_halves_with_all_that_they_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    moved: list[tuple[int, frozenset[int]]] = []
+    monkeypatch.setattr(os, "sched_setaffinity", lambda thread, cpus: moved.append((thread, cpus)))
+    halves = frozenset({0}), frozenset({1})
+    with subprocess.Popen(["sleep", "60"]) as child, duet._taking_turns(*halves):
+        while {cpus for thread, cpus in moved if thread == child.pid} != set(halves):
+            time.sleep(0.01)
+        child.kill()
+    assert {cpus for thread, cpus in moved if thread == os.getpid()} == set(halves)
+    left = len(moved)
+    time.sleep(0.3)
+    assert len(moved) == left, "it ends with the run"
 
 
 def test_both_stop_when_they_are_asked_to_or_one_fails(tmp_path: Path) -> None:

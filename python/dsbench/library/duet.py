@@ -1,4 +1,5 @@
-"""Two runs at the same time, each on its half of the CPUs, whose cycles begin together.
+"""Two runs at the same time, each on half of the CPUs, whose cycles begin together. They exchange the halves several
+times a second: another program that stays on one CPU has as much of it from both.
 
 What comes and goes on the machine meets both alike, and is in no ratio of their rates (Bulej, Horký, Tůma, Farquet and
 Prokopec, Duet Benchmarking: Improving Measurement Accuracy in the Cloud, ICPE 2020). Both share caches, memory and the
@@ -10,8 +11,9 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -46,6 +48,8 @@ from dsbench.stats.values import Floats
 _LEAD_NS: Final = 300_000_000
 """Between the moment at which both sides are ready and the start of their cycle."""
 _LOOK_S: Final = 0.1
+_TURN_NS: Final = 200_000_000
+"""How long each side has one half of the CPUs: much shorter than a cycle, and much longer than it takes to move."""
 _LOW: Final = 0.5
 """Share of its median rate below which a side nearly stands still."""
 _HIGH: Final = 0.75
@@ -114,7 +118,7 @@ def refuse_duet(sides: Mapping[str, RunSpec]) -> None:
 def run_together(
     sides: Sequence[tuple[str, RunSpec]], cpus: Halves, out: Path, observer: Observer, stop: Stop
 ) -> list[DuetRun]:
-    """The first of two named ``sides`` on the first of the ``cpus``, and the second on the second, at the same time.
+    """Two named ``sides`` at the same time, the first of which has the first of the ``cpus`` in even turns.
 
     ``observer`` hears the first. Where one fails, the other is stopped, and ``RunError`` says why.
     """
@@ -124,8 +128,9 @@ def run_together(
     pool = ThreadPoolExecutor(len(sides))
     try:
         heard = [observer, Silent()]
-        begun = [pool.submit(_side, letter, spec, half, out, hears, stop, meeting)
-                 for (letter, spec), half, hears in zip(sides, cpus, heard, strict=True)]  # fmt: skip
+        both = cpus, (cpus[1], cpus[0])
+        begun = [pool.submit(_side, letter, spec, own, out, hears, stop, meeting)
+                 for (letter, spec), own, hears in zip(sides, both, heard, strict=True)]  # fmt: skip
         ended = [one.exception() or one.result() for one in begun]
     except BaseException:  # Somebody asked a second time.
         meeting.end()
@@ -145,7 +150,7 @@ def run_together(
 
 
 def _side(
-    letter: str, spec: RunSpec, cpus: frozenset[int], out: Path, observer: Observer, stop: Stop, meeting: _Meeting
+    letter: str, spec: RunSpec, cpus: Halves, out: Path, observer: Observer, stop: Stop, meeting: _Meeting
 ) -> Outcome:
     told = False
 
@@ -165,7 +170,7 @@ def _side(
     try:
         with Child(_RunInDuet, f"the run of {letter}") as child:
             meeting.enter(child)
-            child.ask("perform_on", spec, out, cpus)
+            child.ask("perform_on", spec, out, *cpus)
             outcome: Outcome = child.answer(hear, pass_on)
     except RunError:
         meeting.leave(letter)
@@ -248,10 +253,10 @@ class _RunInDuet(RunApart):
         else:
             super().told(value)
 
-    def perform_on(self, spec: RunSpec, out: Path, cpus: frozenset[int]) -> Outcome:
-        """The run, with its server and its clients on ``cpus``: threads and processes that begin later inherit them."""
-        os.sched_setaffinity(0, cpus)
-        return outcome_of(perform(spec, out, Sending(self.say), self._stop, Joining(meet=self._meet), report=False))
+    def perform_on(self, spec: RunSpec, out: Path, even: frozenset[int], odd: frozenset[int]) -> Outcome:
+        """The run, with its server and its clients on these CPUs by turns."""
+        with _taking_turns(even, odd):
+            return outcome_of(perform(spec, out, Sending(self.say), self._stop, Joining(meet=self._meet), report=False))
 
     def _meet(self) -> int:
         self.say(READY)
@@ -260,6 +265,51 @@ class _RunInDuet(RunApart):
                 return self._starts.get(timeout=_LOOK_S)
             except queue.Empty:
                 self._stop.check()
+
+
+@contextmanager
+def _taking_turns(even: frozenset[int], odd: frozenset[int]) -> Iterator[None]:
+    """Meanwhile this process and those that it started are on ``even`` CPUs or on ``odd`` ones. The turns of all
+    processes of the machine begin together, by the clock that they share."""
+    over = threading.Event()
+
+    def take_turns() -> None:
+        while not over.is_set():
+            number = now_ns() // _TURN_NS
+            _move(odd if number % 2 else even)
+            over.wait(max((number + 1) * _TURN_NS - now_ns(), 0) / 1e9)
+
+    _move(odd if now_ns() // _TURN_NS % 2 else even)
+    thread = threading.Thread(target=take_turns, name="dsbench-turns", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _move(cpus: frozenset[int]) -> None:
+    """Moves all threads of this process, and of those that it started; what they start later inherits it."""
+    for pid in _family(os.getpid()):
+        for thread in _entries(Path(f"/proc/{pid}/task")):
+            with suppress(OSError):  # It has ended.
+                os.sched_setaffinity(int(thread), cpus)
+
+
+def _family(pid: int) -> Iterator[int]:
+    yield pid
+    for thread in _entries(Path(f"/proc/{pid}/task")):
+        with suppress(OSError):
+            for child in Path(f"/proc/{pid}/task/{thread}/children").read_text().split():
+                yield from _family(int(child))
+
+
+def _entries(folder: Path) -> list[str]:
+    try:
+        return [entry.name for entry in folder.iterdir()]
+    except OSError:
+        return []
 
 
 def _read(letter: str, outcome: Outcome) -> DuetRun:
