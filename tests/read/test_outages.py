@@ -99,6 +99,9 @@ def test_what_nobody_knows_is_not_told() -> None:
     assert (gone.length_ns, gone.rate_ns, gone.p99_ns) == (inf, inf, inf)
     (blind,) = find_outages([(2 * S, 3 * S)], [], 1, CALM, 10 * S, blind_ns=30 * MS)
     assert isnan(blind.length_ns), "clients had more pauses than are kept"
+    usual = [pause(0, 0.5, 0.6)]
+    (seen,) = find_outages([(2 * S, 3 * S)], usual, 1, CALM, 10 * S, blind_ns=30 * MS)
+    assert seen.length_ns == 0, "what is missing is shorter than what clients waited without it"
 
 
 def test_a_median_of_events_has_an_interval_from_six_on() -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from bisect import bisect_right
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import accumulate, pairwise
 from math import isfinite
 from pathlib import Path
 
@@ -20,6 +23,7 @@ from dsbench.read.evaluation import evaluate
 from dsbench.read.subjects.outage import EventResult, OutageResult
 from dsbench.spec import SpecError, build
 from dsbench.spec.events import Event, events, write_events
+from dsbench.stats.outages import LEAST_NS
 from fixtures.kept import data_of, servers_of
 from fixtures.program import Program
 from fixtures.thorough import mostly_thorough
@@ -116,9 +120,31 @@ def seen(outcome: Outcome) -> tuple[EventResult, ...]:
     return evaluate(Archive.open(outcome.archive)).of(OutageResult).events[4]
 
 
-def stands_out(one: EventResult) -> bool:
-    """Whether it was long enough to be told from what clients of a busy machine wait without it: parts of a second."""
-    return one.outage.longest is not None or one.done_ns - one.outage.at_ns >= 1e9
+def judge_by_trace(outcome: Outcome, events: Sequence[EventResult]) -> list[EventResult]:
+    """Holds what is said of the ``events`` of one cycle against every transaction of it: each that was longer than what
+    clients waited before the first one is there, with its length. Gives those; a busy machine stands still by itself."""
+    (cycle,) = {one.cycle for one in events}
+    rows = [row for row in Archive.open(outcome.archive).table("trace").to_pylist() if row["cycle"] == cycle]
+    rows.sort(key=lambda row: row["ended_ns"])
+    done = [0, *(row["ended_ns"] for row in rows if row["outcome"] in ("committed", "rolled back"))]
+    wanted = list(accumulate((row["intended_ns"] for row in reversed(rows)), min))[::-1]
+    ends = [row["ended_ns"] for row in rows]
+    gaps = [(max(a, wanted[bisect_right(ends, a)]), b) for a, b in pairwise(done) if b > a]
+    first_ns = min(one.outage.at_ns for one in events)
+    usual_ns = max(b - a for a, b in gaps if b <= first_ns)
+    lengths: dict[int, float] = {}
+    for began, ended in gaps:
+        met = [one for one in events if began <= one.outage.at_ns < ended]
+        before = [one for one in events if one.outage.at_ns <= began <= one.done_ns + 1e9]
+        for one in met or before[-1:]:
+            lengths[one.number] = max(lengths.get(one.number, 0), ended - began)
+    longer = [one for one in events if lengths.get(one.number, 0) > max(usual_ns, LEAST_NS)]
+    for one in events:
+        if one in longer:
+            assert one.outage.length_ns == pytest.approx(lengths[one.number], abs=1e6)
+        else:
+            assert one.outage.longest is None
+    return longer
 
 
 PRODUCTS = [
@@ -132,14 +158,16 @@ PRODUCTS = [
 @pytest.mark.parametrize(("target", "program"), mostly_thorough(PRODUCTS, "postgresql", "firebird"))
 def test_a_server_comes_back_and_nothing_acknowledged_is_lost(target: str, program: str, tmp_path: Path) -> None:
     before = data_of(os.getpid())
-    outcome = run(target, "1s:stop 1s, 3s:restart, 9s:kill", tmp_path, duration=14.0)
+    outcome = run(target, "1s:stop 1s, 3s:restart, 9s:kill", tmp_path, duration=14.0, trace=True)
     stop, restart, kill = found = seen(outcome)
     assert [(one.number, one.text, one.error) for one in found] == [
         (1, "stop of 1 s", ""), (2, "restart", ""), (3, "kill", ""),
     ]  # fmt: skip
     # Nothing is shorter than the server stood still, and what the machine adds to wake up is not judged here.
     assert stop.outage.length_ns >= stop.done_ns - stop.outage.at_ns >= 1e9
-    for one in filter(stands_out, (restart, kill)):
+    longer = judge_by_trace(outcome, found)
+    assert stop in longer
+    for one in (one for one in (restart, kill) if one in longer):
         assert one.outage.longest is not None
         assert isfinite(one.outage.length_ns), "it came back within the cycle"
         assert one.outage.all_ns >= one.outage.length_ns
@@ -184,12 +212,11 @@ def test_a_standby_takes_over_and_the_primary_comes_back(
 ) -> None:
     before = data_of(os.getpid())
     # At full rate a standby on a busy machine is seconds behind, and applies all of it before it takes over.
-    outcome = run(target, f"2s:{event}", tmp_path, cycles=2, duration=12.0, rate=200)
+    outcome = run(target, f"2s:{event}", tmp_path, cycles=2, duration=12.0, rate=200, trace=True)
     found = seen(outcome)
     assert [(one.cycle, one.text, one.error) for one in found] == [(1, event, ""), (2, event, "")]
     assert all("port " in one.changed for one in found), "another server answers"
-    for one in filter(stands_out, found):
-        assert one.outage.longest is not None
+    for one in (one for each in found for one in judge_by_trace(outcome, [each])):
         assert isfinite(one.outage.all_ns), "all clients found the new primary"
     commits = evaluate(Archive.open(outcome.archive)).of(OutageResult).commits[4]
     assert commits.lost == 0, "a standby had all that was acknowledged"

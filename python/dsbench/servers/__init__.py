@@ -90,7 +90,9 @@ def start(
     try:
         listening = {**target.settings, _LISTENS[product]: own.address}
         target = target.model_copy(update={"settings": listening})
-        return begin(target, home or base, connections, planned(limits, *folders, network=own))
+        server = begin(target, home or base, connections, planned(limits, *folders, network=own))
+        server.notes.append("clients reach the server by TCP through a network of its own, not by a socket")
+        return server
     except BaseException:
         own.close()
         raise

@@ -65,7 +65,7 @@ class Outage:
     p99_ns: float
     """From the event until the 99% quantile was that before it, divided by 95%; 0 where the service did not stop."""
     blind: bool = False
-    """Whether pauses of clients are missing, so that a gap may be."""
+    """Whether pauses of clients are missing, so that a gap may be that is longer than the usual ones."""
 
     @property
     def longest(self) -> Standstill | None:
@@ -142,7 +142,7 @@ def find_outages(
     found = []
     for (at, _), end, own in zip(events_ns, nexts, gaps, strict=True):
         if not own:
-            found.append(Outage(at, (), 0.0, 0.0, blind=blind_ns > LEAST_NS))
+            found.append(Outage(at, (), 0.0, 0.0, blind=blind_ns > max(LEAST_NS, usual_ns)))
             continue
         rate_ns, p99_ns = _backs(course, since, at, max(one.ended_ns for one in own), end)
         found.append(Outage(at, tuple(own), rate_ns, p99_ns))

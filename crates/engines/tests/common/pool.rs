@@ -5,9 +5,10 @@ use std::net::TcpListener;
 use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::mpsc::{channel, Sender};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
 
 /// Root, whom servers refuse, runs them as `user`, else as nobody; `None` for everybody else.
 fn runner(user: &'static str) -> Option<&'static str> {
@@ -19,10 +20,31 @@ fn runner(user: &'static str) -> Option<&'static str> {
 
 /// A program of a server's, run by somebody without privileges.
 pub fn unprivileged(program: &Path, user: &'static str) -> Command {
-    let Some(user) = runner(user) else { return Command::new(program) };
     let mut command = Command::new("setpriv");
-    command.args([&format!("--reuid={user}"), "--regid=nogroup", "--clear-groups"]).arg(program).current_dir("/");
+    if let Some(user) = runner(user) {
+        command.args([&format!("--reuid={user}"), "--regid=nogroup", "--clear-groups"]).current_dir("/");
+    }
+    // Also where this process is killed, and drops nothing.
+    command.arg("--pdeathsig=TERM").arg(program);
     command
+}
+
+/// Starts a server. The kernel ties its end to that of the thread that started it, which is one that stays.
+pub fn start(command: Command) -> Child {
+    type Wish = (Command, Sender<Child>);
+    static STARTING: OnceLock<Mutex<Sender<Wish>>> = OnceLock::new();
+    let starting = STARTING.get_or_init(|| {
+        let (wishes, wanted) = channel::<Wish>();
+        std::thread::spawn(move || {
+            for (mut command, started) in wanted {
+                started.send(command.spawn().unwrap()).unwrap();
+            }
+        });
+        Mutex::new(wishes)
+    });
+    let (started, child) = channel();
+    starting.lock().unwrap_or_else(PoisonError::into_inner).send((command, started)).unwrap();
+    child.recv().expect("the server can be started")
 }
 
 /// Gives a folder and all in it to who runs the server.

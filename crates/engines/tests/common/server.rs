@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use dsbench_core::engine::{Connection, Engine, Isolation, Session};
 
 use crate::folder::Folder;
-use crate::pool::{free_port, give_away, unprivileged, Lent, Pool, Reusable};
+use crate::pool::{free_port, give_away, start, unprivileged, Lent, Pool, Reusable};
 
 /// A server that a test has for itself.
 pub type Server = Lent<Running>;
@@ -278,7 +278,8 @@ impl Running {
         let port = free_port();
         let log = fs::File::create(root.join("log")).unwrap();
         let mut command = product.server(root, port, options);
-        let process = command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        let process = start(command);
         let mut server = Self { product: product.clone(), port, process, folder, _template: template };
         server.wait();
         assert!(server.furnish());

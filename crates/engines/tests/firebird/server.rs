@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::folder::Folder;
-use crate::pool::{free_port, give_away, unprivileged, Lent, Pool, Reusable};
+use crate::pool::{free_port, give_away, start, unprivileged, Lent, Pool, Reusable};
 
 /// Debian's folder of the version under test.
 const INSTALLED: &str = "/usr/lib/x86_64-linux-gnu/firebird/3.0";
@@ -92,7 +92,8 @@ impl Running {
         let mut command = program("/usr/sbin/firebird", root);
         // So that its end is that of the processes that it starts, too.
         command.process_group(0);
-        let process = command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        let process = start(command);
         let mut server = Self { port, process, used: 0, folder };
         server.wait();
         server

@@ -10,6 +10,7 @@ from dsbench.dataclass import dataclass
 from dsbench.read.blocks import Block, Column, Sentence, Table
 from dsbench.read.series import each_series
 from dsbench.read.subject import Result, Subject, computed
+from dsbench.spec.outages import STANDBY
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -62,6 +63,7 @@ _COLUMNS: Final = (
     Column("rate", "tps"),
 )  # fmt: skip
 _NOTE: Final = "A session is of the host of the target to which it connected."
+_READS: Final = {"": "", STANDBY: " Clients that only read connect to a standby."}
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
@@ -73,7 +75,8 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             rows = [(one.group, one.server, one.committed, one.share, one.rate_tps) for one in served]
             yield Table(f"Transactions by server, {where}", _COLUMNS, rows)
     if any_found:
-        yield Sentence(_NOTE, "note")
+        reads = evaluation.run.spec.reads
+        yield Sentence(_NOTE + _READS.get(reads, f" Clients that only read connect to {reads}."), "note")
 
 
 class ServedResult(Result):

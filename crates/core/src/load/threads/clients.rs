@@ -286,7 +286,7 @@ impl Thread<'_> {
         shared.wait_to_connect(self.index);
         let engine = plan.engine_of(group);
         let mut runner = Runner::connect(&group.conduct, engine, seats, Monotonic, &shared.stop, handles)?;
-        runner.note_hosts(plan.hosts().len(), plan.first_host(group));
+        runner.note_hosts(plan.first_host(group));
         self.place(&mut runner);
         shared.ready.fetch_add(1, Ordering::Release);
         let Some(start) = shared.wait_for_start() else { return Ok(Done::default()) };

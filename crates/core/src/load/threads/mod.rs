@@ -190,7 +190,7 @@ impl Cycle {
             .moving(carried)
             .responding(!plan.groups[number].legs.is_empty())
             .pausing(plan.pauses)
-            .served_by(if self.hosts.len() > 1 { self.hosts.len() } else { 0 })
+            .served_by(self.hosts.len())
     }
 
     /// Clients that are connected and wait for the start.

@@ -171,22 +171,24 @@ impl LoadPlan {
         self.reading.as_ref().filter(|_| group.reads).unwrap_or(&self.engine).as_ref()
     }
 
-    /// The servers that sessions may be of: those for writes, then those that are read from.
+    /// The servers that sessions may be of: those for writes, then those that are read from; empty where there is no
+    /// choice.
     pub(super) fn hosts(&self) -> Vec<String> {
         let mut all = self.engine.hosts();
         if let Some(reading) = &self.reading {
             all.extend(reading.hosts());
         }
-        all
+        if all.len() > 1 {
+            all
+        } else {
+            Vec::new()
+        }
     }
 
-    /// Number of the first host of a group among [`Self::hosts`].
-    pub(super) fn first_host(&self, group: &Group) -> usize {
-        if group.reads && self.reading.is_some() {
-            self.engine.hosts().len()
-        } else {
-            0
-        }
+    /// Number of the first host of a group among [`Self::hosts`], where there is a choice.
+    pub(super) fn first_host(&self, group: &Group) -> Option<usize> {
+        let ahead = if group.reads && self.reading.is_some() { self.engine.hosts().len() } else { 0 };
+        (!self.hosts().is_empty()).then_some(ahead)
     }
 
     /// Threads of all groups.
