@@ -43,7 +43,7 @@ bench-quick: .venv/.built  ## few cells in about five minutes, beside the last s
 	scripts/need-peers
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m bench --quick
 
-wheel: .venv/.installed  ## dist/: a wheel for every Linux from 2014 on and every Python from 3.11 on
+wheel: .venv/.installed  ## dist/: a wheel for this processor, glibc 2.17 or later and Python 3.11 or later
 	$(PIP) install -c constraints.txt ziglang
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/make-wheel dist
 

@@ -70,7 +70,7 @@ def measure(nodes: int, duration_s: float) -> list[float]:
         run([*own, "cluster", "invite", "--nodes", f"{nodes}", "--address", network.host, "--out", str(bundles)])
         joined = [
             subprocess.Popen(
-                [*network.within(at), *own, "node", "--join", str(bundle), "--name", f"n{at}"],
+                [*network.within(at), *own, "cluster", "node", "--join", str(bundle), "--name", f"n{at}"],
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )
             for at, bundle in enumerate(sorted(bundles.glob("node-*.bundle")), 1)

@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -181,6 +182,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="folder for what is made")
     parser.add_argument("--base", type=Path, default=Path("/usr/lib/postgresql/15"), help="folder of PostgreSQL")
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--duet", action="store_true", help="make only comparisons of both sides at the same time")
     parser.add_argument("--size", type=float, default=0.05, help="planted share of a transaction's CPU time (0.05)")
     parser.add_argument("--foreign", type=float, default=0.5, help="share of the time that burns a CPU (0.5)")
     parser.add_argument("--blocks", type=int, default=12, help="blocks at most in turn; twice as many at the same time")
@@ -199,10 +201,14 @@ def main() -> None:
         plant(asked.base, planted, round(asked.size * cost))
         sizes.write_text(json.dumps({"transaction_ns": cost, "ten_times": more}))
         print(f"a transaction takes {cost / 1000:.1f} µs of CPU time; ten times the plant costs {more:.1%}")
+    had = Counter((one.duet, one.planted) for one in made)
     with coming_and_going(asked.foreign):
-        for number in range(len(made), 4 * asked.rounds):
-            duet, slower = bool(number & 1), bool(number & 2)
-            one = compare(asked.base, planted if slower else asked.base, folder / f"ab-{number}", duet,
+        kinds = [(duet, slower) for slower in (False, True) for duet in (False, True) if duet or not asked.duet]
+        for duet, slower in kinds * asked.rounds:
+            had[duet, slower] -= 1
+            if had[duet, slower] >= 0:
+                continue
+            one = compare(asked.base, planted if slower else asked.base, folder / f"ab-{len(made)}", duet,
                           asked.blocks * (2 if duet else 1))  # fmt: skip
             made.append(one)
             kept.write_text(json.dumps([asdict(each) for each in made], indent=1))

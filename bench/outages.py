@@ -86,7 +86,7 @@ def kept(name: str, found: Evaluation, one: EventSummary) -> str:
 
 def others(folder: Path) -> Iterator[str]:
     """The lengths that are the product's."""
-    yield "| server | event | outage, median | range | all clients back | rate back | commits lost |"
+    yield "| server | event | outage, median | range | all clients back | rate back | commits lost in the run |"
     yield "|---|---|---|---|---|---|---|"
     for name, target in PRODUCTS.items():
         found = made(folder / f"restarted-{name}", target, "5s:restart, 13s:kill", 22)

@@ -15,10 +15,12 @@ from typing import Final
 
 import numpy as np
 
+from bench.tables import put
 from fixtures import simulated
 from fixtures.simulated import Cycles, Levels
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "statistics.md"
+MARK: Final = "simulated"
 DRAWS: Final = 2000
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 """Heads and rows, as they are printed."""
@@ -185,11 +187,6 @@ TABLES: Final[Mapping[str, Callable[[int], Table]]] = {
 """Name of a table, as its marks in the page have it, to what draws it."""
 
 
-def marks(name: str) -> tuple[str, str]:
-    """Before and behind a table in the page."""
-    return f"<!-- simulated: {name} -->", f"<!-- /simulated: {name} -->"
-
-
 def main() -> None:
     """Draws the tables that are named, or all, and prints them."""
     parser = argparse.ArgumentParser(prog="python -m bench.statistics", description=__doc__)
@@ -207,9 +204,7 @@ def main() -> None:
         print(f"{name}: {asked.draws} draws, {time.monotonic() - begun:.0f} s", file=sys.stderr)
         print(text + "\n")
         if asked.write:
-            page, (begin, end) = PAGE.read_text(), marks(name)
-            before, _, rest = page.partition(begin)
-            PAGE.write_text(f"{before}{begin}\n{text}\n{end}{rest.partition(end)[2]}")
+            put(PAGE, name, f"{text}\n", MARK)
 
 
 if __name__ == "__main__":

@@ -23,8 +23,9 @@ from dsbench.spec import Target
 from fixtures.products import mysql_home
 from fixtures.program import Program
 from fixtures.waiting import PATIENCE_S
+from fixtures.web import browser
 
-__all__ = ["mysql_home"]
+__all__ = ["browser", "mysql_home"]
 
 # How long an example takes says nothing on a machine that does other things as well.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -219,6 +219,65 @@ def test_the_workflows_of_the_page_give_the_action_what_it_takes() -> None:
     assert set(ACTION["inputs"]) - {"token"} <= named
 
 
+_BUILD = """#!/bin/sh
+PYTHONPATH={root} exec {python} -c "
+import sys; from pathlib import Path; from bench.designs import plant
+plant(Path('/usr/lib/postgresql/15'), Path(sys.argv[1]), {cost_ns})" "$1"
+"""
+_ORDERS = """
+[schema]
+tables = "CREATE TABLE orders (id bigint NOT NULL {{key}});"
+[tables.orders]
+rows = "100 * :scale"
+[tables.orders.columns]
+id = {{ sequence = 1 }}
+[transactions.look]
+sql = "{sql};"
+"""
+
+
+def _commit(folder: Path, message: str, cost_ns: int, sql: str) -> None:
+    """A project with a server, a workload and a run."""
+    (folder / "build.sh").write_text(_BUILD.format(root=ROOT, python=sys.executable, cost_ns=cost_ns))
+    (folder / "build.sh").chmod(0o755)
+    (folder / "bench").mkdir(exist_ok=True)
+    (folder / "bench/orders.toml").write_text(_ORDERS.format(sql=sql))
+    (run,) = blocks("toml")
+    (folder / "bench/run.toml").write_text(run)
+    for words in (["add", "-A"], ["commit", "-qm", message]):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=folder, check=True)
+
+
+@pytest.mark.thorough
+def test_the_workflows_of_the_page_find_what_a_pull_request_changes(tmp_path: Path, forge: Forge) -> None:
+    """A patched PostgreSQL, a setting, and the SQL of an application."""
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)  # Servers run as another user.
+    runner = Runner(tmp_path, forge)
+    runner.environment["GITHUB_BASE_REF"] = "main"
+    subprocess.run(["git", "init", "-qb", "main", tmp_path / "origin"], check=True)
+    _commit(tmp_path / "origin", "base", 0, "select 1")
+    subprocess.run(["git", "clone", "-q", tmp_path / "origin", runner.work], check=True)
+    subprocess.run(["git", "checkout", "-qb", "change"], cwd=runner.work, check=True)
+    _commit(runner.work, "change", 20_000_000, "select pg_sleep(0.1)")
+    found = {}
+    for block in blocks("yaml"):
+        read = yaml.safe_load(block)
+        for step in read["jobs"]["patch"]["steps"] if isinstance(read, dict) else read:
+            if "run" in step:
+                subprocess.run(["bash", "-eo", "pipefail", "-c", step["run"]], cwd=runner.work, env=runner.environment, check=True)
+            elif "/dsbench@" in step["uses"]:
+                given = {name: str(value).lower() if value is True else str(value) for name, value in step["with"].items()}
+                given["options"] += f" {QUICK}" + " --workload select" * given["a"].startswith("private:")
+                code, outputs = runner.act(**given, install="none")
+                found[given.get("name", "ab")] = code, outputs["verdict"]
+    assert found["ab"] == (3, "slower"), runner.printed
+    assert found["sql"] == (3, "slower"), runner.printed
+    assert found["wal_compression"][0] in (0, 3), runner.printed
+    assert len(runner.used) == 3
+    assert len(forge.comments) == 2, "the page asks for one of the patch"
+
+
 def test_actions_are_pinned() -> None:
     for path in [ROOT / "action.yml", *(ROOT / ".github/workflows").glob("*.yml")]:
         for used in re.findall(r"uses: (\S+)", path.read_text()):

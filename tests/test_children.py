@@ -17,6 +17,7 @@ import pytest
 from dsbench.children import Child, ChildError, ChildProgram, Task, can_die_with_us
 from dsbench.measure.journal import RunError
 from dsbench.spec import NotHere
+from fixtures.private import has_ended
 from fixtures.waiting import until
 
 
@@ -99,13 +100,6 @@ class Broken(Task):
     def __init__(self, say: Any) -> None:
         super().__init__(say)
         raise ValueError("no such task")
-
-
-def is_over(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def test_an_answer_comes_after_what_was_said_before_it() -> None:
@@ -193,7 +187,7 @@ def test_a_child_that_closes_its_mouth_and_stays_is_ended() -> None:
         child.ask("fall_silent")
         with pytest.raises(ChildError, match="before it returned a result"):
             child.answer()
-        assert is_over(child.pid)
+        assert has_ended(child.pid)
 
 
 def test_a_task_that_cannot_be_made_is_told_with_its_reason() -> None:
@@ -215,8 +209,8 @@ def test_a_child_is_ended_in_the_midst_of_a_question_and_with_all_that_it_starte
         child.ask("hang_with_others")
         with pytest.raises(KeyboardInterrupt):
             child.answer(others.append, look)
-    assert is_over(child.pid)
-    assert until(lambda: is_over(others[0]), 60)
+    assert has_ended(child.pid)
+    assert until(lambda: has_ended(others[0]), 60)
     child.end()
 
 
@@ -240,7 +234,7 @@ def test_whoever_looks_meanwhile_may_end_the_wait() -> None:
         child.ask("hang")
         with pytest.raises(EnoughError):
             child.answer(look=look)
-    assert is_over(child.pid)
+    assert has_ended(child.pid)
 
 
 PARENT = """
@@ -270,10 +264,10 @@ def test_the_end_of_its_parent_is_that_of_a_child(kind: str, by: signal.Signals)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
-        assert not is_over(pid)
+        assert not has_ended(pid)
         parent.send_signal(by)
         assert parent.wait(60) == -by
-    assert until(lambda: is_over(pid), 60)
+    assert until(lambda: has_ended(pid), 60)
 
 
 def test_a_task_that_outlives_its_parent_is_brought_to_its_end(tmp_path: Path) -> None:
@@ -287,7 +281,7 @@ def test_a_task_that_outlives_its_parent_is_brought_to_its_end(tmp_path: Path) -
     assert done.returncode == -signal.SIGKILL
     assert not file.exists()
     assert until(file.exists, 60)
-    assert until(lambda: is_over(int(done.stdout)), 60)
+    assert until(lambda: has_ended(int(done.stdout)), 60)
 
 
 def test_a_program_says_what_it_printed_or_how_it_failed(tmp_path: Path) -> None:

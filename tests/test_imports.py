@@ -136,5 +136,5 @@ def test_commands_and_pages_load_the_commons_and_the_checks_when_they_are_asked_
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert {"dsbench.cli.publish", "dsbench.web.pages.commons", "dsbench.web.making"} <= loaded
+    assert {"dsbench.cli.commons", "dsbench.web.pages.commons", "dsbench.web.making"} <= loaded
     assert [name for name in loaded if name.startswith(("dsbench.commons", "dsbench.check"))] == []

@@ -24,7 +24,7 @@ from dsbench.servers.mysql import instance as mysql
 from dsbench.spec import OPTIONS, RunSpec, SpecError, examples, merged
 from dsbench.spec.trust import Untrusted, risks
 from dsbench.spec.tuning import TUNING, tunes
-from dsbench.web import form, studies
+from dsbench.web import folders, form
 from fixtures.archives import STORED, run_json
 from fixtures.program import Program
 
@@ -320,8 +320,8 @@ factor = [{{ name = "a", path = {}, levels = {} }}]
 def test_the_browser_asks_again_before_it_goes_on_with_a_study(tmp_path: Path, more: str, path: str, levels: str) -> None:
     spec = study.of_text(STUDY.format(more, path, levels).encode(), "test")
     with pytest.raises(Untrusted):
-        studies.refuse_commands(spec, tmp_path)
-    studies.refuse_commands(spec, tmp_path, trust=True)
+        folders.refuse_commands(spec, tmp_path)
+    folders.refuse_commands(spec, tmp_path, trust=True)
 
 
 def test_a_study_on_the_command_line_is_trusted_first(called: Program, tmp_path: Path) -> None:
@@ -343,13 +343,13 @@ def test_levels_that_only_the_stored_study_has_are_seen_too(tmp_path: Path) -> N
     spec = study.of_text(STUDY.format("", '"clients"', "[1, 2]").encode(), "test")
     made, _ = study.begin(spec, tmp_path)
     study.store(made)
-    studies.refuse_commands(spec, tmp_path)
+    folders.refuse_commands(spec, tmp_path)
     values = json.loads((tmp_path / "study.json").read_text())
     targets = {"1": "mock:", "2": "private:mysql?init_file=x"}
     values["factors"][0]["levels"] = [{"name": name, "set": {"target": target}} for name, target in targets.items()]
     (tmp_path / "study.json").write_text(json.dumps(values))
     with pytest.raises(Untrusted):
-        studies.refuse_commands(study.again(tmp_path), tmp_path)
+        folders.refuse_commands(study.again(tmp_path), tmp_path)
 
 
 def test_a_node_loads_no_library_that_a_coordinator_names() -> None:

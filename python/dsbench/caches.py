@@ -33,3 +33,30 @@ def keep(path: Path, content: bytes) -> None:
                 unfinished.replace(path)
             finally:
                 unfinished.unlink(missing_ok=True)
+
+
+def servers() -> Path:
+    """Where ``dsbench servers install`` unpacks servers, which then disturb nothing that the system has installed;
+    ``DSBENCH_SERVERS`` names another place.
+
+    The superuser's home is closed to the user that a server runs under, hence the system's cache for him.
+    """
+    named = os.environ.get("DSBENCH_SERVERS")
+    if named:
+        return Path(named).absolute()
+    return folder() / "servers"
+
+
+def driver(name: str, version: str) -> Path:
+    """Where a version of a driver of Python lies: in no environment of the user's."""
+    return servers() / "drivers" / f"{name}-{version}"
+
+
+def holds(path: Path) -> bool:
+    """Whether ``path`` lies in the folder of ``servers``."""
+    return path.resolve().is_relative_to(servers().resolve())
+
+
+def unpacked(product: str) -> list[Path]:
+    """Folders of the versions of ``product`` that were unpacked, by name."""
+    return sorted(path for path in servers().glob(f"{product}-*") if path.is_dir())

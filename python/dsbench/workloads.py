@@ -188,11 +188,6 @@ def names() -> list[str]:
     return _core.workloads()
 
 
-def choices() -> str:
-    """Names with labels, for the help of ``--workload``: ``tpcb (TPC-B-like), …``."""
-    return ", ".join(f"{name} ({find(name).label})" for name in offered())
-
-
 def offered() -> list[str]:
     """Names of those that stand for themselves: neither what runs the files of its user, nor the one for rehearsals."""
     return [

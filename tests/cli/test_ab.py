@@ -29,7 +29,7 @@ from dsbench.read.verdict import RunVerdict, Soundness
 from dsbench.several import compare
 from dsbench.spec import RunSpec, SpecError, build
 from dsbench.stats.comparison import Verdict, order_of
-from fixtures.archives import MS, cycle_row, run_json, write
+from fixtures.archives import MS, cycle_row, reads_of_device, run_json, write
 from fixtures.program import Program
 from fixtures.sample import handmade
 from fixtures.waiting import until
@@ -131,6 +131,47 @@ def test_what_is_compared_by_differences_and_less_of_which_is_better() -> None:
     assert versus_of("failures", "%", 0, 5).sentence().startswith("worse: ")
     alike = versus_of("failures", "%", 1, 1)
     assert alike.sentence().startswith("no difference of more than 0%: failures of B minus")
+
+
+def test_differences_of_what_may_be_0_have_its_unit() -> None:
+    def versus_of(measure: str, unit: str, *rates: float) -> Versus:
+        made = tuple(block(*rates) for _ in range(5))
+        return Versus(("a", "b"), made, 0.02, choice=make_choice(measure), unit=unit)
+
+    alike = versus_of("outage", "s", 0, 0, 0, 0)
+    assert alike.sentence().startswith("no difference of more than 0 s: outage of B minus that of A is +0 s [+0, +0], 95%")
+    assert alike.document()["change"] == {"value": 0, "low": 0, "high": 0, "level": 0.95}
+    longer = versus_of("outage", "s", 0, 4, 4, 0)
+    assert longer.sentence().startswith("slower: outage of B minus that of A is +4 s [")
+    assert longer.document()["blocks"][0]["change"] == pytest.approx(4)
+    little = versus_of("kb-read", "KB", 5000, 5002, 5002, 5000)
+    assert little.ratio.verdict is Verdict.SLOWER
+    assert little.document()["change"]["value"] == pytest.approx(2)
+    assert versus_of("kb-read", "KB", 5000, 5002, 5000, 5002).ratio.verdict is Verdict.ALIKE
+    much = versus_of("kb-read", "KB", 0, 12_000, 12_000, 0)
+    assert "kb-read of B minus that of A is +12,000 KB [" in much.sentence()
+    assert "+12,000" in much.text().split("block", 2)[2]
+    drawn = ab._draw(longer)
+    assert drawn["title"]["text"] == "outage of B minus that of A: +4"
+    assert drawn["title"]["subtitle"] == ["points: each block; bars: 95% interval after that block; grey: ±2.0% of the mean"]
+
+
+def test_a_run_of_0_is_compared_where_differences_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A reads nothing of its device, B 50 times a second."""
+    spec, asked = build({"scales": (1,), "cycles": 1, "duration": 1.0}), itertools.count()
+
+    def perform(one: RunSpec, *_: object) -> Outcome:
+        run = run_json(one.described(), name=f"run{next(asked)}-{one.label}")
+        rows = {"cycles": [cycle_row(1, 1, [MS] * 500)], "monitors": reads_of_device(100 * (one.label == "B"))}
+        return Outcome(write(tmp_path, run, rows).path, "complete")
+
+    monkeypatch.setattr(ab, "perform_apart", perform)
+    told: list[str] = []
+    found = versus(spec, spec, tmp_path, observer=lambda _: Silent(), choice=make_choice("rps"), told=told.append)
+    assert found.error is None
+    assert found.sentence().startswith("worse: rps of B minus that of A is +50 1/s [")
+    assert (told[0].split(": ")[1].split()[1], told[0].split(", ")[-1]) in {("0", "B - A +50"), ("50", "B - A +50")}
+    assert ab.load(tmp_path).document() == found.document()
 
 
 def block(*rates: float) -> Block:

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from dsbench.exports import bencher, junit, otava
+from dsbench.exports import bencher, junit, junit_of_histories, otava
 from dsbench.library.pair import Block, Versus
 from dsbench.measure.journal import RunError
 from dsbench.read.choice import make_choice
@@ -37,7 +37,7 @@ def compared(a: float, b: float, blocks: int = 4, *, measure: str = "rate", unit
      (compared(1000, 900, blocks=1), "skipped"), (replace(compared(1000, 1100, blocks=0), error=RunError("gone", "")), "error")],
 )  # fmt: skip
 def test_a_verdict_is_a_case_of_junit(found: Versus, kind: str) -> None:
-    root = ElementTree.fromstring(junit.of_comparison(found))
+    root = ElementTree.fromstring(junit(found))
     (suite,) = root
     case = suite.find("testcase")
     assert case is not None
@@ -51,7 +51,7 @@ def test_a_verdict_is_a_case_of_junit(found: Versus, kind: str) -> None:
 
 
 def test_bencher_has_both_sides_and_their_ratio_with_its_interval() -> None:
-    found = json.loads(bencher.of_comparison(compared(1000, 1100)))
+    found = json.loads(bencher(compared(1000, 1100)))
     assert found["A"]["throughput"]["value"] == pytest.approx(1000.75, abs=0.01)
     assert found["B"]["throughput"]["value"] == pytest.approx(1100.75, abs=0.01)
     ratio = found["B / A"]["rate ratio"]
@@ -60,13 +60,16 @@ def test_bencher_has_both_sides_and_their_ratio_with_its_interval() -> None:
 
 
 def test_bencher_of_shares_latencies_and_of_what_is_not_known() -> None:
-    slower = json.loads(bencher.of_comparison(compared(10, 12, measure="p99", unit="ms")))
+    slower = json.loads(bencher(compared(10, 12, measure="p99", unit="ms")))
     assert "p99 [ms]" in slower["A"]
-    share = json.loads(bencher.of_comparison(compared(2, 3, measure="failures", unit="%")))
+    share = json.loads(bencher(compared(2, 3, measure="failures", unit="%")))
     assert share["B - A"]["failures difference"]["value"] == pytest.approx(1.0, abs=0.01)
-    few = json.loads(bencher.of_comparison(compared(1000, 1100, blocks=1)))
+    nothing = json.loads(bencher(compared(0, 2, measure="outage", unit="s")))
+    assert nothing["A"]["outage [s]"]["value"] == pytest.approx(0.75), "0, 0, 0, 1, 0, 2, 0, 3"
+    assert nothing["B - A"]["outage difference"]["value"] == pytest.approx(2)
+    few = json.loads(bencher(compared(1000, 1100, blocks=1)))
     assert list(few["B / A"]["rate ratio"]) == ["value"], "no interval is known"
-    assert json.loads(bencher.of_comparison(compared(1000, 1100, blocks=0))) == {}
+    assert json.loads(bencher(compared(1000, 1100, blocks=0))) == {}
 
 
 def history(*rates: float, name: str = "TPC-B-like, \"scale\" 8") -> ResultHistory:
@@ -81,7 +84,7 @@ STEADY = history(*(1000 + n % 3 for n in range(10)), name="another")
 
 
 def test_a_history_that_fell_is_a_failure() -> None:
-    root = ElementTree.fromstring(junit.of_histories([FELL, STEADY], ["x.zip: its check failed"]))
+    root = ElementTree.fromstring(junit_of_histories([FELL, STEADY], ["x.zip: its check failed"]))
     cases = root.findall("./testsuite/testcase")
     assert [[child.tag for child in case] for case in cases] == [["failure"], []]
     assert cases[0][0].attrib["message"].startswith("-20")
@@ -90,7 +93,7 @@ def test_a_history_that_fell_is_a_failure() -> None:
 
 
 def test_otava_has_a_file_for_each_history(tmp_path: Path) -> None:
-    made = otava.files([FELL, STEADY], tmp_path)
+    made = otava([FELL, STEADY], tmp_path)
     assert set(made) == {"otava-1.csv", "otava-2.csv", "otava.yaml"}
     rows = list(csv.DictReader(io.StringIO(made["otava-1.csv"].decode())))
     assert (len(rows), rows[0]["time"], rows[0]["label"], float(rows[0]["rate"])) == (20, "2026-11-01T10:00:00+00:00", "commit 1", 1000.0)

@@ -82,6 +82,10 @@ MISTAKES = {
     "check private:sqlite --isolation serializable --event kill": ("no process of its own", "private:postgresql"),
     "run private:firebird --duration 9 --event '1s:partition 1s'": ("gives firebird no network", "private:postgresql"),
     "run private:postgresql?standbys=1 --duration 9 --event '1s:partition 1s'": ("is alone in a network", "omit standbys"),
+    "check private:mariadb?replicas=1 --isolation read-committed --reads standby --event failover": (
+        "do not look for another server after a hand-over", "omit --reads, or the hand-over",
+    ),
+    "run private:mariadb?lc_messages=de_DE": ("lc_messages is set by dsbench itself", "omit it"),
     "run --reads standby": ("sqlite: dsbench knows no standby of it", "omit --reads"),
     "run private:postgresql --reads standby": ("the server has no standby", "standbys=1"),
     "run private:postgresql?standbys=1 --reads db2": ("has its standbys on this machine", "write --reads standby"),
@@ -176,4 +180,5 @@ def test_a_mistake_is_told_with_its_remedy(called: Program, tmp_path: Path, line
     assert remedy in hint or remedy in error, words
     assert done.returncode == 2
     assert words.count("error: ") == 1
+    assert (done.stdout, "Traceback" in done.stderr, "--resume" in done.stderr) == ("", False, False)
     assert not list(tmp_path.glob("archives/*/*.parquet"))

@@ -168,13 +168,30 @@ def test_a_plan_touches_nothing(called: Program, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_has_no_room_is_refused_before_it_begins(called: Program) -> None:
+    planned = called("run", "private:postgresql", "--storage", "ext4?size=1GiB", "--scales", "1000", "--dry-run")
+    assert "scale 1000 takes 11 GB or more, and the file system of --storage has 1.07 GB" in planned.stdout
+    made = called("run", "private:postgresql", "--storage", "ext4?size=1GiB", "--scales", "1000")
+    assert made.returncode == 1
+    assert "specify a larger size=…, or use smaller --scales" in made.stderr
+    needs = command.Needs((1.0, 2.0), 1, 1, "scale 10 takes 9 GB or more", probes=False)
+    with pytest.raises(Problem, match="000 fig-8: scale 10 takes 9 GB or more") as refused:
+        command._refuse_unfit(papers.find("000", "fig-8"), [needs])
+    assert refused.value.remedy == "set TMPDIR to a folder with more space, or use --hour or --small"
+
+
+def test_the_time_of_disk_benchmarks_is_not_in_a_plan(called: Program) -> None:
+    planned = called("study", "papers", "000", "tab-19", "--small", "--dry-run").stdout
+    assert re.search(r"^time: .*, without the disk benchmarks$", planned, re.M)
+
+
 def test_the_list_is_for_people_and_programs(called: Program) -> None:
     text = called("study", "papers", "004").stdout
     assert "Tomas Vondra" in text
     assert "○ reiserfs" in text
     described = json.loads(called("study", "papers", "--json").stdout)
     assert sum(len(paper["items"]) for paper in described) == 143
-    assert "one CPU, stands for the other" in called("study", "papers", "000", "fig-42").stdout
+    assert "One machine with Linux stands for both" in called("study", "papers", "000", "fig-42").stdout
     one = json.loads(called("study", "papers", "000", "fig-9", "--json").stdout)
     assert "--workload tpcb" in one["commands"]["small"][0]
 
@@ -206,6 +223,9 @@ def test_what_was_made_of_the_items_ended_well(size: str) -> None:
     assert [name for name, code, _seconds, found, picture in rows if code != "0" or found == "0" or not picture] == []
     for name, *_ in rows:
         assert size in papers.find(*name.split()).sizes, name
+    every = [(paper, item.id, *item.figures) for paper, one in papers.papers().items() for item in one.items if not item.why]
+    if size == "small":
+        assert {f"{paper} {name}" for paper, *names in every for name in names} <= {name for name, *_ in rows}
 
 
 def test_a_glob_is_what_a_shell_makes_of_it(tmp_path: Path) -> None:

@@ -17,8 +17,7 @@ from typing import Any, Final
 
 import pyarrow.acero  # noqa: F401 (loaded when rows are grouped, where the limit of an input leaves no memory for it)
 
-from dsbench import loading
-from dsbench.servers import cache
+from dsbench import caches, loading
 
 SECONDS: Final = float(os.environ.get("DSBENCH_FUZZ_SECONDS", "1"))
 """Of the processor, so that a machine that does other things as well changes nothing."""
@@ -105,7 +104,7 @@ def _asks_for_version(event: str, arguments: Any) -> bool:
     """Whether a server's program that the system has, or dsbench has unpacked, is asked for its version or folder alone."""
     if event != "subprocess.Popen" or len(arguments[1]) != 2 or arguments[1][1] not in ("--version", "-z", "--bindir"):
         return False
-    return Path(arguments[0]).is_relative_to("/usr") or Path(arguments[0]).is_relative_to(cache.folder())
+    return Path(arguments[0]).is_relative_to("/usr") or Path(arguments[0]).is_relative_to(caches.servers())
 
 
 @contextlib.contextmanager

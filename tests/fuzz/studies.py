@@ -85,13 +85,13 @@ def _browsed(folder: Path) -> None:
     from dsbench.measure.journal import RunError
     from dsbench.spec import SpecError
     from dsbench.study import shown
-    from dsbench.web import studies
+    from dsbench.web import folders
 
     try:
         found = study.load(folder)
         for trial in found.trials:
             study.combination(found.factors, trial)
-        studies.refuse_commands(study.again(folder), folder)
+        folders.refuse_commands(study.again(folder), folder)
         study.begin(study.again(folder), folder)
         shown.html(study.outcomes(found))
     except (ArchiveError, SpecError, RunError) as error:

@@ -6,8 +6,12 @@ import os
 import signal
 import stat
 import time
+from math import isnan
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import dsbench
@@ -17,6 +21,7 @@ from dsbench.measure.monitors import Known
 from dsbench.read import subjects
 from dsbench.read.blocks import Picture, Table
 from dsbench.read.flame import draw_difference, draw_flame
+from dsbench.read.subjects.device_times import DeviceTimesResult
 from dsbench.read.subjects.stacks import add_functions, is_told
 from dsbench.stats.device_times import mean_of, quantile_of, survival_of
 from fixtures.thorough import mostly_thorough
@@ -229,8 +234,25 @@ def test_a_time_lies_in_its_bucket_and_buckets_lie_beside_each_other() -> None:
 def test_quantiles_of_buckets() -> None:
     buckets = ((1, 3, 50), (4, 6, 49), (100, 110, 1))
     assert [quantile_of(buckets, share) for share in (0.5, 0.51, 0.99, 1.0)] == [3.0, 6.0, 6.0, 110.0]
+    assert quantile_of(((1, 1, 7), (2, 2, 93)), 0.07) == 1.0, "0.07 * 100 is above 7 in binary"
     assert mean_of(buckets) == (2 * 50 + 5 * 49 + 105) / 100
     assert [(time, round(share, 9)) for time, share in survival_of(buckets)] == [(1, 1.0), (3, 0.5), (6, 0.01)]
+
+
+def test_a_quantile_of_requests_needs_five_beyond() -> None:
+    def times_of(count: int) -> tuple[float, float, float]:
+        rows = [
+            {"scale": 1, "clients": 1, "operation": "read", "low_ns": low, "high_ns": low, "count": part, "committed": 9}
+            for low, part in ((1, count - 5), (7, 5))
+        ]  # fmt: skip
+        of_run = SimpleNamespace(cycles={"clients": pa.array([1])}, tables={"device_times": pa.Table.from_pylist(rows)})
+        evaluation: Any = SimpleNamespace(rows=of_run, series={})
+        ((one,),) = DeviceTimesResult(evaluation).device_times.values()
+        return one.p50_ns, one.p90_ns, one.p99_ns
+
+    assert times_of(500) == (1.0, 1.0, 1.0)
+    assert [isnan(time) for time in times_of(499)] == [False, False, True]
+    assert [isnan(time) for time in times_of(49)] == [False, True, True]
 
 
 def test_a_disk_stands_for_its_partitions_and_for_what_lies_on_it(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 import dsbench
 from dsbench.measure.monitors.counted import StatementCounts
 from dsbench.measure.plans import Plan, Row, ask_plans, describe_change, is_cheap
@@ -68,6 +70,15 @@ def test_mysql_gets_a_value_for_each_parameter() -> None:
     assert server.asked[:2] == [
         "PREPARE dsbench_plan FROM 'EXPLAIN SELECT x FROM t WHERE a = ? AND b = ''it''''s'''", "SET @dsbench_0 = 'a'",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "extra", ["No matching min/max row", "no matching row in const table", "Impossible WHERE noticed after reading const tables"]
+)
+def test_mysql_shows_no_plan_where_it_has_found_no_row(extra: str) -> None:
+    server = Server(("^EXECUTE", [{"id": "1", "Extra": extra}]), (".", NONE), statements=[("SELECT max(x) FROM t", [])])
+    (plan,) = ask_plans("mysql", server)
+    assert (plan.text, plan.problem) == ("", "no row has the values for which the plan was asked")
 
 
 def test_costs_and_values_change_no_fingerprint_and_a_change_is_told_by_its_first_line() -> None:

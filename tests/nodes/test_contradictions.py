@@ -9,8 +9,7 @@ import pytest
 
 from dsbench.archive.columns import COUNTERS
 from dsbench.measure.loaders import SECOND_WORDS, CycleResult
-from dsbench.measure.nodes.contradictions import refuse_contradictions
-from dsbench.measure.nodes.outcome import DamagedError
+from dsbench.measure.nodes.outcome import DamagedError, refuse_contradictions
 
 HONEST = {
     "committed": 2, "residence_ns": 3000, "response_ns": 3000, "residence_min_ns": 1000, "residence_max_ns": 2000,

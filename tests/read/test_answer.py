@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from dsbench.commons.figures import compute_figures
 from dsbench.read.answer import Tile, _follow, answer, describe, format_size, highest, say, tiles
 from dsbench.read.draw.hero import apart, hero
-from dsbench.read.evaluation import Evaluation
+from dsbench.read.evaluation import Evaluation, evaluate
 from dsbench.read.subjects.latency import LatencyResult
 from dsbench.read.subjects.legs import LegResult
 from dsbench.read.subjects.rate import RateResult
@@ -25,6 +26,7 @@ from dsbench.stats.tpcc import nopm
 from dsbench.stats.values import Doubt, Interval, ScaleResult
 from dsbench.workloads import find
 from fixtures import sample
+from fixtures.archives import MS, cycle_row, run_json, write
 from fixtures.sample import replace
 from read.test_glance import use
 
@@ -171,6 +173,15 @@ def test_an_open_loop_is_held_against_what_was_due(due: dict[int, float], words:
     said = say(evaluation, sample.run(spec={"rate": 100.0}))
     assert re.sub(r"does [\d,.]+", "does 1,105", said).endswith(words)
     assert tiles(evaluation, sample.run())[0].name == "Rate reached"
+
+
+@pytest.mark.parametrize(("ramp_up", "due"), [(0.0, 10.0), (1.0, 8.4)])
+def test_starts_in_flight_at_the_end_were_due_but_where_a_ramp_up_had_as_many(ramp_up: float, due: float, tmp_path: Path) -> None:
+    """50 starts in 5 s, of which 3 failed, one of them twice, 2 were never made and 8 were in flight: 37 + 4 + 2 - 1 = 42."""
+    row = cycle_row(1, 1, [MS] * 37, failed=4, retries=1, skipped_starts=2, in_flight=8)
+    asked = {"scales": [1], "cycles": 1, "duration": 5.0, "rate": 10.0, "clients": 8, "ramp_up": ramp_up}
+    found = evaluate(write(tmp_path, run_json(asked), {"cycles": [row]}))
+    assert found.of(RateResult).due == {1: pytest.approx(due)}
 
 
 def test_fewer_starts_than_chance_draws_are_none_that_a_server_missed() -> None:

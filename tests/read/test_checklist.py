@@ -13,6 +13,7 @@ from dsbench.read.page import page
 from dsbench.read.shown import read
 from dsbench.read.subjects.checklist import Answer, checklist
 from fixtures import sample
+from fixtures.archives import S, bucket_rows, cycle_row, run_json, write
 from fixtures.sample import replace
 
 KEPT = sorted((Path(__file__).parent.parent / "data/archives").glob("*.zip"))
@@ -92,6 +93,20 @@ def test_tp1_is_asked_for_its_size_its_history_and_its_remote_share() -> None:
     shown = answers(remote, sample.replace(found, remote_share={1: 0.2}))["How many transactions"]
     assert shown.verdict == "beware", "ten branches are there at scale 1"
     assert shown.answer.startswith("20.0% to 20.0% changed another branch's account")
+
+
+def test_a_percentile_that_too_few_transactions_tell_is_no_answer(tmp_path: Path) -> None:
+    """A p95 takes 100 transactions, five beyond it."""
+    def said(*counts: int) -> str:
+        rows = {"cycles": [cycle_row(at, 1, [at * S] * n) for at, n in enumerate(counts, 1)],
+                "buckets": [row for at, n in enumerate(counts, 1) for row in bucket_rows(at, 1, [at * S] * n)]}  # fmt: skip
+        asked = {"scales": list(range(1, len(counts) + 1)), "cycles": 1, "duration": 1.0}
+        archive = write(tmp_path, run_json(asked, name=f"{counts}"), rows)
+        return answers(archive.run, evaluate(archive))["Do 95% end"].answer
+
+    assert said(99) == "not known: too few transactions"
+    assert said(100, 99) == "95% end within 1 s; too few transactions in 1 of 2 series and scales"
+    assert said(100, 100) == "95% end within 2 s"
 
 
 def test_terminals_and_a_second_log_are_named() -> None:

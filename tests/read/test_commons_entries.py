@@ -132,6 +132,9 @@ def test_what_is_hidden_is_nowhere(tmp_path: Path) -> None:
         {**(changed.tables["programs"] or [dict.fromkeys(changed.schemas["programs"].names, 1)])[0], "node": "local",
          "program": "game", "stage": "load", "part": "itself", "pid": 1}
     ]  # fmt: skip
+    of_standby = {"monitor": "replication", "metric": "primrose:3306", "unit": "bytes"}
+    changed.run["warnings"] = [{"code": "monitor", "message": "replication: primrose:3306: refused", "remedy": "", "scale": None}]
+    changed.tables["monitors"].append({**changed.tables["monitors"][0], **of_standby})
     source = tmp_path / "20260101T000000Z_atlas_sqlite_tpcb.zip"
     source.write_bytes(changed.packed())
     package = prepare(source, PublisherNotes(), {"host", "user", "paths", "addresses", "label", "programs"})
@@ -141,7 +144,7 @@ def test_what_is_hidden_is_nowhere(tmp_path: Path) -> None:
             else json.dumps(pq.read_table(io.BytesIO(file.read(name))).to_pylist(), default=str).encode()
             for name in file.namelist()
         ) + "".join(file.namelist()).encode() + package.entry.rendered().encode()  # fmt: skip
-    for secret in (b"atlas", b"/home/jane", b"192.0.2.7", b"fe80::1:2", b"night", b"game"):
+    for secret in (b"atlas", b"/home/jane", b"192.0.2.7", b"fe80::1:2", b"night", b"game", b"primrose"):
         assert secret not in words, secret
     assert b"127.0.0.1" in words
     assert {"host", "paths", "addresses", "label", "programs"} <= package.hidden.keys()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from math import inf, isnan, nan
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from dsbench.read.choice import make_choice
 from dsbench.read.evaluation import evaluate
 from dsbench.read.subjects import find_subject
 from dsbench.read.subjects.load import LoadResult
+from dsbench.read.subjects.rate import RateResult, describe_indexes
 from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.text import render_text
 from dsbench.several import shown
@@ -115,6 +117,24 @@ def test_figures_of_a_search_are_those_of_its_capacity(tmp_path: Path) -> None:
         assert make_choice(measure).read(evaluation).value == pytest.approx(evaluation.of(LoadResult).load[1].rate, rel=1e-9)
     assert evaluation.of(LoadResult).load[1].rate == pytest.approx(1000, rel=0.015)
     assert make_choice("tps").read(evaluation).value == pytest.approx(LAST, rel=0.01)
+
+
+def test_the_index_of_a_search_is_that_of_its_capacities(tmp_path: Path) -> None:
+    """(lg 2000 + lg 1000) / 4 = 1.575; of the last cycles, all at 900 tps, it would be 1.477."""
+    paths = [searched(tmp_path, name, {1: 2000, 10: 1000 * factor}) for name, factor in (("A", 1), ("B", 1.5), ("C", 1.5))]
+    evaluation = evaluate(Archive.open(paths[0]))
+    dsi = evaluation.of(RateResult).index.dsi
+    assert dsi is not None
+    assert dsi.value == pytest.approx(1.5753, abs=0.004)
+    assert dsi.low < dsi.value < dsi.high
+    (line,) = [line for line in describe_indexes(evaluation) if line.startswith("DSI")]
+    assert re.fullmatch(r"DSI 1\.5[78] \[1\.5\d, 1\.\d\d\] \(95%, of the capacities\) over scales 1-10; comparable .*", line)
+    section = read(paths).sections[0]
+    several = replace(section, evaluations=(section.evaluations[0], section.evaluations[1] + section.evaluations[2]))
+    both = several.dsi(1)
+    assert both is not None
+    assert both.value == pytest.approx(1.5753 + np.log10(1.5) / 4, abs=0.004)
+    assert sum(several.dsi_parts(1).values()) == pytest.approx(both.value - dsi.value)
 
 
 def test_a_cycle_in_which_dsbench_stood_still_is_left_out_and_that_is_told(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import fields
 from html.parser import HTMLParser
 from pathlib import Path
@@ -32,7 +31,7 @@ from dsbench.stats.values import Collision, Doubt, Interval
 from fixtures import sample
 from fixtures.sample import replace
 from fixtures.waiting import PATIENCE_S
-from fixtures.web import Seen, browsed
+from fixtures.web import Seen
 
 
 def page(evaluation: Evaluation, run: RunRecord) -> str:
@@ -236,12 +235,6 @@ def test_unusual_archives_have_a_page(case: tuple[Evaluation, RunRecord]) -> Non
     assert set(json.loads(reader.scripts["specs"])) - {"course"} == {
         a["data-diagram"] for a in reader.named("div") if "data-diagram" in a
     }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with browsed() as found:
-        yield found
 
 
 def _in_browser(browser: Any, tmp_path: Path, content: str, at: str = "", *, drawn: int) -> tuple[str, list[str]]:

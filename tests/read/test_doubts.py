@@ -103,7 +103,7 @@ def test_a_run_that_did_not_end_says_so(status: str, expected: int) -> None:
     assert codes(replace(RUN, status=status)).count("cut-short") == expected
 
 
-@pytest.mark.parametrize("change", [{"duration_s": 4}, {"cycles": 2}])
+@pytest.mark.parametrize("change", [{"duration_s": 4}, {"made": 2}])
 def test_short_runs_are_a_glimpse(change: dict[str, Any]) -> None:
     assert codes(replace(RUN, **change)) == ["short-cycles"]
     assert codes(replace(RUN, **change, timed=False)) == [], "what ends by its work is as long as that takes"
@@ -218,6 +218,8 @@ def test_quantiles_of_few_transactions_are_told_to_be_unknown(count: int, named:
 def test_a_quantile_is_known_where_transactions_lie_beyond_it() -> None:
     assert [known(q, 500) for q in (0.5, 0.99, 0.997, 1.0)] == [True, True, False, True]
     assert [known(0.99, n) for n in (499, 500)] == [False, True]
+    # 50 * (1 - 0.9) is 4.9999999999999991 in binary.
+    assert [known(q, n) for q, n in ((0.9, 49), (0.9, 50), (0.8, 24), (0.8, 25))] == [False, True, False, True]
     assert "few-transactions" not in [d.code for d in doubts(RUN, [replace(SCALE, histogram_count=500)])]
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsbench.stats.index import crossing, dsi, imprecise, index, interval, share, weights
+from dsbench.stats.values import Index, Interval
 from fixtures.noise import cycles
 
 LADDER = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
@@ -80,6 +81,23 @@ def test_bounds_are_unknown_where_those_of_a_rate_are(last: list[float]) -> None
     assert found.value == pytest.approx(0.75)
     assert isnan(found.low)
     assert isnan(found.high)
+
+
+def test_the_index_of_capacities_has_the_interval_that_theirs_come_to() -> None:
+    """lg 100 / 4 + lg 1000 / 4 = 1.25; the ends, 1.25 times away each, are off by lg 1.25 / 4 * sqrt 2."""
+    known = {1: Interval(100, 80, 125, 0.95), 10: Interval(1000, 800, 1250, 0.95)}
+    def found(capacities: dict[int, Interval]) -> Index:
+        return index(full(), begun=(1, 10, 100), void={50}, ladder=LADDER, duration_s=60, conduct=True, capacities=capacities)
+
+    one = found({**known, 50: Interval(1, 1, 1, 0.95)})
+    assert one.dsi is not None
+    assert (one.dsi.value, one.comparable, one.left_out) == (pytest.approx(1.25), False, {100: "no capacity is known"})
+    assert one.dsi.value - one.dsi.low == pytest.approx(np.log10(1.25) / 4 * np.sqrt(2))
+    assert one.dsi.high - one.dsi.value == pytest.approx(np.log10(1.25) / 4 * np.sqrt(2))
+    open_end = found({**known, 10: Interval(1000, 0, 1250, 0.95)}).dsi
+    assert open_end is not None
+    assert (open_end.value, isnan(open_end.low)) == (pytest.approx(1.25), True)
+    assert found({1: known[1]}).dsi is None
 
 
 def test_shares_of_the_precision_of_all_scales_add_up_to_it() -> None:

@@ -32,6 +32,17 @@ def results(**more: object) -> dict[str, KindResult]:
     return {row.kind: row for row in rows}
 
 
+def test_a_limit_is_kept_or_not_from_enough_transactions_on() -> None:
+    """Of 49 fewer than five lie beyond the 90% quantile."""
+    for count, met in ((49, None), (50, False)):
+        some = times(*[7 * S] * 20, *[MS] * (count - 20))
+        found = kind_results(
+            {"order_status": KindCounts(count, 0, 0, 0, 0, 0, 0)}, {"order_status": some}, {"order_status": some}, 10.0,  # type: ignore[dict-item]
+            least_shares={}, limits_s={"order_status": 5.0},
+        )[0]  # fmt: skip
+        assert found.limit_met is met
+
+
 def test_rolled_back_ones_are_done_and_failed_ones_are_not() -> None:
     found = results()
     assert list(found) == ["new_order", "payment", "idle", ALL]
@@ -43,6 +54,18 @@ def test_rolled_back_ones_are_done_and_failed_ones_are_not() -> None:
     assert (everything.committed, everything.failed, everything.unknown) == (198, 3, 1)
     assert (everything.rate_tps, everything.share) == (20.0, 1.0)
     assert everything.service_ns[1.0] == 7 * S
+
+
+def test_the_longest_of_a_kind_may_be_in_flight() -> None:
+    counts = {
+        "short": KindCounts(100, 0, 0, 0, 0, 0, 0), "stuck": KindCounts(100, 0, 0, 0, 0, 0, 0, in_flight_max_ns=9 * S),
+        "none": KindCounts(0, 0, 0, 0, 0, 0, 0), "first": KindCounts(0, 0, 0, 0, 0, 0, 0, in_flight_max_ns=8 * S),
+    }  # fmt: skip
+    done = {"short": times(MS, 7 * S), "stuck": times(MS, 2 * S)}
+    rows = kind_results(counts, done, {}, 10.0, least_shares={}, limits_s={})
+    assert [row.longest_ns for row in rows] == [7 * S, 9 * S, pytest.approx(np.nan, nan_ok=True), 8 * S, 9 * S]
+    assert [row.told_response()[-1] for row in rows[:2]] == [7 * S, 9 * S]
+    assert [row.response_ns[1.0] for row in rows[:2]] == [7 * S, 2 * S], "of the done"
 
 
 def test_shares_and_limits_are_met_or_missed_or_not_asked_for() -> None:

@@ -175,11 +175,11 @@ def test_a_mix_that_is_not_met_is_in_the_label(tmp_path: Path) -> None:
 def test_limits_of_response_times_are_missed_when_nine_in_ten_take_longer(tmp_path: Path) -> None:
     found = evaluate(archive_of(tmp_path, [10, 20]))
     slow = {row.kind: row.limit_met for row in found.series[Series("load", 20)].of(KindsResult).kinds[5]}
-    # 3, 6, 9, 12 and 15 s against 5, 5, 5, 5 and 20 s.
-    assert slow == {**dict.fromkeys(KINDS, False), "new_order": True, "stock_level": True, ALL: None}
+    # 3 and 6 s against 5 s; of the others there are fewer than 50.
+    assert slow == {**dict.fromkeys(KINDS), "new_order": True, "payment": False, ALL: None}
     late = [doubt.message for doubt in found.of(WarningsResult).doubts if doubt.code == "response-limit"]
-    assert len(late) == 3
-    assert all(message.startswith("20 clients: ") for message in late)
+    assert len(late) == 1
+    assert late[0].startswith("20 clients: ")
 
 
 def test_an_archive_is_judged_by_the_rules_under_which_it_was_run(tmp_path: Path) -> None:

@@ -14,8 +14,13 @@ from dsbench import spec
 from dsbench.cli.run import specification
 from dsbench.commons.audit import audit
 from dsbench.read.choice import make_choice
-from dsbench.read.subjects.legs import LegsResult, back_after
+from dsbench.read.evaluation import Evaluation
+from dsbench.read.groups import Series
+from dsbench.read.subjects import find_subject
+from dsbench.read.subjects.legs import LegResult, LegsResult, back_after, read_leg
+from dsbench.read.text import render_text
 from dsbench.spec.legs import legs, write_legs
+from dsbench.stats.values import Floats
 
 
 def test_legs_are_read_and_written_as_one_line() -> None:
@@ -84,6 +89,48 @@ def test_a_file_has_the_legs_in_its_lines(tmp_path: Path) -> None:
 def test_back_is_where_three_seconds_in_a_row_are_as_before_the_peak(after: list[float], seconds: float) -> None:
     p99 = np.array([1.0, 2.0, 1.5, 50.0, 50.0, *after])
     assert back_after(p99, slice(0, 3), slice(5, 11)) == seconds
+
+
+def shown(found: tuple[LegResult, ...]) -> str:
+    """What is told of them, in one line."""
+    evaluation = Evaluation.without_rows(Series("", 1), {LegsResult: {"legs": {1: found}}})
+    return " ".join(render_text(find_subject("legs").tell(evaluation)).split())
+
+
+def course(seconds: int) -> Floats:
+    """As many rows of a cycle: completed, failed, p50, p99 and the longest in ns."""
+    return np.tile([100, 0, 2e6, 5e6, 6e6], (seconds, 1))
+
+
+def test_a_stall_is_in_each_leg_that_it_lies_in() -> None:
+    asked = legs("0s:100, 10s:400, 20s:100, 40s:end")
+    cycle = course(40)
+    cycle[12:27] = [[0, 0, math.nan, math.nan, 1e9 * (at + 1)] for at in range(15)]
+    cycle[27, 3:] = 15e9
+    found = tuple(read_leg(asked, at, [cycle]) for at in range(3))
+    assert [(one.p50_ms, one.p99_ms, one.worst_p99_ms, one.longest_ms) for one in found] == [
+        (2, 5, 5, 6), (2, 5, math.inf, 8_000), (2, 5, math.inf, 15_000),
+    ]  # fmt: skip
+    assert found[2].back_s == 8, "from second 28 on"
+    text = shown(found)
+    assert "recovered after 8 s (p99 at most 5 ms, as at 100/s before)" in text
+    assert text.count("none completed") == 3, "two cells and the note"
+    idle = course(40)
+    idle[30:] = [0, 0, math.nan, math.nan, math.nan]
+    assert read_leg(asked, 2, [idle]).worst_p99_ms == 5, "nothing was in flight"
+    cycle[5] = [0, 0, math.nan, math.nan, 1e9]
+    found = tuple(read_leg(asked, at, [cycle]) for at in range(3))
+    text = shown(found)
+    assert "recovered after 8 s (p99 as at 100/s before)" in text
+
+
+def test_recovery_counts_from_the_beginning_of_a_leg_that_begins_within_a_second() -> None:
+    asked = legs("0s:100, 10s:400, 20.5s:100, 40s:end")
+    cycle = course(40)
+    cycle[10:21, 3] = 50e6
+    assert read_leg(asked, 2, [cycle]).back_s == 0.5, "second 20 has some of the peak"
+    cycle[21:23, 3] = 50e6
+    assert read_leg(asked, 2, [cycle]).back_s == 2.5
 
 
 def test_a_spike_beyond_what_the_server_can_is_seen_until_its_queue_is_empty(tmp_path: Path) -> None:

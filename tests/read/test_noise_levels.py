@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from math import inf, log, nan, sqrt
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,6 +71,16 @@ def test_more_blocks_find_smaller_differences() -> None:
     assert found == sorted(found, reverse=True)
     assert blocks_for(0.01, noise.visible(0.01, 20) - 1 + 1e-9) == 20
     assert blocks_for(0.01, 0.0001) is None
+
+
+def test_the_example_of_the_page_is_what_its_spread_comes_to() -> None:
+    page = (Path(__file__).parents[2] / "docs/noise.md").read_text()
+    assert (spread := re.search(r"The spread of equal runs is ([\d.]+)%", page)) is not None
+    said = re.findall(r"([\d.]+)%\s+within (\d+)", page)
+    assert [int(blocks) for _, blocks in said] == [5, 10, 20]
+    assert [f"{noise.visible(float(spread[1]) / 100, int(blocks)) - 1:.1%}" for _, blocks in said] == [
+        f"{share}%" for share, _ in said
+    ]
 
 
 def test_the_best_design_repeats_what_scatters_and_is_cheap() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from dsbench.read import page as document
 from dsbench.read.evaluation import evaluate
 from fixtures.thorough import mostly_thorough
 from fixtures.waiting import PATIENCE_S
-from fixtures.web import browsed
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "tests/data/published/pg-serializable.zip"
@@ -49,12 +47,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     file = tmp_path_factory.mktemp("report") / "report.html"
     file.write_text(document.page(evaluate(archive), archive.run), "utf-8")
     return file.as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with browsed() as found:
-        yield found
 
 
 @pytest.mark.parametrize(("width", "height"), mostly_thorough([(1440, 900), (390, 844)], (1440, 900)))

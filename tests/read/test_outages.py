@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf, isnan, nan
 
 import numpy as np
 import pytest
 
 from dsbench.archive.conditions import Commits
-from dsbench.read.subjects.outage import add_commits, say_lost
+from dsbench.read.answer import _say_outages
+from dsbench.read.subjects.outage import (
+    EventResult,
+    _choose_longest,
+    _lengths,
+    _median,
+    _summary,
+    add_commits,
+    say_lost,
+    say_summary,
+)
 from dsbench.stats.outages import Outage, Pause, Standstill, find_gaps, find_outages, median_of
 
 MS, S = 1e6, 1e9
@@ -99,6 +110,7 @@ def test_what_nobody_knows_is_not_told() -> None:
     assert (gone.length_ns, gone.rate_ns, gone.p99_ns) == (inf, inf, inf)
     (blind,) = find_outages([(2 * S, 3 * S)], [], 1, CALM, 10 * S, blind_ns=30 * MS)
     assert isnan(blind.length_ns), "clients had more pauses than are kept"
+    assert isnan(blind.rate_ns), "nor is it known when it was as before"
     usual = [pause(0, 0.5, 0.6)]
     (seen,) = find_outages([(2 * S, 3 * S)], usual, 1, CALM, 10 * S, blind_ns=30 * MS)
     assert seen.length_ns == 0, "what is missing is shorter than what clients waited without it"
@@ -110,6 +122,81 @@ def test_a_median_of_events_has_an_interval_from_six_on() -> None:
     six = median_of([3.0, 1.0, 2.0, 4.0, 5.0, inf])
     assert (six.value, six.low, six.high) == (3.5, 1.0, inf)
     assert isnan(median_of([]).value)
+
+
+def test_a_backlog_that_is_done_is_a_rate_that_is_back() -> None:
+    """100/s are due. The second before has 20 more by chance; the first of the three after it does the backlog."""
+    rows = course((100, 1), (140, 1), (40, 1), (0, nan), (190, 1200), (92, 1), (95, 1), (93, 1))
+    pauses = [pause(0, 2.4, 4.3)]
+    due, unasked = (find_outages([(2.5 * S, 4 * S)], pauses, 1, rows, 8 * S, due_tps=tps)[0] for tps in (100.0, None))
+    assert due.rate_ns == pytest.approx(1.8 * S), "not before the service was back"
+    assert unasked.rate_ns == inf, "a closed loop has no backlog: 93.3 are below 95% of 120"
+    assert due.p99_ns == pytest.approx(2.5 * S)
+
+
+def test_what_could_not_be_seen_counts_as_long() -> None:
+    assert _median([3.0, 3.2, nan]) == 3.2
+    assert isnan(_median([3.0, nan]))
+    assert isnan(_median([nan]))
+    assert _median([3.0, inf, inf]) == inf
+    assert isnan(_median([1.0, inf, nan])), "the unknown one is in the middle"
+
+
+def _event(length_s: float, group: str = "", cycle: int = 1, error: str = "") -> EventResult:
+    gaps = (Standstill(0, length_s * S, length_s * S),) if length_s > 0 else ()
+    outage = Outage(0.0, gaps, 0.0, 0.0, blind=isnan(length_s))
+    return EventResult(1, cycle, 1, "kill", group, outage, 0.0, error, "")
+
+
+class _Seen:
+    """What ``_lengths`` reads."""
+
+    def __init__(self, *events: EventResult) -> None:
+        self.events = {1: events}
+
+    def of(self, _result: object) -> _Seen:
+        return self
+
+
+def test_the_measure_leaves_out_what_is_not_known_or_failed() -> None:
+    assert _lengths(_Seen(_event(nan), _event(nan, cycle=2), _event(1.3, cycle=3))) == {1: 1.3}  # type: ignore[arg-type]
+    failed = [_event(0.0, error="no program"), _event(0.0, cycle=2, error="no program"), _event(1.3, cycle=3)]
+    assert _lengths(_Seen(*failed)) == {1: 1.3}  # type: ignore[arg-type]
+    assert isnan(_lengths(_Seen(_event(nan)))[1])  # type: ignore[arg-type]
+    assert _lengths(_Seen(_event(0.0), _event(0.5))) == {1: 0.5}  # type: ignore[arg-type]
+
+
+def test_writers_are_told_of_where_readers_have_another_server() -> None:
+    write = [_event(0.352, "write"), _event(0.1, "write", 2)]
+    read = [_event(0.036, "read"), _event(0.2, "read", 2)]
+    chosen = _choose_longest([write, read], [[_summary(write)], [_summary(read)]])
+    assert chosen == tuple(write), "their median is 226 ms, that of the readers 118 ms"
+    assert _summary(chosen).named == "kill, clients of write"
+    unknown = [[_event(nan, "read")], [_event(0.0, "write")]]
+    assert _choose_longest(unknown, [[_summary(one)] for one in unknown])[0].group == "read", "it may have been longer"
+    assert _choose_longest([[_event(nan, "write")], read], [[_summary([_event(nan, "write")])], [_summary(read)]]) == tuple(read)
+
+
+def test_a_service_that_went_on_is_said_with_what_could_be_missed() -> None:
+    usual = [pause(0, 0.5, 0.55)]
+    (found,) = find_outages([(2 * S, 3 * S)], [*usual, pause(0, 2.1, 2.145)], 1, CALM, 10 * S)
+    assert (found.length_ns, found.usual_ns) == (0.0, 50 * MS)
+    summary = _summary([replace(_event(0.0), outage=found)])
+    assert say_summary(summary) == "Kill: the service did not stop for more than 50 ms."
+    assert _say_outages([summary]) == "went on without a pause of more than 50 ms (kill)"
+    some = say_summary(_summary([_event(2.0), _event(nan, cycle=2)]))
+    assert "clients were back" not in some, "not known"
+    unknown = _summary([_event(nan)])
+    assert _say_outages([unknown]) == "had outages of unknown length (kill)"
+
+
+def test_a_loss_of_one_kind_is_not_hidden_by_another() -> None:
+    def all_of(*kinds: tuple[int, int, int]) -> tuple[int, int | None, int | None]:
+        found = add_commits([Commits(found=here, acknowledged=said, unknown=open_) for here, said, open_ in kinds])
+        return found.lost, found.lost_at_most, found.unknown
+
+    assert all_of((102, 100, 2), (98, 100, 0)) == (2, 2, 2), "what took place of unknown end is no found loss"
+    assert all_of((105, 100, 5), (97, 100, 3)) == (3, 6, 8)
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,12 @@ def test_too_little_has_no_interval() -> None:
     few = curve(1e6 + 1e5 * rng.random((5, 500)))
     assert isnan(hist.quantile_interval(few, 0.99).low), "25 transactions beyond"
     assert isfinite(hist.quantile_interval(few, 0.95).low)
+    # 300 * (1 - 0.9) is 29.999999999999993 in binary, and 30 are enough.
+    for size, known in ((99, False), (100, True)):
+        ones = np.ones(3 * size, dtype=np.int64)
+        rows = hist.BucketRows(np.arange(3 * size) % 3, np.arange(3 * size), ones)
+        found = hist.frequency(hist.histogram(rows.low_ns, rows.low_ns, ones), (0.9,), rows)
+        assert isfinite(hist.quantile_interval(found, 0.9).low) == known
     without = hist.frequency(hist.histogram(*[np.arange(1, 5000)] * 3), NORMAL)
     assert isnan(hist.quantile_interval(without, 0.5).low), "no cycles are known"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isnan, prod, sqrt
 from types import SimpleNamespace
 from typing import Any
@@ -181,6 +182,51 @@ def test_queries_of_several_archives_stand_beside_each_other() -> None:
     assert [len(table.rows) for table in heat] == [5, 3, 3]
     drawn = side_by_side(found, "ABC")
     assert len(drawn["datasets"]["queries"]) == 3 * 24
+
+
+def _repeated(*sides: Sequence[Sequence[dict[str, Any]]]) -> Any:
+    """A comparison of sides of several runs, each by its rows."""
+    found = [
+        SimpleNamespace(evaluations=[handmade(queries={1: decide(rows, 0.1)}, void_scales=frozenset()) for rows in runs])
+        for runs in sides
+    ]
+    return SimpleNamespace(sides=found, stages=SimpleNamespace(bases=(0,) * len(sides)))
+
+
+def test_a_void_run_leaves_its_side_without_the_figure() -> None:
+    """Of the second run of B one query has no end, so that it has no power, and no time of all queries."""
+    whole = alone("power1", TIMES)
+    void = [row("power1", kind, at, took, committed=int(kind != "Q22"), failed=int(kind == "Q22"))
+            for at, (kind, took) in enumerate(TIMES.items())]  # fmt: skip
+    (found,) = read_queries(_repeated([whole, whole], [whole, void], [void, void]))
+    by_hand = 3600 * 0.1 / prod(TIMES.values()) ** (1 / 24)
+    assert found.figures[0]["power"] == pytest.approx(by_hand)
+    assert isnan(found.figures[1]["power"])
+    assert isnan(found.relative_figure(1, "power"))
+    assert found.figures[0]["sum_s"] == pytest.approx(253), "1 + 2 + … + 22"
+    assert isnan(found.figures[1]["sum_s"]), "the other 21 take less, and would look better"
+    said = "Power@Size-like, geometric mean [s], sum [s] not known: void in 1 of 2 runs"
+    assert found.void == ("", said, "")
+    text = render_text(tell_queries([found], "ABC", brief=True))
+    assert f"\n\nB: {said}\n\n" in text
+    assert document([found], "ABC")[0]["archives"][1]["power"] is None
+
+
+def test_all_times_count_where_runs_have_different_numbers_of_them() -> None:
+    def run(*times: float) -> list[dict[str, Any]]:
+        """Of both power tests, then of streams."""
+        tests = [one for number, time in enumerate(times[:2], 1) for one in alone(f"power{number}", {"Q1": time, "RF1": 1.0})]
+        return [*tests, *(row("throughput1", "Q1", 5, time, client) for client, time in enumerate(times[2:]))]
+
+    (found,) = read_queries(_repeated([run(1.0, 1.0), run(9.0)], [run(1.0, 4.0, 9.0)]))
+    assert sorted(found.times[0]["Q1"]) == [1, 1, 9]
+    assert document([found], "AB")[0]["archives"][0]["queries"]["Q1"]["time_s"] == pytest.approx(9 ** (1 / 3)), "2.08"
+    ratio = found.relative(1, "Q1")
+    assert ratio is not None
+    assert ratio.value == pytest.approx((9 / 36) ** (1 / 3))
+    assert isnan(ratio.low), "three times each, which are not of the same tests"
+    (even,) = read_queries(_repeated([run(1.0, 1.0), run(9.0, 4.0)], [run(1.0, 4.0)]))
+    assert even.times[0]["Q1"] == pytest.approx((3, 2)), "place by place"
 
 
 def test_one_archive_with_queries_has_nothing_beside_it() -> None:

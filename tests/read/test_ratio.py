@@ -72,27 +72,6 @@ def test_intervals_hold_the_truth_when_blocks_are_looked_at_again_and_again() ->
     assert held >= 0.95 * 400
 
 
-DISTURBED = {
-    "the first run of a block is 5% slower": lambda _at: np.tile([0.95, 1, 1, 1], (MOST, 1)),
-    "a period of a block": lambda at: np.exp(0.05 * np.sin(2 * np.pi * (np.arange(4 * MOST) / 4 + at))).reshape(MOST, 4),
-    "a period of two blocks": lambda at: np.exp(0.05 * np.sin(2 * np.pi * (np.arange(4 * MOST) / 8 + at))).reshape(MOST, 4),
-    "each third run is 10% slower": lambda at: np.where(np.arange(4 * MOST) % 3 == int(3 * at), 0.9, 1).reshape(MOST, 4),
-    "each fifth run is 10% slower": lambda at: np.where(np.arange(4 * MOST) % 5 == int(5 * at), 0.9, 1).reshape(MOST, 4),
-    "a drift that goes straight on": lambda _at: np.exp(-0.05 * np.arange(4 * MOST)).reshape(MOST, 4),
-}
-
-
-@pytest.mark.parametrize("name", DISTURBED)
-@pytest.mark.parametrize("spread", [0.003, 0.03])
-def test_what_comes_back_is_no_difference(name: str, spread: float) -> None:
-    random = np.random.default_rng(8)
-    different, chance = 0, 2 * sqrt(0.05 * 0.95 * 200)
-    for seed in range(200):
-        rates = 1000 * DISTURBED[name](random.random()) * np.exp(random.normal(0, spread, (MOST, 4)))
-        different += _told(rates, 1.0, seed).verdict in (Verdict.FASTER, Verdict.SLOWER)
-    assert different <= 0.05 * 200 + chance
-
-
 def test_the_order_of_each_pair_is_drawn_with_the_seed() -> None:
     orders = [order_of(seed, number) for seed in range(100) for number in range(1, 11)]
     assert orders == [order_of(seed, number) for seed in range(100) for number in range(1, 11)]

@@ -269,6 +269,29 @@ def test_repeated_runs_are_one_side_and_give_a_verdict(tmp_path: Path) -> None:
     assert verdict.startswith("faster in this one pair of runs: 2.00 times the rate of x [2.00, 2.00] over scales 1-10. The spread between runs")
 
 
+def test_the_index_of_repeated_runs_rests_on_the_ladder_alone(tmp_path: Path) -> None:
+    """By hand: (6 / 2 + 4 / 2) / 2 = 2.5; with 900 tps at scale 32, which was put in between, it would be 2.74. Twice the
+    rate at scale 10, halfway between its neighbours, adds lg 2 / 2."""
+    def run(name: str, label: str, middle: int) -> Path:
+        rates = {1: (1000,), 10: (middle,), 32: (900,), 100: (10,)}
+        return _archive(tmp_path, name, rates, spec={"scales": [1, 10, 100], "refine": "cutoff", "label": label, "cycles": 1})
+
+    found = read([run("a", "A", 1000), run("b", "A", 1000), run("c", "B", 2000), run("d", "B", 2000)])
+    (section,) = found.sections
+    alone = section.evaluations[0][0].of(RateResult).index.dsi
+    first, second = section.dsi(0), section.dsi(1)
+    assert alone
+    assert first
+    assert second
+    assert alone.value == first.value == pytest.approx(2.5)
+    assert second.value == pytest.approx(2.6505, abs=1e-4)
+    assert section.dsi_parts(1) == {1: 0, 10: pytest.approx(0.1505, abs=1e-4), 100: 0}
+    assert 32 in section.compared[1].relative, "its rates are compared all the same"
+    lines = [" ".join(line.split()) for line in shown.text(found).splitlines()]
+    assert "DSI 2.50 [2.50, 2.50] 2.65 [2.65, 2.65]" in lines
+    assert "sum – +0.151" in lines
+
+
 def test_times_failures_and_checks_stand_beside_the_rates(tmp_path: Path) -> None:
     def run(name: str, time_ns: int, failed: int, **more: Any) -> Path:
         rows = {"cycles": [cycle_row(1, 1, [time_ns] * 10, failed=failed)], "buckets": bucket_rows(1, 1, [time_ns] * 10)}
@@ -278,12 +301,28 @@ def test_times_failures_and_checks_stand_beside_the_rates(tmp_path: Path) -> Non
     broken = {"1": [{"name": "sums", "state": "broken", "detail": "1"}]}
     found = read([run("one", 2 * MS, 0), run("two", 30 * MS, 10, checks=broken), run("three", MS, 0, checks={})])
     lines = [" ".join(line.split()) for line in shown.text(found).splitlines()]
-    for line in ("1, p99 2 30 1", "1 0.0% 50.0% 0.0%", "1 holds BROKEN not made"):
+    for line in ("1, p50 2 30 1", "1, p99 – – –", "1, max 2 30 1", "1 0.0% 50.0% 0.0%", "1 holds BROKEN not made"):
         assert line in lines
     assert not any("no verdict" in line for line in lines)
     assert shown.document(found)["sections"][0]["verdicts"]["PostgreSQL 15.18 (2)"].startswith("no verdict: no scale has a rate and a passed check")
     curves = specs(found)["freq"]["datasets"]["curves"]
     assert {row["archive"] for row in curves} == set(found.labels)
+
+
+def test_a_percentile_that_too_few_transactions_tell_is_not_known_and_makes_no_ratio(tmp_path: Path) -> None:
+    """A p99 takes 500 transactions, five beyond it."""
+    def run(name: str, count: int, time_ns: int) -> Path:
+        rows = {"cycles": [cycle_row(1, at, [time_ns] * count) for at in (1, 2, 3)],
+                "buckets": [row for at in (1, 2, 3) for row in bucket_rows(1, at, [time_ns] * count)]}  # fmt: skip
+        return write(tmp_path, run_json({"scales": [1], "cycles": 3, "duration": 1.0}, name=name), rows).path
+
+    found = read([run("few", 166, 2 * MS), run("enough", 167, 30 * MS)])
+    lines = [" ".join(re.sub(r"\[.*?\]", "", line).split()) for line in shown.text(found).splitlines()]
+    for line in ("1, p50 2 30", "1, p95 2 30", "1, p99 – 30", "1, max 2 30"):
+        assert line in lines, "498 and 501 transactions"
+    assert [line for line in lines if line.startswith("1, p99")] == ["1, p99 – 30", "1, p99 1 –"], "times, and their ratios"
+    few, enough = (one["scales"]["1"]["times_ms"] for one in shown.document(found)["sections"][0]["archives"])
+    assert (few["p99"], few["p95"], enough["p99"]) == (None, 2.0, 30.0)
 
 
 def test_the_document_holds_every_figure(three: Comparison) -> None:

@@ -96,6 +96,17 @@ def evaluation(archive: Archive) -> Evaluation:
     return evaluate(archive)
 
 
+def test_the_longest_operation_of_a_stage_may_be_in_flight(tmp_path: Path) -> None:
+    made = rows()
+    made["cycles"] = [{**one, "in_flight_max_ns": longest} for one, longest in
+                      zip(made["cycles"], (0, 1500 * MS, 0, 2 * MS), strict=True)]  # fmt: skip
+    found = of(evaluate(write(tmp_path, run_json({"workload": "rehearsal", "target": {"url": "mock:"}}, stages=STAGES), made)), QUERY)
+    assert found.values["maxop"] == 1.5
+    assert {group: one.max_ns for group, one in found.times.items()} == {
+        "delete": 2 * MS, "insert": 2000 * MS, "query": 1500 * MS,
+    }  # fmt: skip
+
+
 def of(evaluation: Evaluation, stage: str) -> Any:
     return evaluation.series[Series(stage, 1)].of(StagesResult).efficiency[1]
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import shutil
+from math import isnan, nan
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dsbench.archive import ArchiveError
-from dsbench.read.choice import make_choice
+from dsbench.read.choice import _mean, make_choice
 from dsbench.read.glance import Taken
 from dsbench.read.verdict import RunVerdict, Soundness
 from dsbench.several import trend
 from dsbench.several.trend import histories
 from dsbench.stats.queries import QUERIES, REFRESHES
-from fixtures.archives import MS, bucket_rows, cycle_row, run_json, write
+from fixtures.archives import MS, bucket_rows, cycle_row, reads_of_device, run_json, write
 from fixtures.program import Program
 
 
@@ -91,6 +92,60 @@ def test_another_measure_has_changes_of_its_own(tmp_path: Path, called: Program)
     for asked, words in ((["--of", "speed"], "use one of rate, tps"), (["--stage", "l.i1"], "use one of load")):
         refused = called("trend", "runs", *asked)
         assert (refused.returncode, words in refused.stderr) == (2, True), refused.stderr
+
+
+def test_a_good_0_is_a_result_where_differences_are_compared(tmp_path: Path, called: Program) -> None:
+    """Nothing is read from the device in 10 runs, and 50 times a second in the next 10."""
+    for day in range(20):
+        run = run_json({"scales": [1], "cycles": 1, "duration": 1.0}, name=f"r{day:02}", started=f"2026-11-{day + 1:02}T10:00:00+00:00")
+        rows = {"cycles": [cycle_row(1, 1, [MS] * 300)], "monitors": reads_of_device(0 if day < 10 else 100)}
+        write(tmp_path / "runs", run, rows)
+    done = called("trend", "runs", "--of", "rps", "--json")
+    assert done.returncode == 3, done.stderr
+    told = json.loads(done.stdout)
+    assert told["left_out"] == []
+    (found,) = told["histories"]
+    assert [one["value"] for one in found["results"]] == [0] * 10 + [50] * 10
+    assert found["changes"][0]["difference"]["value"] == pytest.approx(50)
+    assert "+50 1/s [" in called("trend", "runs", "--of", "rps").stdout
+    # 50 is twice the mean of all runs, and 2 lies between ln(1 + 1.5) and ln(1 + 9).
+    ((made,), _) = histories(tmp_path / "runs", 1.5, make_choice("rps"))
+    assert (made.how.step, len(made.changes)) == (25, 1)
+    assert not histories(tmp_path / "runs", 9.0, make_choice("rps"))[0][0].changes
+    for path in (tmp_path / "runs").glob("r1*"):
+        shutil.rmtree(path)
+    ((made,), left) = histories(tmp_path / "runs", 0.03, make_choice("rps"))
+    assert (len(made.results), made.changes, left) == (10, (), [])
+    assert trend.files([made], [])["trend-1.vl.json"]
+
+
+def test_a_history_is_not_named_by_the_text_of_a_file(tmp_path: Path) -> None:
+    asked = {"scales": [1], "cycles": 1, "duration": 1.0, "workload_settings": {"size": "0.1", "file": "9 w.toml\n[schema]"}}
+    write(tmp_path, run_json(asked), {"cycles": [cycle_row(1, 1, [MS] * 300)]})
+    ((found,), _) = histories(tmp_path, 0.03)
+    assert found.name.endswith(", size=0.1")
+
+
+def test_a_difference_is_that_of_the_medians(tmp_path: Path) -> None:
+    for day, reads in enumerate([2, 4] * 4 + [16, 24] * 4):
+        run = run_json({"scales": [1], "cycles": 1, "duration": 1.0}, name=f"m{day:02}", started=f"2026-11-{day + 1:02}T10:00:00+00:00")
+        write(tmp_path, run, {"cycles": [cycle_row(1, 1, [MS] * 300)], "monitors": reads_of_device(reads)})
+    ((found,), _) = histories(tmp_path, 0.03, make_choice("rps"))
+    (change,) = found.changes
+    assert found.how.as_change(change.change.ratio.value) == pytest.approx(10 - 1.5)
+    assert change.change.ratio.low < change.change.ratio.value < change.change.ratio.high
+
+
+def test_what_one_scale_does_not_tell_the_run_does_not(tmp_path: Path) -> None:
+    """Of 300 transactions no 99.9% quantile is known, and no mean leaves a scale out."""
+    assert _mean(make_choice("capacity").how, {1: 5000.0, 100: 500.0}) == pytest.approx(5000**0.5 * 500**0.5)
+    assert isnan(_mean(make_choice("capacity").how, {1: 5000.0, 100: nan}))
+    assert isnan(_mean(make_choice("outage").how, {1: 0.0, 100: nan}))
+    rows = {"cycles": [cycle_row(1, 1, [MS] * 300)], "buckets": bucket_rows(1, 1, [MS] * 300)}
+    write(tmp_path, run_json({"scales": [1], "cycles": 1, "duration": 1.0}), rows)
+    with pytest.raises(ArchiveError, match=r"it has no p99\.9"):
+        histories(tmp_path, 0.03, make_choice("p99.9"))
+    assert histories(tmp_path, 0.03, make_choice("p95"))[1] == []
 
 
 def test_of_several_numbers_of_threads_the_highest_rate_counts(tmp_path: Path) -> None:

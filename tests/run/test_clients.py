@@ -24,7 +24,7 @@ import psutil
 import pytest
 
 import dsbench
-from dsbench import _core, servers
+from dsbench import _core, caches, servers
 from dsbench.archive.columns import COUNTERS
 from dsbench.archive.conditions import State
 from dsbench.measure import loaders as generator
@@ -34,7 +34,6 @@ from dsbench.measure.loaders.peers import PeerProgram, Pgbench, Sysbench, class_
 from dsbench.measure.loaders.results import merge_results, read_result
 from dsbench.measure.moments import Moment, Silent
 from dsbench.read.naming import subject
-from dsbench.servers import cache
 from dsbench.spec import NotHere, RunSpec, SpecError, Target, build
 from dsbench.spec.drivers import DRIVERS, PEERS
 from dsbench.stats.histogram import histogram, quantile_ns
@@ -95,7 +94,7 @@ def test_a_version_of_a_driver_is_taken_from_its_own_folder(
     asked = build({"target": {"url": postgresql.url}, **spec})
     with pytest.raises(NotHere, match=r"pg8000 1\.99\.7 is not installed: dsbench servers install pg8000 --version 1\.99\.7"):
         dsbench.run(asked, out=tmp_path)
-    home, used = cache.driver("pg8000", "1.99.7"), tmp_path / "used"
+    home, used = caches.driver("pg8000", "1.99.7"), tmp_path / "used"
     found = importlib.metadata.distribution("pg8000")
     shutil.copytree(str(found.locate_file("pg8000")), home / "pg8000")
     described = home / "pg8000-1.99.7.dist-info/METADATA"

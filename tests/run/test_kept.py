@@ -25,6 +25,7 @@ from dsbench.measure.keeping import check_target, drop_target
 from dsbench.measure.loaders import IN_DATABASE, TargetDatabase
 from dsbench.measure.moments import Moment, Observer, Silent
 from dsbench.measure.run import Outcome, execute, resume
+from dsbench.servers import folder
 from dsbench.servers.firebird import binaries
 from dsbench.spec import SpecError, Target, build
 from fixtures.program import Program
@@ -240,7 +241,7 @@ def test_a_private_server_keeps_its_database_in_a_named_folder(product: str, tmp
     first = run(where, tmp_path / "out", keep=True)
     assert first.status == "complete", first.error
     (home,) = base.iterdir()
-    servers.clean(base)
+    folder.clean(base)
     with pytest.raises(SpecError, match="is kept in"):
         run(where, tmp_path / "out", keep=True)
     if product == "sqlite":

@@ -63,13 +63,14 @@ def test_a_network_goes_with_the_program_that_was_killed(tmp_path: Path) -> None
             return Path(f"/sys/class/net/{end}/carrier").read_text().strip() == "0"
         return False
 
-    while not (own := {end for end in ends(running.pid) if is_cut(end)}) and time.monotonic() < give_up:
-        time.sleep(0.1)
-    servers = servers_of(running.pid, "postgres")
-    assert own
-    assert servers
-    running.send_signal(signal.SIGKILL)
-    running.wait()
+    try:
+        # Its ends have no carrier either before it is there, which is before the server is.
+        while not ((servers := servers_of(running.pid, "postgres")) and any(is_cut(end) for end in ends(running.pid))):
+            assert time.monotonic() < give_up
+            time.sleep(0.1)
+    finally:
+        running.send_signal(signal.SIGKILL)
+        running.wait()
     while (ends(running.pid) or any(one.is_running() for one in servers)) and time.monotonic() < give_up:
         time.sleep(0.1)
     assert not ends(running.pid)

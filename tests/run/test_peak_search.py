@@ -10,7 +10,8 @@ from dsbench.archive import Archive
 from dsbench.measure.journal import RunError
 from dsbench.measure.moments import Silent
 from dsbench.measure.run import execute, resume
-from dsbench.read.subjects.rate import peak_lines
+from dsbench.read.answer import highest
+from dsbench.read.subjects.rate import RateResult, peak_lines
 from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.tables import results_txt, to_json
 from dsbench.spec.checks import peak_numbers
@@ -41,6 +42,9 @@ def test_a_run_tries_a_few_numbers_and_tells_the_best(tmp_path: Path) -> None:
     (line,) = peak_lines(archive.evaluate())
     assert "at 6 clients" in line
     assert "the peak may be at more clients" in line
+    top = highest(archive.evaluate())
+    assert top is not None
+    assert (top.part.clients, top.value) == (6, archive.evaluate().of(RateResult).peaks[1].rate_tps)
     assert line in results_txt(archive.evaluate(), archive.run)
     assert archive.spec.peak
     told = to_json(archive.evaluate())["peak"]["1"]

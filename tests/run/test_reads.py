@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from dsbench import servers
 from dsbench.archive import Archive
 from dsbench.measure.journal import RunError
+from dsbench.measure.loaders import TargetDatabase
 from dsbench.measure.moments import Moment, Silent
 from dsbench.measure.run import Outcome, execute
 from dsbench.read.evaluation import evaluate
 from dsbench.read.naming import pacing
 from dsbench.read.subjects import find_subject
 from dsbench.read.subjects.outage import OutageResult
+from dsbench.read.subjects.replication import ReplicationResult
 from dsbench.read.subjects.served import ServedBy, ServedResult
 from dsbench.servers.postgresql.instance import PostgresInstance
 from dsbench.spec import Target, build
@@ -23,6 +27,7 @@ from dsbench.spec.files import with_file
 from dsbench.spec.target import with_hosts
 from fixtures.program import Program
 from fixtures.psql import Psql
+from fixtures.waiting import until
 
 SHOP = """
 [schema]
@@ -104,6 +109,14 @@ def test_writers_find_the_new_primary_and_readers_stay_or_find_a_standby(tmp_pat
     assert by_group["read"] == by_group["write"], "each was the standby"
 
 
+def test_readers_of_a_replica_stay_there_while_its_primary_starts_again(tmp_path: Path) -> None:
+    more = {"event": "1s:restart", "duration": 6.0, "rate": 200, **shop(tmp_path)}
+    found = served(run("private:mariadb?replicas=1", tmp_path, **more))
+    by_group = {group: {one.server for one in found if one.group == group} for group in ("read", "write")}
+    assert (len(by_group["read"]), len(by_group["write"])) == (1, 1)
+    assert by_group["read"] != by_group["write"]
+
+
 def test_a_standby_of_ones_own_is_named_by_its_host(tmp_path: Path) -> None:
     with servers.start(Target(url="private:postgresql?standbys=1"), 20) as server:
         primary, standby = (Target(url=server.url).parameters[name].split(",") for name in ("host", "port"))
@@ -121,6 +134,43 @@ def test_a_standby_of_ones_own_is_named_by_its_host(tmp_path: Path) -> None:
                 run(own, tmp_path, workload="select", reads=elsewhere)
         with pytest.raises(RunError, match=port_of_other):
             run(own, tmp_path, workload="select", reads=f"{sockets.replace('/', '%2F')}:{port_of_other}")
+
+
+def _of_mysql(home: str, number: int) -> Target:
+    asked = {"basedir": home, "bind_address": "127.0.0.1", "server_id": str(number), "gtid_mode": "ON",
+             "enforce_gtid_consistency": "ON"}  # fmt: skip
+    return Target(url="private:mysql", settings=asked)
+
+
+def test_a_replica_of_mysql_serves_readers_and_says_how_far_it_is(mysql_home: str, tmp_path: Path) -> None:
+    with (
+        servers.start(_of_mysql(mysql_home, 1), 20) as server,
+        servers.start(_of_mysql(mysql_home, 2), 20) as other,
+        closing(TargetDatabase(server.url)) as primary,
+        closing(TargetDatabase(other.url)) as replica,
+    ):
+        there, known = (Target(url=one.url) for one in (other, server))
+        for one in (primary, replica):
+            one.fetch("RESET MASTER")
+        login = f"SOURCE_USER = 'dsbench', SOURCE_PASSWORD = '{urlsplit(server.url).password}', SOURCE_SSL = 1"
+        place = f"SOURCE_HOST = '{known.host}', SOURCE_PORT = {known.port}, SOURCE_AUTO_POSITION = 1"
+        replica.fetch(f"CHANGE REPLICATION SOURCE TO {place}, {login}")
+        replica.fetch("START REPLICA")
+        primary.fetch("CREATE USER bench@'%' IDENTIFIED BY 'a password'")
+        primary.fetch("GRANT ALL ON *.* TO bench@'%'")
+        granted = "SELECT 1 FROM mysql.user WHERE user = 'bench' AND insert_priv = 'Y'"
+        assert until(lambda: bool(replica.fetch(granted)))
+        url = f"mysql://bench:a%20password@{known.host}:{known.port}/"
+        outcome = run(url, tmp_path, **shop(tmp_path), duration=5.0, reads=f"{there.host}:{there.port}")
+        assert int(replica.fetch("SELECT @@global.replica_parallel_workers AS n")[0]["n"] or 0) > 1
+    reads, writes = sorted(served(outcome), key=lambda one: one.group)
+    assert (reads.server.endswith(str(there.port)), writes.server.endswith(str(known.port))) == (True, True)
+    (lag,) = evaluate(Archive.open(outcome.archive)).of(ReplicationResult).replication[1]
+    assert lag.standby == f"{there.host}:{there.port}"
+    assert lag.looks >= 4
+    assert lag.behind_max >= lag.behind_median >= 0
+    assert 0 < lag.lag_max_ns < 60e9
+    assert "a password" not in str([warning.message for warning in Archive.open(outcome.archive).run.warnings])
 
 
 def test_hosts_replace_those_of_a_url_and_nothing_else() -> None:

@@ -259,6 +259,15 @@ def test_a_slow_first_sample_does_not_eat_the_cycle(tmp_path: Path, monkeypatch:
     assert at.min() <= 0
 
 
+def test_seconds_of_an_open_loop_count_from_the_intended_start(tmp_path: Path) -> None:
+    """A transaction of 10 ms or more, 200 per second for one client: after a second half of the starts wait, for 0.5 s."""
+    spec = spec_for("mock:?latency_us=10000", scales=(1,), cycles=1, clients=1, duration=2.0, rate=200.0, arrival="constant")
+    archive = Archive.open(execute(spec, tmp_path, Silent()).archive)
+    second, longest = columns(archive, "seconds", "second", "max_ns")
+    assert longest[second == 1].max() > 0.4e9
+    assert all(longest[second == at].max() > 0.1e9 for at in (0, 1))
+
+
 def test_a_server_that_falls_silent_fails_the_cycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dsbench.measure.cycle.GRACE_S", 0.5)
     stalls = "mock:?latency_us=100&stall_at=100&stall_ms=3000"

@@ -20,6 +20,7 @@ import pytest
 from dsbench import servers
 from dsbench.library.archive import Archive
 from dsbench.measure.loaders import IN_DATABASE, TargetDatabase
+from dsbench.servers.process import free_port
 from fixtures.program import Program, described, only_archive
 from fixtures.waiting import PATIENCE_S, until
 
@@ -28,13 +29,6 @@ pytestmark = pytest.mark.thorough
 FOLDER = Path(os.environ.get("DSBENCH_TEST_WIRE", "/var/tmp/dsbench-wire"))
 SCRIPT = "\\set id random(1, 3)\nSELECT name FROM shop WHERE id = :id;\n"
 SHORT = ("--cycles", "1", "--duration", "1", "--clients", "1", "--out", "out")
-
-
-def _free() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 @contextmanager
@@ -53,7 +47,7 @@ def pglite() -> Iterator[str]:
     program = FOLDER / "node_modules/.bin/pglite-server"
     if not program.exists() or shutil.which("node") is None:
         pytest.skip("PGlite is not there: scripts/need-wire")
-    port = _free()
+    port = free_port()
     with _served([str(program), f"--port={port}", "--max-connections=30"], port):
         time.sleep(1)
         yield f"postgresql://postgres:postgres@127.0.0.1:{port}/postgres?sslmode=disable"
@@ -68,7 +62,7 @@ def h2(tmp_path: Path) -> Iterator[str]:
     url = f"jdbc:h2:{tmp_path}/test;MODE=PostgreSQL;DATABASE_TO_LOWER=TRUE"
     made = ["java", "-cp", str(jar), "org.h2.tools.Shell", "-url", url, "-user", "sa"]
     subprocess.run([*made, "-password", "sa", "-sql", rows], check=True, capture_output=True)
-    port = _free()
+    port = free_port()
     with _served(["java", "-cp", str(jar), "org.h2.tools.Server", "-pg", "-pgPort", str(port), "-baseDir", str(tmp_path)], port):
         yield f"postgresql://sa:sa@127.0.0.1:{port}/test?sslmode=disable"
 
@@ -79,7 +73,7 @@ def dolt() -> Iterator[str]:
     program = FOLDER / "dolt-engine"
     if not program.exists():
         pytest.skip("Dolt's engine is not there: scripts/need-wire")
-    port = _free()
+    port = free_port()
     with _served([str(program), f"-address=127.0.0.1:{port}"], port):
         yield f"mysql://root@127.0.0.1:{port}/test"
 
@@ -98,7 +92,7 @@ def vitess(mysql_home: str) -> Iterator[str]:
         named = {"VTDATAROOT": data, "VTROOT": home, "VT_MYSQL_ROOT": mysql_home, "MYSQL_FLAVOR": "MySQL80", "HOME": data,
                  "PATH": f"{home}/bin:{mysql_home}/bin:{os.environ['PATH']}"}  # fmt: skip
         # It takes the next ports, too: the third is that of MySQL's protocol.
-        first = _free()
+        first = free_port()
         words = ["--port", str(first), "--mysql-bind-host", "127.0.0.1", "--keyspaces", "test", "--num-shards", "1"]
         variables = [f"{name}={value}" for name, value in named.items()]
         try:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dsbench import spec
-from dsbench.servers import ServerError, acquire, cache, sources
+from dsbench import caches, spec
+from dsbench.servers import ServerError, acquire, sources
 from dsbench.servers import acquire as unpacking
 from dsbench.servers.mysql import binaries as mysql
 from dsbench.servers.postgresql import binaries as postgresql
@@ -194,7 +194,7 @@ def test_an_archive_without_a_server_is_refused_and_leaves_nothing(tmp_path: Pat
 
 
 def test_what_was_unpacked_is_taken_by_its_version_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed, unpacked = Path("/usr/lib/pg/15"), cache.folder() / "postgresql-18.1.0" / "bin"
+    installed, unpacked = Path("/usr/lib/pg/15"), caches.servers() / "postgresql-18.1.0" / "bin"
     both = [postgresql.PostgresBinaries(unpacked, "18.1"), postgresql.PostgresBinaries(installed, "15.2")]
     monkeypatch.setattr(postgresql, "found", lambda: both)
     assert postgresql.find(None).version == "15.2"
@@ -215,10 +215,10 @@ def test_an_unpacked_mysql_knows_its_folder(tmp_path: Path, place: Path) -> None
 def test_the_superusers_servers_lie_where_others_may_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DSBENCH_SERVERS", raising=False)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert cache.folder() == Path("/var/cache/dsbench/servers")
+    assert caches.servers() == Path("/var/cache/dsbench/servers")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setenv("XDG_CACHE_HOME", "/home/me/.cache")
-    assert cache.folder() == Path("/home/me/.cache/dsbench/servers")
+    assert caches.servers() == Path("/home/me/.cache/dsbench/servers")
 
 
 _POLICY = """postgresql-15:

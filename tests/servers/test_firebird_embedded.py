@@ -161,3 +161,11 @@ def test_a_version_is_read_without_loading_anything() -> None:
     (unpacked,) = binaries.in_folder(engine.root)
     assert isinstance(unpacked, binaries.Engine)
     assert unpacked.version == engine.version
+
+
+def test_the_version_is_that_of_the_product(tmp_path: Path) -> None:
+    """Libraries of version 3 have a number for programs of InterBase, too."""
+    for said, version in (("LI-V6.3.11.3363737 Firebird 3.0", "3.0.11"), ("LI-V4.0.7.3271 Firebird 4.0", "4.0.7")):
+        library = tmp_path / "libfbclient.so.2"
+        library.write_bytes(b"\0" + said.encode() + b"\0")
+        assert binaries._written_in(library) == version

@@ -12,6 +12,7 @@ import pytest
 
 from dsbench.servers import folder
 from dsbench.servers.folder import MARK, Folder
+from fixtures.waiting import until
 
 _OWNER = """
 import sys, time
@@ -124,6 +125,8 @@ def test_a_server_that_outlived_its_owner_is_ended(tmp_path: Path) -> None:
     marked.mkdir()
     server = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", str(marked / "data")])
     try:
+        # The kernel shows what it was called with a moment after it has begun.
+        assert until(lambda: str(marked / "data") in psutil.Process(server.pid).cmdline())
         (marked / MARK).write_text(f'{{"owner": 1, "server": {server.pid}}}')
         assert folder.clean(tmp_path) == [marked]
         server.wait(timeout=20)

@@ -13,6 +13,8 @@ import pytest
 from dsbench import servers, spec
 from dsbench.measure.loaders import CoreError, TargetDatabase
 from dsbench.servers.mysql import binaries
+from dsbench.servers.mysql.asked import AskedMember
+from dsbench.servers.mysql.galera import _Other
 from fixtures.private import check_no_superuser, check_refused, command, working_in
 
 Make = Callable[..., spec.Target]
@@ -56,6 +58,29 @@ def test_it_answers_and_leaves_nothing(target: Make, base: Path) -> None:
     assert not any(psutil.pid_exists(pid) for pid in pids)
     assert server.pids() == []
     server.stop()
+
+
+def test_a_cluster_is_ready_when_its_logins_are(target: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = AskedMember._accounts
+    # Galera says that it is ready before the server runs the file that makes them.
+    monkeypatch.setattr(AskedMember, "_accounts", lambda self, password: f"DO SLEEP(2);\n{made(self, password)}")
+    with servers.start(target(galera="3"), 4) as server:
+        assert _ask(server.url, "select count(*) from mysql.user where user = 'dsbench'") == "1"
+
+
+@pytest.mark.thorough
+def test_a_cluster_that_cannot_be_made_says_which_node_ended(target: Make, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = _Other._start
+
+    def alone(self: _Other) -> None:
+        assert self._first._process is not None
+        self._first._process.kill()
+        start(self)
+
+    monkeypatch.setattr(_Other, "_start", alone)
+    with pytest.raises(servers.ServerError, match=r"1 of 3 nodes of MariaDB .* ended:\n(.*\n)*.*: ready for connections"):
+        servers.start(target(galera="3"), 4)
+    assert list(base.iterdir()) == []
 
 
 def test_settings_are_applied(target: Make) -> None:

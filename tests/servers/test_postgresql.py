@@ -16,7 +16,7 @@ import pytest
 
 from dsbench import servers, spec
 from dsbench.servers.postgresql import binaries
-from dsbench.servers.postgresql.instance import SharedMemory
+from dsbench.servers.postgresql.instance import _LIST, SharedMemory
 from dsbench.servers.templates import VARIABLE
 from fixtures.private import check_no_superuser, check_refused, working_in
 
@@ -192,6 +192,21 @@ def test_a_server_that_was_killed_leaves_no_shared_memory(target: Make) -> None:
     server.stop()
     assert [file for file in held.files if file.exists()] == []
     assert not held.segments & _segments()
+
+
+def test_what_a_killed_server_made_after_its_start_goes_too(target: Make) -> None:
+    with servers.start(target(), 4) as server:
+        pids = server.pids()
+        held = SharedMemory.held(pids[0], pids)
+        (first,) = [file for file in held.files if file.read_bytes().startswith(_LIST)]
+        later = held.files - {first}
+        assert later
+        known = SharedMemory(pids[0], frozenset({first}), frozenset())
+        assert known._listed() >= later
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        known.remove()
+        assert [file for file in held.files if file.exists()] == []
 
 
 def _segments() -> set[int]:

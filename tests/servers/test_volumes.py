@@ -16,7 +16,7 @@ import pytest
 import dsbench
 from dsbench import devices, servers, spec
 from dsbench.archive import Archive
-from dsbench.library import studies
+from dsbench.library import apart
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.moments import Silent
 from dsbench.measure.run import Outcome
@@ -265,7 +265,7 @@ def test_a_ladder_is_made_anew_on_a_file_system_that_ladders_have_used(ground: P
     run = {"target": "private:sqlite", "workload": "tpcb", "scales": [1, 2], "cycles": 1, "duration": 0.1, "storage": "ext4?size=256MiB"}
     levels = [{"name": "fresh"}, {"name": "used", "set": {"history.runs": 1, "history.then": "restart"}}]
     values = {"name": "x", "run": run, "factor": [{"name": "h", "levels": levels}], "trials": {"repeat": 1, "order": "as listed"}}
-    study = studies.conduct(begin(parse(values), tmp_path / "s")[0], _Unseen(), Stop())
+    study = apart.conduct(begin(parse(values), tmp_path / "s")[0], _Unseen(), Stop())
     assert [(one.status, one.reason) for one in study.trials] == [("done", "")] * 2
     (before,) = (Archive.open(path).run for path in (tmp_path / "s/before").glob("*.zip"))
     fresh, used = (Archive.open(study.archive_of(trial)).run for trial in study.trials)

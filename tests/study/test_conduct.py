@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from dsbench.archive import Archive, ArchiveError, claimed
-from dsbench.library import studies
+from dsbench.library import apart
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.journal import RunError
 from dsbench.measure.moments import Moment, Observer, Silent
@@ -206,9 +206,9 @@ def test_trials_on_one_database_are_all_made_there_again_when_one_is_missing(tmp
         def ended(self, trial: Trial) -> None:
             stop.request()
 
-    assert [one.status for one in studies.conduct(study, Stopping(), stop).trials] == ["done", "planned"]
+    assert [one.status for one in apart.conduct(study, Stopping(), stop).trials] == ["done", "planned"]
     assert not list((tmp_path / "s").glob("before/*"))
-    found = studies.conduct(load(study.folder), Seen(), Stop())
+    found = apart.conduct(load(study.folder), Seen(), Stop())
     assert [one.status for one in found.trials] == ["done", "done"], found.trials
     (again,) = (Archive.open(path).run for path in (tmp_path / "s" / "before").glob("*.zip"))
     last = Archive.open(found.archives / found.trials[1].archive).run
@@ -222,7 +222,7 @@ def test_a_workload_with_other_tables_has_a_database_of_its_own(tmp_path: Path) 
     factor = {"name": "workload", "path": "workload", "levels": ["select", "tpcb", other], "same_database": True}
     run = {"target": "private:sqlite", "scales": [1], "cycles": 1, "duration": 0.1}
     study = begin(parse({"name": "x", "run": run, "factor": [factor], "trials": {"repeat": 1}}), tmp_path / "s")[0]
-    found = studies.conduct(study, Seen(), Stop())
+    found = apart.conduct(study, Seen(), Stop())
     assert [one.status for one in found.trials] == ["done"] * 3, found.trials
     runs = [Archive.open(found.archives / one.archive).run for one in found.trials]
     assert [run.spec.workload for run in runs] == ["select", "tpcb", "tpcc"]
@@ -273,7 +273,7 @@ def test_nodes_are_started_for_each_trial_and_end_with_it(tmp_path: Path, monkey
     asked = {"name": "x", "run": RUN, "factor": [factor], "trials": {"repeat": 1}, "nodes": [command], "address": "127.0.0.2"}
     study, _ = begin(parse(asked), tmp_path / "s")
     seen = Keys(temporary)
-    found = studies.conduct(study, seen, Stop())
+    found = apart.conduct(study, seen, Stop())
     assert [trial.status for trial in found.trials] == ["done", "done"], found.trials
     assert seen.looked
     assert seen.found == [], "a kill would leave keys"

@@ -61,12 +61,25 @@ def test_tools_work_on_a_number_of_files(tmp_path: Path) -> None:
         "created at random, 1024 files": (104.0, "1/s"), "deleted at random, 1024 files": (9000.0, "1/s")
     }
     assert probes.tools("postmark:200,postmark:500,dd") == ("postmark:200", "postmark:500", "dd")
-    for wrong in ("dd:5", "postmark:0", "postmark:x", "postmark:", "bonnie++:9999999"):
+    for wrong in ("dd:5", "fio:1GiB", "postmark:0", "postmark:x", "postmark:", "postmark:1GiB", "bonnie++:9999999"):
         with pytest.raises(ValueError, match="accept a number of files"):
             probes.tools(wrong)
     assert probes.installed("postmark"), "apt-get install postmark"
     (found,) = probes.run_tools(tmp_path, ("postmark:50",))
     assert (found.tool, found.test, found.value > 0) == ("postmark", "transactions on small files, 50 files", True)
+
+
+def test_tools_work_on_a_file_of_a_size(tmp_path: Path) -> None:
+    assert probes.tools("dd:64GiB, bonnie++:2g") == ("dd:64GiB", "bonnie++:2g")
+    for wrong in ("dd:1k", "bonnie++:99TiB", "dd:GiB"):
+        with pytest.raises(ValueError, match="a file has 1MiB to 16TiB"):
+            probes.tools(wrong)
+    found = list(probes.run_tools(tmp_path, ("dd:2MiB", "bonnie++:64MiB")))
+    assert [one.test for one in found[:2]] == ["written, 2MiB", "read, 2MiB"]
+    by_character = {one.test: one for one in found}["characters written, 64MiB"]
+    assert by_character.unit == "KiB/s"
+    assert 10 < by_character.value < 10_000_000
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_tools_are_named_or_all() -> None:
@@ -107,6 +120,6 @@ def test_a_study_tells_which_tool_foretells_the_rate(made: Study) -> None:
     )
     text = shown.text(replace(found, made=tested))
     line = next(line for line in text.splitlines() if line.startswith("fio: flushed"))
-    assert "+1.00 (p 0.0002)" in line
+    assert "+1.00 (p 0.0002; 17 trials)" in line
     assert "–" in line
     assert "rank correlation" not in shown.text(found)

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from dsbench.archive import Archive
-from dsbench.library import studies
+from dsbench.library import apart
 from dsbench.library.apart import perform_apart, try_apart
 from dsbench.measure.interrupts import Stop
 from dsbench.measure.moments import Moment, Silent
@@ -68,7 +68,7 @@ def test_versions_and_settings_of_an_engine_in_the_process_are_levels(tmp_path: 
     factor = {"name": "firebird", "levels": [{"name": "3", "set": {"target.version": "3"}}, *levels]}
     asked = parse({"name": "x", "run": run, "factor": [factor], "trials": {"repeat": 1, "order": "as listed"}})
     watch = Watching()
-    made = studies.conduct(begin(asked, tmp_path / "s")[0], watch, Stop())
+    made = apart.conduct(begin(asked, tmp_path / "s")[0], watch, Stop())
     assert [trial.status for trial in made.trials] == ["done"] * 3, made.trials
     runs = [Archive.open(made.archive_of(trial)).run for trial in made.trials]
     versions = [next(layer.items["version"] for layer in run.stack if layer.layer == "RDBMS") for run in runs]
@@ -88,7 +88,7 @@ def test_what_is_wrong_with_a_server_comes_back_as_it_is(tmp_path: Path) -> None
     factor = {"name": "mode", "path": "target.settings.ServerMode", "levels": ["Super", "Clasic"]}
     study, _ = begin(parse({"name": "x", "run": run, "factor": [factor], "trials": {"repeat": 1}}), tmp_path / "s")
     with pytest.raises(SpecError, match="factor 'mode': levels: 'Clasic'"):
-        studies.tried(study, lambda _words: None)
+        apart.tried(study, lambda _words: None)
 
 
 def test_a_run_hears_the_wish_to_stop_and_nobody_its_password(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_process_that_is_killed_fails_its_trial_alone(tmp_path: Path) -> None:
     study, _ = begin(parse({"name": "x", "run": run, "factor": [factor], "trials": {"repeat": 1}}), tmp_path / "s")
     watch = Watching()
     watch.heard = Killing()
-    made = studies.conduct(study, watch, Stop())
+    made = apart.conduct(study, watch, Stop())
     assert [trial.status for trial in made.trials] == ["failed", "done"], made.trials
     assert "ended by SIGKILL" in made.trials[0].reason
 

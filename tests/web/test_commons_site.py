@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from dsbench.commons.site import build, check
 from dsbench.problem import Problem
 from dsbench.spec.price import Price
 from fixtures.program import Program
-from fixtures.web import Seen, browsed, served
+from fixtures.web import Seen, served
 
 STORED = Path(__file__).parents[1] / "data/archives"
 BAD = "<img src=x onerror='window.hacked=1'></script><script>window.hacked=1</script>"
@@ -51,12 +51,6 @@ def commons(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def site(commons: Path) -> Path:
     return build(commons, commons.parent / "site").path
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with browsed() as found:
-        yield found
 
 
 def test_from_a_run_to_a_site_by_four_commands(called: Program, tmp_path: Path) -> None:

@@ -92,6 +92,15 @@ pub struct Stale {
     pub lags_ns: Vec<u64>,
 }
 
+impl Stale {
+    /// The lag that so many per cent of them do not exceed: that of rank ⌈percent · n / 100⌉; 0 without any.
+    #[must_use]
+    pub fn lag_ns(&self, percent: usize) -> u64 {
+        let rank = (self.lags_ns.len() * percent).div_ceil(100).max(1);
+        self.lags_ns.get(rank - 1).copied().unwrap_or(0)
+    }
+}
+
 /// What a history holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Findings {

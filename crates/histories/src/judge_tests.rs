@@ -95,6 +95,14 @@ fn stale_reads_are_those_of_what_was_acknowledged_before() {
     assert_eq!(stale, Stale { reads: 1, items: 2, lags_ns: vec![40] });
 }
 
+#[test]
+fn lags_of_stale_reads_are_those_of_the_nearest_rank() {
+    for (count, lags_ns) in [(0, [0, 0, 0]), (1, [1, 1, 1]), (2, [1, 2, 2]), (100, [50, 99, 100])] {
+        let stale = Stale { lags_ns: (1..=count).collect(), ..Stale::default() };
+        assert_eq!([50, 99, 100].map(|percent| stale.lag_ns(percent)), lags_ns, "{count}");
+    }
+}
+
 /// How a database plays transactions that run beside each other.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Way {

@@ -113,10 +113,9 @@ impl Judged {
     /// Reads that missed what was acknowledged before, most items that one missed, and for how long the first of them had
     /// been acknowledged: median, 99th percentile, maximum.
     fn stale(&self) -> (u64, u32, u64, u64, u64) {
-        let lags = &self.0.stale.lags_ns;
-        let at = |share: usize| lags.get((lags.len() * share / 100).min(lags.len().saturating_sub(1)));
-        let [median, high, most] = [50, 99, 100].map(|share| at(share).copied().unwrap_or(0));
-        (self.0.stale.reads, self.0.stale.items, median, high, most)
+        let stale = &self.0.stale;
+        let [median, high, most] = [50, 99, 100].map(|percent| stale.lag_ns(percent));
+        (stale.reads, stale.items, median, high, most)
     }
 }
 

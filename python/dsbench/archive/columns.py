@@ -271,8 +271,8 @@ _TABLES: Final = (
     ),
     ArchiveTable(
         "seconds",
-        "The course of a cycle, per second of its demanded duration. Its times are residence times; where the load "
-        "changes (--load) they are response times, from the intended start.",
+        "The course of a cycle, per second of its demanded duration. Its times are residence times; in an open "
+        "loop they are response times, from the intended start.",
         (
             *_KEY,
             _GROUP,

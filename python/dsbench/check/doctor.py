@@ -10,14 +10,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from dsbench import control_groups, devices, release, servers, spec
+from dsbench import caches, control_groups, devices, release, servers, spec
 from dsbench.dataclass import dataclass
 from dsbench.measure import loaders as generator
 from dsbench.measure.monitors import Known, MachineSnapshot, beside, between, look
 from dsbench.measure.monitors.host import is_tsc_given_up, read_cpus
 from dsbench.measure.stack import described, machine
 from dsbench.problem import how_to_install
-from dsbench.servers import cache
 from dsbench.servers.errors import Installation
 from dsbench.servers.storage.volume import StorageError
 from dsbench.servers.storage.volume import check as check_storage
@@ -108,7 +107,7 @@ def _more_servers() -> list[Finding]:
         "dsbench servers install firebird (a server), mariadb (with MyRocks), postgresql; also postgresql "
         "--version 18, mysql, firebird --version 5"
     )
-    return [Finding("more servers", True, f"{words}, unpacked into {cache.folder()}")]
+    return [Finding("more servers", True, f"{words}, unpacked into {caches.servers()}")]
 
 
 def _server(found: Installation) -> Finding:

@@ -21,6 +21,7 @@ from dsbench.servers import Server, ServerError
 from dsbench.servers.replication import Replicated
 from dsbench.servers.server import OwnProcess
 from dsbench.spec import ISOLATIONS, SpecError, Target
+from dsbench.spec.outages import refuse_reads
 
 CLIENTS: Final = 8
 TRANSACTIONS: Final = 20_000
@@ -106,6 +107,8 @@ def isolation(
     """
     if reads and level == "serializable" and (target.private or target.scheme).startswith("postgres"):
         raise SpecError("--reads", "standbys have no serializable transactions", "use --isolation repeatable-read")
+    if reads:
+        refuse_reads(target, reads, hands_over=event in ("switchover", "failover"))
     if target.private is not None:
         servers.clean_for(target)
     with contextlib.ExitStack() as stack:

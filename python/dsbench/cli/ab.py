@@ -128,7 +128,7 @@ def command(
             told=shown.line,
         )  # fmt: skip
     files = write(found, out)
-    others = {"junit": partial(junit.of_comparison, found), "bencher": partial(bencher.of_comparison, found)}
+    others = {"junit": partial(junit, found), "bencher": partial(bencher, found)}
     if terminal.show_answer(found.document, found.tell, as_json, form, others):
         for path in files:
             if path.suffix == ".html":

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from textwrap import fill
@@ -84,7 +84,9 @@ def command(
         having = ", ".join(f"{each.paper} {each.id}" for of in papers().values() for each in of.items if each.hour)
         raise Problem(f"--hour: {one.paper} {one.id} has no such size", f"use --small, or one of {having}", usage=True)
     elif dry_run:
-        print("\n".join(_planned(one, wanted, out)))
+        lines, needs = _planned(one, wanted, out)
+        print("\n".join(lines))
+        _refuse_unfit(one, needs)
     else:
         _make(one, wanted, out or Path("papers", one.folder))
 
@@ -134,26 +136,37 @@ def _about(item: Item) -> Iterator[str]:
     yield f"made with: dsbench study papers {item.paper} {item.id} --small, in papers/{item.folder}"
 
 
-def _planned(item: Item, size: Size, out: Path | None) -> Iterator[str]:
-    """What would be done, and how long its runs and studies take at least."""
+def _planned(item: Item, size: Size, out: Path | None) -> tuple[list[str], list[Needs]]:
+    """What would be done in words, and what each command needs: its runs and studies take as long at least."""
     folder = out or Path("papers", item.folder)
     record = _read_record(folder)
-    yield f"folder: {folder}"
-    every: list[Needs] = []
+    lines, every = [f"folder: {folder}"], []
     for line in item.commands(size):
         done = line in record.get("done", ())
         needs = None if done else estimated(line)
-        yield f"dsbench {line}" + (": done already" if done else "")
+        lines.append(f"dsbench {line}" + (": done already" if done else ""))
         if needs is not None:
             every.append(needs)
-            yield f"  {_range(needs.time_s)}"
-    yield from (f"dsbench {line}" for line in item.shown(size))
-    yield f"diagram or table: {folder / item.picture}"
+            lines.append(f"  {_range(needs.time_s)}")
+    lines += [f"dsbench {line}" for line in item.shown(size)]
+    lines.append(f"diagram or table: {folder / item.picture}")
     if every:
-        yield f"time: {_range((sum(one.time_s[0] for one in every), sum(one.time_s[1] for one in every)))}"
+        time_s = sum(one.time_s[0] for one in every), sum(one.time_s[1] for one in every)
+        without = ", without the disk benchmarks" if any(one.probes for one in every) else ""
+        lines.append(f"time: {_range(time_s)}{without}")
     if sizes := [one.size_bytes for one in every if one.size_bytes is not None]:
         free = min((one.free_bytes for one in every if one.free_bytes is not None), default=None)
-        yield f"space: up to {max(sizes) / 1e9:.3g} GB" + (f"; {free / 1e9:.3g} GB free" if free is not None else "")
+        more = f"; {free / 1e9:.3g} GB free" if free is not None else ""
+        lines.append(f"space: up to {max(sizes) / 1e9:.3g} GB{more}")
+    return lines, every
+
+
+def _refuse_unfit(item: Item, every: Sequence[Needs]) -> None:
+    """``Problem`` where one of the runs cannot be made here."""
+    lacking = next((needs.refused for needs in every if needs.refused), "")
+    if lacking:
+        smaller = " or ".join(f"--{size}" for size in item.sizes if size != "full")
+        raise Problem(f"{item.paper} {item.id}: {lacking}", f"set TMPDIR to a folder with more space, or use {smaller}")
 
 
 def _range(time_s: tuple[float, float]) -> str:
@@ -170,6 +183,10 @@ class Needs:
     size_bytes: int | None
     """Of its largest database; ``None`` where it is not known."""
     free_bytes: int | None
+    refused: str
+    """Why one of its runs cannot be made here; empty where nothing shows."""
+    probes: bool
+    """Whether it has disk benchmarks, which are in no time."""
 
 
 def estimated(line: str) -> Needs | None:
@@ -190,7 +207,9 @@ def estimated(line: str) -> Needs | None:
         planned, found = study.begin(spec, Path("papers-not-made"))
         _refuse_single(planned)
         expected = study.estimate(planned, found)
-        return Needs(expected.time_s, expected.size_bytes, expected.free_bytes)
+        refused = next((one.refused for one in found.values() if one.refused), "")
+        return Needs(expected.time_s, expected.size_bytes, expected.free_bytes, refused,
+                     any(one.probes for one in found.values()))  # fmt: skip
     if context.info_name == "run":
         if given["example_config"] or given["config"]:
             return None
@@ -198,7 +217,8 @@ def estimated(line: str) -> Needs | None:
         from dsbench.measure.ahead import look_ahead
 
         ahead = look_ahead(specification(given, None))
-        return Needs(ahead.time_s, ahead.size_bytes[1] if ahead.size_bytes else None, ahead.free_bytes)
+        most = ahead.size_bytes[1] if ahead.size_bytes else None
+        return Needs(ahead.time_s, most, ahead.free_bytes, ahead.refused, ahead.probes)
     return None
 
 
@@ -258,8 +278,7 @@ def _make(item: Item, size: Size, folder: Path) -> None:
         raise Problem(f"--out: {folder} contains other files", "specify a new --out FOLDER", usage=True)
     done = list(record.get("done", ()))
     left = [line for line in item.commands(size) if line not in done]
-    for line in left:
-        estimated(line)  # What cannot be is refused now, and not after hours.
+    _refuse_unfit(item, [needs for line in left if (needs := estimated(line))])  # Now, and not after hours.
     try_out(folder)
     _write_record(folder, item, size, done)
     began = time.monotonic()

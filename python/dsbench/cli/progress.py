@@ -41,7 +41,19 @@ def _change(line: Live, words: str, overflow: Literal["ellipsis"] | None = None)
     line.update(Text(words, no_wrap=True, overflow=overflow))
 
 
-class Progress:
+class _Alive:
+    """What ends its line of the terminal."""
+
+    _live: Live | None = None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+
+class Progress(_Alive):
     """Shows a run. On a terminal the last line is alive, and no line is wider than it; elsewhere a line appears now and
     then."""
 
@@ -49,10 +61,8 @@ class Progress:
         self, spec: RunSpec, notes: Sequence[str] = (), *, quiet: bool = False, verbose: bool = False, before: str = ""
     ) -> None:
         """``notes``: lines to be shown once the run has begun; ``before`` stands before the line that is alive."""
-        self._spec = spec
         self._notes = notes
         self._quiet, self._verbose, self._before = quiet, verbose, before
-        self._live: Live | None = None
         self._last_line, self._said = 0.0, ""
         self._phase: tuple[int, str, int] | None = None
         self._left = TimeLeft(spec)
@@ -64,12 +74,6 @@ class Progress:
             self._live = line
             line.start()
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
 
     @property
     def alive(self) -> bool:
@@ -127,7 +131,7 @@ class Progress:
         """Nothing to show: the scale's lines were printed."""
 
 
-class Counting:
+class Counting(_Alive):
     """Shows how many of the cases of a suite are done: a line that changes on a terminal, one per target elsewhere."""
 
     def __init__(self) -> None:
@@ -137,12 +141,6 @@ class Counting:
         if self._live is not None:
             self._live.start()
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
 
     def show(self, what: str, done: int, total: int, noun: str = "cases") -> None:
         """Shows that ``done`` of ``total`` on ``what`` are done."""

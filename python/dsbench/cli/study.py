@@ -65,7 +65,7 @@ def run(
 ) -> None:
     """Run the remaining trials of a study, and show the effects."""
     from dsbench import study as room  # Late: numerical libraries take their time.
-    from dsbench.library.studies import conduct, tried
+    from dsbench.library.apart import conduct, tried
     from dsbench.study.estimate import ahead_of
 
     study, ahead = _begun(file, out, changes or [], again, trust)

@@ -49,13 +49,13 @@ def command(
     terminal.refuse_both(as_json, form)
     least = spec.share("--difference", difference)
     # Late: the libraries that draw and compute take a second, and help should not.
-    from dsbench.exports import junit, otava
+    from dsbench.exports import junit_of_histories, otava
     from dsbench.read.choice import make_choice
     from dsbench.several import files, trend
 
     found, left = trend.histories(folder, least, make_choice(of, stage, group))
-    written = [] if out is None else files.write(out, lambda: trend.files(found, left) | otava.files(found, out))
-    others = {"junit": partial(junit.of_histories, found, left)}
+    written = [] if out is None else files.write(out, lambda: trend.files(found, left) | otava(found, out))
+    others = {"junit": partial(junit_of_histories, found, left)}
     document, blocks = partial(trend.document, found, left), partial(trend.tell, found, left)
     if terminal.show_answer(document, blocks, as_json, form, others):
         for path in written:

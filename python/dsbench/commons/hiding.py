@@ -58,7 +58,7 @@ class Hider:
         if "addresses" in self.kinds:
             text = _ADDRESS.sub(self._address, text)
         if "host" in self.kinds:
-            for name, now in self.machines.items():
+            for name, now in (*self.machines.items(), *self._named.items()):
                 if name in text:
                     new = re.sub(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", now, text)
                     text = new if new == text else self.note("host", name, now) and new

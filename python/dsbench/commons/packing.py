@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dsbench.archive import TABLES, Archive
@@ -21,6 +22,7 @@ from dsbench.commons.figures import describe_packed
 from dsbench.commons.hiding import HIDDEN, HIDEABLE, Hider
 from dsbench.read import tables
 from dsbench.read.evaluation import evaluate
+from dsbench.spec import Target
 from dsbench.spec.outages import STANDBY
 
 _DATE: Final = (1980, 1, 1, 0, 0, 0)
@@ -59,6 +61,10 @@ def prepare(path: Path, about: PublisherNotes, hide: Collection[str] = HIDDEN) -
 
 def pack(source: Archive, name: str, hider: Hider) -> bytes:
     """A zip with run.json, the tables without the trace, and results.csv, with their words hidden."""
+    if Target(url=source.run.spec.target.url).private is None:
+        monitors = source.table("monitors")
+        for server in monitors.filter(pc.field("monitor") == "replication")["metric"].unique().to_pylist():
+            hider.servers(str(server))  # From here on its name is hidden in all words, such as those of warnings.
     described = json.loads(source.read("run.json"))
     described["name"] = name
     if "label" in hider.kinds and described.get("spec", {}).get("label"):

@@ -16,6 +16,7 @@ from dsbench import servers
 from dsbench.archive import Archive, ArchiveError, OutError, RunRecord
 from dsbench.archive.parts import replace as written
 from dsbench.dataclass import dataclass
+from dsbench.format import format_number
 from dsbench.library.apart import perform_apart, try_apart
 from dsbench.library.duet import (
     Halves,
@@ -150,9 +151,10 @@ def versus(
             found = replace(found, blocks=(*found.blocks, block), unit=last.unit, of_stage=last.of_stage,
                             evaluations=evaluated)  # fmt: skip
             store(found, out)
-            rates = "  ".join(f"{letter} {one:,.1f}" for letter, one in zip(block.order, block.rates, strict=True))
+            shown = [f"{one:,.1f}" if choice.how.geometric else format_number(one, digits=4) for one in block.rates]
+            rates = "  ".join(f"{letter} {one}" for letter, one in zip(block.order, shown, strict=True))
             change = np.exp(found.log_ratio(block))
-            words = f"B - A {choice.how.show_ratio(change)}" if choice.how.step else f"B / A {change:.3f}"
+            words = f"B - A {found.how.show_ratio(change)}" if found.how.step else f"B / A {change:.3f}"
             told(f"block {number}: {rates} {last.unit}, {words}")
     return found
 
@@ -380,9 +382,10 @@ def run_once(
     if choice == RATE and not isfinite(found.value):
         words = f"{outcome.archive.name} committed nothing at a scale, so there is no rate to compare"
         raise RunError(words, "use longer cycles: --duration")
-    if not isfinite(found.value) or not (found.value > 0 or choice.how.step):
+    if not choice.how.is_known(found.value):
         stage = f" in stage {choice.stage}" * bool(choice.stage)
-        words = f"{outcome.archive.name} has no {choice.how.name}{stage} to compare: it is 0 or unknown"
+        lack = "0 or unknown" if choice.how.geometric else "unknown"
+        words = f"{outcome.archive.name} has no {choice.how.name}{stage} to compare: it is {lack}"
         raise RunError(words, choice.remedy or "compare another metric: --of")
     return MadeRun(outcome.archive, evaluation, found, judge_run(evaluation, archive.run))
 
@@ -427,4 +430,4 @@ def _draw(found: Versus) -> Any:
 
     courses = [(float(np.exp(found.log_ratio(block))), found.after(number).interval)
                for number, block in enumerate(found.blocks, 1)]  # fmt: skip
-    return draw_versus(courses, found.difference, found.choice.how)
+    return draw_versus(courses, found.difference, found.how)

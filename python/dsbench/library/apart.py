@@ -1,7 +1,7 @@
 """A run in a process of its own, which ends with the one that began it.
 
 A process takes one client library of Firebird and one configuration of its engine, and what a driver or an engine does
-to its process would last through all later runs.
+to its process would last through all later runs. A study makes each of its trials so.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from dsbench import study as room
 from dsbench.archive import ArchiveError
 from dsbench.children import Child, Task
 from dsbench.library.running import Finished, perform
@@ -22,7 +23,7 @@ from dsbench.measure.moments import Moment, Observer
 from dsbench.measure.run import Outcome, try_target
 from dsbench.problem import Problem
 from dsbench.spec import RunSpec, SpecError
-from dsbench.study import joined
+from dsbench.study import Study, StudyObserver, joined
 
 _EVERY_S: Final = 0.2
 """Between two moments of one phase that are passed on."""
@@ -49,6 +50,20 @@ def try_apart(spec: RunSpec) -> tuple[str, ...]:
         return try_target(spec)
     with listening() as stop:
         return _ask("try_target", spec, stop=stop)  # type: ignore[no-any-return]
+
+
+def conduct(study: Study, watch: StudyObserver, stop: Stop, *, again: bool = False, erase: str = "") -> Study:
+    """Makes the trials of ``study`` that are left, each in a process of its own; see ``dsbench.study.conduct``."""
+
+    def make(spec: RunSpec, out: Path, observer: Observer, stop: Stop) -> Outcome:
+        return perform_apart(spec, out, observer, stop, study.spec.nodes, study.spec.address)
+
+    return room.conduct(study, make, watch, stop, again=again, erase=erase)
+
+
+def tried(study: Study, tell: Callable[[str], None], *, again: bool = False) -> Study:
+    """``study`` without the trials whose server does not take their settings; see ``dsbench.study.tried``."""
+    return room.tried(study, tell, again=again, attempt=try_apart)
 
 
 def _ask(question: str, *values: Any, stop: Stop, observer: Observer | None = None) -> Any:

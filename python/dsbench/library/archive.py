@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Container
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import dsbench.archive as stored
 from dsbench.spec import RunSpec
@@ -15,6 +16,29 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from dsbench.read.evaluation import Evaluation
+
+_STYLE: Final = """
+.dsbench { font: 0.9rem/1.45 system-ui, "Liberation Sans", Arial, sans-serif; }
+.dsbench h1 { font-size: 1.3rem; margin: 0.4rem 0; }
+.dsbench h2 { font-size: 1.05rem; margin: 1rem 0 0.3rem; }
+.dsbench .tiles { display: flex; flex-wrap: wrap; gap: 0.6rem; }
+.dsbench .tiles p { margin: 0; padding: 0.4rem 0.8rem; border: 1px solid rgba(128, 128, 128, 0.5);
+  border-radius: 6px; }
+.dsbench .tiles span { display: block; font-size: 0.85rem; opacity: 0.8; }
+.dsbench .tiles strong { font-size: 1.25rem; }
+.dsbench dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; margin: 0.6rem 0; }
+.dsbench dt { opacity: 0.7; }
+.dsbench dd { margin: 0; }
+.dsbench .scroll { overflow-x: auto; }
+.dsbench table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+.dsbench caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.dsbench th, .dsbench td { padding: 0.25rem 0.6rem; text-align: right; vertical-align: bottom;
+  border-bottom: 1px solid rgba(128, 128, 128, 0.4); }
+.dsbench .severe, .dsbench tr.void { color: #c1121f; }
+.dsbench .pictures { display: flex; flex-wrap: wrap; gap: 0.8rem; margin-top: 1rem; }
+.dsbench .pictures img { width: min(100%, 32rem); height: auto; background: white; }
+.dsbench td { white-space: nowrap; }
+"""
 
 
 class Archive(stored.Archive):
@@ -73,17 +97,34 @@ class Archive(stored.Archive):
 
     def diagrams(self) -> dict[str, str]:
         """Name to SVG of every diagram that has something to show: "rate", "cycle", "freq", "conf" …"""
-        from dsbench.read import notebook  # Late: as above.
+        from dsbench.read import draw  # Late: as above.
+        from dsbench.read.draw import render
 
-        return notebook.pictures(self.evaluate(), self.run)
+        return {name: render.picture(spec) for name, spec in draw.specs(self.evaluate(), self.run).items()}
 
     def __str__(self) -> str:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        from dsbench.read import notebook  # Late: as above.
+        """HTML for a cell of a notebook; its styles touch nothing else there."""
+        from dsbench.read import page, subjects  # Late: as above.
+        from dsbench.read.html import Html, render_blocks, tag
 
-        return notebook.page(self.evaluate(), self.run)
+        evaluation = self.evaluate()
+        shown = [
+            Html(render_blocks(list(subjects.find_subject(name).tell(evaluation))))
+            for name in ("warnings", "connections", "rate")
+        ]
+        # Each in a separate element: names inside of one SVG would collide with those of another.
+        sources = {name: b64encode(svg.encode()).decode() for name, svg in self.diagrams().items()}
+        images = [
+            tag("img", src=f"data:image/svg+xml;base64,{source}", alt=f"diagram {name}")
+            for name, source in sources.items()
+        ]
+        return str(tag(
+            "div", tag("style", Html(_STYLE)), page.show_answer(evaluation, self.run), *shown,
+            tag("div", *images, cls="pictures"), cls="dsbench",
+        ))  # fmt: skip
 
     def _repr_mimebundle_(
         self, include: Container[str] | None = None, exclude: Container[str] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from math import isfinite, log
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,12 +13,13 @@ import numpy as np
 
 from dsbench.archive import Archive, ArchiveError
 from dsbench.dataclass import dataclass
-from dsbench.format import with_unit
+from dsbench.format import finite, with_unit
 from dsbench.measure.journal import RunError
 from dsbench.read.blocks import Block as Show
 from dsbench.read.blocks import Column, Diagram, Overview, Sentence, Table, Terms
 from dsbench.read.choice import Choice, make_choice
 from dsbench.read.evaluation import Evaluation, evaluate
+from dsbench.read.subject import Measure
 from dsbench.read.subjects.queries import QueriesResult
 from dsbench.read.subjects.why import WhyResult
 from dsbench.read.text import render_text
@@ -68,7 +69,7 @@ class Versus:
     names: tuple[str, str]
     blocks: tuple[Block, ...]
     difference: float
-    """Share (0-1) below which rates count as equal."""
+    """Share (0-1) below which rates count as equal; where differences are compared, of ``Measure.step``."""
     seed: int = 0
     """Of the inputs of all runs and of the order of each block."""
     asked: Mapping[str, Any] | None = None
@@ -76,7 +77,7 @@ class Versus:
     error: RunError | None = None
     """Why it ended before a verdict stood: a run failed, or somebody stopped it."""
     choice: Choice = RATE
-    """What is measured; of shares and of the DSI the ratio is a power of e, and is told as a difference."""
+    """What is measured; where values are compared by differences, the ratio is a power of e, and is told as one."""
     unit: str = "tps"
     of_stage: str = ""
     """What rates are of, in a run of several stages."""
@@ -88,11 +89,16 @@ class Versus:
         """Whether both sides ran at the same time."""
         return bool((self.asked or {}).get("duet"))
 
+    @cached_property
+    def how(self) -> Measure:
+        """The measure, for the values of all blocks."""
+        return self.choice.how.sized(value for block in self.blocks for value in block.rates)
+
     def log_ratio(self, block: Block) -> float:
         return float(self._pairs(block).mean())
 
     def _pairs(self, block: Block) -> Floats:
-        return of_block(self.choice.how.as_ratios(np.array(block.rates)), block.order)
+        return of_block(self.how.as_ratios(np.array(block.rates)), block.order)
 
     def after(self, blocks: int) -> RateRatio:
         """What was known after so many blocks."""
@@ -112,7 +118,7 @@ class Versus:
         if not self.blocks:
             return "undecided: no block is complete"
         found, within = self.ratio, self.ratio.interval
-        how = self.choice.how
+        how = self.how
         known = isfinite(within.high) and within.low > 0
         if how.step:
             ends = f" [{how.show_ratio(within.low)}, {how.show_ratio(within.high)}]" if known else ""
@@ -151,17 +157,18 @@ class Versus:
         """The verdict, the names, the diagram ``drawn`` and each block, for people."""
         yield self.answer()
         if drawn:
-            yield Diagram(STEM, drawn, "The ratio of each block, and the interval of the ratio after it.", wide=True)
+            what = "difference" if self.how.step else "ratio"
+            yield Diagram(STEM, drawn, f"The {what} of each block, and the interval of the {what} after it.", wide=True)
         yield Terms(list(zip("AB", self.names, strict=True)))
         if self.changed:
             yield Sentence(f"With B {self.changed}.")
         if self.blocks:
-            how, ratios = self.choice.how, [float(np.exp(self.log_ratio(block))) for block in self.blocks]
-            rows = [(number, block.order, *block.rates, how.step * log(one) if how.step else one)
+            how, ratios = self.how, [float(np.exp(self.log_ratio(block))) for block in self.blocks]
+            rows = [(number, block.order, *block.rates, how.show_ratio(one) if how.step else one)
                     for number, (block, one) in enumerate(zip(self.blocks, ratios, strict=True), 1)]  # fmt: skip
             form = {"form": ",.1f"} if how.name == "rate" else {"digits": 4}
             each = (Column(name, self.unit, **form) for name in ("first", "second", "third", "fourth"))
-            last = Column("B - A", self.unit, form="+.3g") if how.step else Column("B / A", form=".3f")
+            last = Column("B - A", self.unit) if how.step else Column("B / A", form=".3f")
             name = "Rates" if how.name == "rate" else how.label
             of = "in their order" if not self.duet else "on the first and the second half of the CPUs, twice"
             title = f"{name} of the runs of each block, {of}"
@@ -219,19 +226,17 @@ class Versus:
 
     def document(self) -> dict[str, Any]:
         """As JSON values; ``null`` for what is not known yet."""
-        how = self.choice.how
+        how = self.how
         key = "rates_tps" if how.name == "rate" else "values"
         ratios = {one: float(np.exp(self.log_ratio(one))) for one in self.blocks}
         blocks = [{"order": one.order, "archives": [path.name for path in one.archives], key: one.rates,
                    "verdicts": [verdict.document() for verdict in one.verdicts],
                    **({"starved": one.starved, "foreign": one.foreign} if self.duet else {}),
-                   **({"change": how.step * log(ratios[one])} if how.step else {"ratio": ratios[one]})}
+                   "change" if how.step else "ratio": how.as_change(ratios[one])}
                   for one in self.blocks]  # fmt: skip
         found, within = self.ratio, self.ratio.interval
-        low, high = (within.low, within.high) if isfinite(within.high) else (None, None)
-        value = within.value if isfinite(within.value) else None
-        if how.step:
-            value, low, high = (how.step * log(one) if one else None for one in (value, low, high))
+        bounds = (within.low, within.high) if isfinite(within.high) else (nan, nan)
+        value, low, high = (finite(how.as_change(one)) for one in (within.value, *bounds))
         return {
             "a": self.names[0], "b": self.names[1], "order": " ".join(one.order for one in self.blocks),
             "seed": self.seed, "runs": self.tally.document(), "verdict": found.verdict.value,

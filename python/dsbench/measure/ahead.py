@@ -114,9 +114,13 @@ class Ahead:
     where: str
     """The folder of the data on this machine; empty where the server alone knows."""
     free_bytes: int | None
-    """In that folder."""
+    """In that folder, or in the file system that is made for them."""
     warnings: tuple[str, ...]
     """What may keep the run from ending well."""
+    refused: str
+    """Why it cannot be made here; empty where nothing shows."""
+    probes: bool
+    """Whether disk benchmarks are run beside it, of which nobody knows how long they take."""
 
     @property
     def load_s(self) -> float:
@@ -179,16 +183,19 @@ def look_ahead(asked: Merged) -> Ahead:
     size = scales[-1].size_bytes
     warnings = [f"the space of the database, {size[1] / 1e9:.3g} GB, may exceed the free space"] \
         if size is not None and free is not None and size[1] > free else []  # fmt: skip
+    refused = ""
     try:
+        _refuse_larger(spec, scales, folder, free)
         _refuse_unchecked(scales, None if spec.storage else folder)
     except RunError as full:
-        warnings.append(f"{full}: {full.remedy}")
+        refused = str(full)
+        warnings.append(f"{refused}: {full.remedy}")
     if scales[-1].uncompared:
         warnings.append("; ".join(LACKING))
     problem, remedy = open_files.lacking(spec)
     if problem:
         warnings.append(f"{problem}: {remedy}")
-    return Ahead(settings, scales, str(folder or ""), free, tuple(warnings))
+    return Ahead(settings, scales, str(folder or ""), free, tuple(warnings), refused, bool(tools(spec.probes)))
 
 
 def ends_by_count(spec: RunSpec) -> bool:
@@ -210,16 +217,30 @@ def refuse_absent(spec: RunSpec) -> None:
 def refuse_full(spec: RunSpec) -> None:
     """``RunError`` where the database of a scale, or what its check writes, cannot fit the disk, as far as that can be
     seen from here."""
-    folder = None if spec.existing or spec.reuse or spec.storage else _folder(spec)
-    free = _free(folder)
+    folder = None if spec.existing or spec.reuse else _folder(spec)
+    free = Storage(spec.storage).size_bytes if spec.storage else _free(folder)
     compares = any(one.name == "answers" for one in workloads.find(spec.workload, spec.workload_settings).settings)
     scales = _scales(spec) if compares or free is not None else ()
-    _refuse_unchecked(scales, folder)
+    _refuse_larger(spec, scales, folder, free)
+    _refuse_unchecked(scales, None if spec.storage else folder)
+
+
+def _refuse_larger(spec: RunSpec, scales: Sequence[ScaleAhead], folder: Path | None, free: int | None) -> None:
+    """``RunError`` where a database of ``scales`` takes more than what is ``free`` (bytes; ``None`` where that is not
+    known) in ``folder``, or in the file system that is made there."""
+    if spec.existing or spec.reuse or free is None:
+        return
     for one in scales:
-        if free is not None and one.size_bytes is not None and one.size_bytes[0] > free:
-            needs = f"scale {one.scale} takes {_gb(one.size_bytes[0])} or more, and {folder} has {_gb(free)} free"
-            named = "private:…?directory=FOLDER" if spec.target.private is not None else "sqlite:///FILE"
-            raise RunError(needs, f"free up space, specify another place ({named}), or use smaller --scales")
+        if one.size_bytes is not None and one.size_bytes[0] > free:
+            place, remedy = f"{folder} has {_gb(free)} free", "free up space, specify another place"
+            if spec.storage:
+                place, remedy = f"the file system of --storage has {_gb(free)}", "specify a larger size=…"
+            elif spec.target.private is not None:
+                remedy += " (private:…?directory=FOLDER)"
+            else:
+                remedy += " (sqlite:///FILE)"
+            needs = f"scale {one.scale} takes {_gb(one.size_bytes[0])} or more, and {place}"
+            raise RunError(needs, f"{remedy}, or use smaller --scales")
 
 
 def _refuse_unchecked(scales: Sequence[ScaleAhead], folder: Path | None) -> None:
@@ -409,6 +430,8 @@ def needs_of(ahead: Ahead) -> list[str]:
     if any(ahead.populate_s) or any(ahead.check_s):
         besides = ", and what ends by count" if counted else ""
         lines.append(f"in all: {_range(format_time, ahead.time_s)}, depending on the machine{besides}")
+    if ahead.probes:
+        lines[-1] += "; the time of the disk benchmarks is not included"
     size = "not known" if ahead.size_bytes is None else _range(_gigabytes, ahead.size_bytes)
     free = "free space is known to the server only"
     if ahead.free_bytes is not None:

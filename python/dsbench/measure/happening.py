@@ -24,7 +24,7 @@ from dsbench.measure.monitors import SERVER, Known, MachineSnapshot, Monitor, be
 from dsbench.redaction import redact_words
 from dsbench.servers import ServerError
 from dsbench.servers.server import OwnProcess
-from dsbench.spec.events import Event
+from dsbench.spec.events import Event, is_steady
 from dsbench.stats.machine import Used, added
 
 OF_THE_SERVER: Final = frozenset(
@@ -97,7 +97,7 @@ class Outages:
     @property
     def steady(self) -> bool:
         """Whether the server stays itself: it is suspended at most."""
-        return all(event.what in ("stop", "partition") for event in self.events)
+        return is_steady(self.events)
 
     def begin(self, known: Known) -> Happening:
         """Those of one cycle, before which the processes ``known`` run."""

@@ -115,6 +115,8 @@ def _ask_postgres(session: PlanSession) -> Ask:
 
 _VALUES: Final = {"number": "1", "text": "'a'", "time": "'2020-01-01 00:00:00'"}
 _SHOWN: Final = ("id", "select_type", "table", "type", "key", "ref", "Extra")
+_FOUND_NONE: Final = re.compile(r"^no matching |^impossible where noticed", re.IGNORECASE)
+"""In the column Extra: the optimizer read a table and found no row of these values, as in one that is to be filled."""
 
 
 def _ask_mysql(session: PlanSession) -> Ask:
@@ -131,6 +133,8 @@ def _ask_mysql(session: PlanSession) -> Ask:
         finally:
             with suppress(Exception):
                 session.fetch("DEALLOCATE PREPARE dsbench_plan")
+        if any(_FOUND_NONE.match(row.get("Extra") or "") for row in rows):
+            raise LookupError("no row has the values for which the plan was asked")
         return [" | ".join(_bare_of_mysql(name, row.get(name)) for name in _SHOWN) for row in rows], None
 
     return ask

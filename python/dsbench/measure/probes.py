@@ -19,6 +19,7 @@ from typing import Any, Final
 from dsbench.dataclass import dataclass
 from dsbench.servers.storage.volume import StorageError
 from dsbench.spec.checks import probes_named
+from dsbench.spec.storage import bytes_of
 
 _MIB: Final = 1 << 20
 _FILE_MIB: Final = 64
@@ -31,7 +32,8 @@ _FIO: Final = {
     "appended 8 KiB, each flushed": ("write", ["--fdatasync=1"], "write"),
 }
 """Tests by name: fio's word, its options, and which of its figures counts. The last is what a log does."""
-_BONNIE: Final = {"blocks written": 11, "blocks rewritten": 13, "blocks read": 17, "seeks": 19}
+_BONNIE: Final = {"characters written": 9, "blocks written": 11, "blocks rewritten": 13, "characters read": 15,
+                  "blocks read": 17, "seeks": 19}  # fmt: skip
 """Tests to the place of their figure in the line that it prints for programs (version 2.00a, -q)."""
 _BONNIE_FILES: Final = {"created at random": 32, "deleted at random": 36}
 _POSTMARK_COUNT: Final = 10_000
@@ -69,8 +71,14 @@ def run_tools(folder: Path, named: tuple[str, ...]) -> Iterator[ProbeFigure]:
     """Runs the tools ``named``, one after another, in the folder ``folder``. Raises ``StorageError``."""
     for name in named:
         try:
-            tool, _mark, files = name.partition(":")
-            found = _COUNTING[tool](folder, int(files)) if files else _TOOLS[tool](folder)
+            tool, _mark, more = name.partition(":")
+            if more.isdecimal():
+                found = _COUNTING[tool](folder, int(more))
+            elif more:
+                sized = _SIZED[tool](folder, bytes_of(more) // _MIB)
+                found = {f"{test}, {more}": figure for test, figure in sized.items()}
+            else:
+                found = _TOOLS[tool](folder)
             for test, (value, unit) in found.items():
                 yield ProbeFigure(tool, test, value, unit)
         except (OSError, ValueError, KeyError, IndexError) as error:
@@ -80,13 +88,13 @@ def run_tools(folder: Path, named: tuple[str, ...]) -> Iterator[ProbeFigure]:
 _Found = dict[str, tuple[float, str]]
 
 
-def _dd(folder: Path) -> _Found:
+def _dd(folder: Path, mib: int = _FILE_MIB) -> _Found:
     """Writes a file in blocks of 1 MiB up to its flush, lets it go from memory, and reads it (section 5.2)."""
     path, block = folder / "dd", os.urandom(_MIB)
     try:
         began = time.monotonic()
         with path.open("wb", buffering=0) as file:
-            for _ in range(_FILE_MIB):
+            for _ in range(mib):
                 file.write(block)
             os.fsync(file.fileno())
         written_s = time.monotonic() - began
@@ -99,7 +107,7 @@ def _dd(folder: Path) -> _Found:
             read_s = time.monotonic() - began
     finally:
         path.unlink(missing_ok=True)
-    return {"written": (_FILE_MIB / written_s, "MiB/s"), "read": (_FILE_MIB / read_s, "MiB/s")}
+    return {"written": (mib / written_s, "MiB/s"), "read": (mib / read_s, "MiB/s")}
 
 
 def _fio(folder: Path) -> _Found:
@@ -127,6 +135,13 @@ def fio_rate(said: str, counts: str) -> float:
 def _bonnie(folder: Path) -> _Found:
     user = ["-u", "root"] if os.geteuid() == 0 else []
     command = ["bonnie++", "-q", "-f", "-n", "0", "-s", f"{_FILE_MIB * 2}M", "-r", f"{_FILE_MIB}M", *user]
+    return bonnie_figures(_said([*command, "-d", str(folder)], folder))
+
+
+def _bonnie_whole(folder: Path, mib: int) -> _Found:
+    """All of its tests on a file, also those by character, which take a core."""
+    user = ["-u", "root"] if os.geteuid() == 0 else []
+    command = ["bonnie++", "-q", "-n", "0", "-s", f"{mib}M", "-r", f"{mib // 2}M", *user]
     return bonnie_figures(_said([*command, "-d", str(folder)], folder))
 
 
@@ -199,6 +214,9 @@ _TOOLS: Final[dict[str, Callable[[Path], _Found]]] = {
 
 
 _COUNTING: Final[dict[str, Callable[[Path, int], _Found]]] = {"bonnie++": _bonnie_files, "postmark": _postmark_files}
+
+
+_SIZED: Final[dict[str, Callable[[Path, int], _Found]]] = {"dd": _dd, "bonnie++": _bonnie_whole}
 
 
 def _program(name: str) -> str | None:

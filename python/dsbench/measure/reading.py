@@ -16,6 +16,8 @@ from dsbench.spec.outages import STANDBY, refuse_reads
 from dsbench.spec.target import with_hosts, with_parameter
 
 _LOOK_S: Final = 0.1
+_POSTGRESQL: Final = "postgres"
+"""Of its schemes, and its dialect."""
 _STILL_S: Final = 600.0
 """How long a standby may apply one transaction, which is all that its position tells."""
 
@@ -28,13 +30,13 @@ def url_for_reads(target: Target, server: Server | None, reads: str, *, moves: b
     ``moves``: a standby may become the primary, and its readers stay as long as there is no other. Raises ``SpecError``
     where there is no standby.
     """
-    refuse_reads(target, reads)
+    refuse_reads(target, reads, hands_over=False)
     url = server.url if server is not None else target.url
     if reads != STANDBY:
         return with_hosts(url, reads)
     if isinstance(server, Replicated):
-        if not moves:
-            return server.following_url
+        if not moves or not url.startswith(_POSTGRESQL):
+            return next(iter(server.following.values()))
         url = _primary_last(url)
     return with_parameter(url, "target_session_attrs", "prefer-standby" if moves else STANDBY)
 
@@ -54,10 +56,12 @@ def refuse_stranger(target: TargetDatabase) -> None:
     if (reading := target.reading) is None:
         return
     reading.state()
-    _tells(target)
-    if target.dialect.name == "postgres":
+    _tells(target, reading)
+    if target.dialect.name == _POSTGRESQL:
         asked = "SELECT system_identifier::text AS id FROM pg_catalog.pg_control_system()"
-        if _one(target, asked) != _one(reading, asked):
+        # A copy that takes writes, be it a former standby, has the identifier of its original.
+        follows = _one(reading, "SELECT pg_catalog.pg_is_in_recovery()::text AS follows").startswith("t")
+        if not follows or _one(target, asked) != _one(reading, asked):
             raise RunError("--reads: that server is no standby of TARGET", "name a standby of it", usage=True)
 
 
@@ -67,9 +71,10 @@ def catch_up(target: TargetDatabase, reading: TargetDatabase, watch: Watch, pati
     Raises ``RunError`` where it does not have the same database, or does not go on to apply; ``CoreError`` where one of
     them cannot be asked for ``patience_s``.
     """
-    tells = _tells(target)
+    tells = _tells(target, reading)
     wanted, place = tells.position(target), target.state()
     told, told_at, heard_at = "", time.monotonic(), time.monotonic()
+    had_at: float | None = None
     while True:
         now = time.monotonic()
         try:
@@ -83,7 +88,8 @@ def catch_up(target: TargetDatabase, reading: TargetDatabase, watch: Watch, pati
             has_all, applied = False, told
         if applied != told:
             told, told_at = applied, now
-        if has_all and now - told_at > patience_s:
+        had_at = (had_at or now) if has_all else None
+        if had_at is not None and now - had_at > patience_s:
             words = "--reads: the server to read from does not have the database of TARGET"
             raise RunError(words, "name a standby of TARGET")
         if now - told_at > max(_STILL_S, patience_s):
@@ -105,8 +111,8 @@ class _Telling:
     """Whether a standby has all up to a position."""
 
 
-def _tells(target: TargetDatabase) -> _Telling:
-    if target.dialect.name == "postgres":
+def _tells(target: TargetDatabase, reading: TargetDatabase) -> _Telling:
+    if target.dialect.name == _POSTGRESQL:
         applied = ("SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn() "
                    "ELSE pg_catalog.pg_current_wal_lsn() END")  # fmt: skip
         return _Telling(
@@ -114,7 +120,7 @@ def _tells(target: TargetDatabase) -> _Telling:
             lambda one: _one(one, f"{applied}::text AS at"),
             lambda one, at: _one(one, f"{applied} >= '{at}'::pg_catalog.pg_lsn AS has").startswith("t"),
         )
-    if _galera(target):
+    if _galera(target) and _galera(reading):
         return _Telling(_committed, _committed, lambda one, at: int(_committed(one)) >= int(at))
     if "mariadb" in _one(target, "SELECT version() AS at").lower():
         return _by_gtid(target, "log_bin", "gtid_binlog_pos", "gtid_slave_pos", "MASTER_GTID_WAIT('{}', 0)")
@@ -136,7 +142,9 @@ def _by_gtid(target: TargetDatabase, switch: str, written: str, applied: str, wa
 def _galera(target: TargetDatabase) -> bool:
     try:
         return _status(target, "wsrep_ready") == "ON"
-    except CoreError:
+    except CoreError as error:
+        if error.kind == "disconnected":
+            raise
         return False
 
 

@@ -23,6 +23,7 @@ from dsbench.dataclass import dataclass
 from dsbench.measure import calibration, keeping, place, preflight, reading, stack, surroundings
 from dsbench.measure.ahead import refuse_absent, refuse_full
 from dsbench.measure.cycle_log import ABORTED
+from dsbench.measure.following import Followers
 from dsbench.measure.happening import Outages, Renewed, TakingOver
 from dsbench.measure.history import CycleHistory
 from dsbench.measure.interrupts import Stop, listening
@@ -51,6 +52,7 @@ from dsbench.redaction import HIDDEN, redact_words, secrets_of
 from dsbench.servers.server import OwnProcess
 from dsbench.spec import RunSpec, SpecError, Target
 from dsbench.spec.drivers import OWN
+from dsbench.spec.events import is_steady
 from dsbench.spec.target import is_sqlite
 
 
@@ -192,6 +194,7 @@ class _Run:
         self.meter = Meter(spec.power) if spec.power else None
         self.lasting = Lasting()
         self.history = history
+        self.followers = Followers(self.target, self.server)
 
     def make(self) -> Outcome:
         """All scales, without the cycles that are done."""
@@ -339,6 +342,8 @@ class _Run:
             monitors += (counted,)
         if known.server and (rapl := Rapl.readable()):
             monitors += (rapl,)
+        if is_steady(self.spec.events) and (lags := self.followers.watch()) is not None:
+            monitors += (lags,)
         if self.meter is not None:
             monitors += (self.meter,)
         # The files of a database without a server may lie in a folder among others.
@@ -414,6 +419,7 @@ class _Run:
             with suppress(ArchiveError):
                 self.journal.warn("left-behind", words, "the next run against this target cleans up")
         finally:
+            self.followers.close()
             self.target.close()
 
     def _keep_server_log(self, status: str) -> None:

@@ -187,9 +187,9 @@ class Snapshots:
         if stage not in self._begun:
             return
         self._take("after", stage)
-        before = {one.statement: one for one in self._before.get(stage, ())}
+        before = {(one.number, one.statement): one for one in self._before.get(stage, ())}
         for one in self._take_plans("after", stage):
-            old = before.get(one.statement, one)
+            old = before.get((one.number, one.statement), one)
             if old.text and one.text and old.fingerprint != one.fingerprint and not is_cheap(old, one):
                 words = f"the plan of {one.statement!r} changed during the cycles: {describe_change(old, one)}"
                 remedy = "cycles before and after it cannot be compared: gather statistics before the load, and repeat"

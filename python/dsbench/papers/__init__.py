@@ -90,7 +90,7 @@ class Item:
     @property
     def reason(self) -> str:
         """Why it is not made here, what is missing of it, or what stands for a part of it."""
-        return self.why or f"{self.stands} {self.lacks}".strip()
+        return self.why or f"{self.stands or self._base.stands} {self.lacks}".strip()
 
     @property
     def sizes(self) -> tuple[Size, ...]:

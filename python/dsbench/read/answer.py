@@ -15,14 +15,14 @@ from dsbench.dataclass import dataclass
 from dsbench.format import counted, format_number, format_share, say_time
 from dsbench.read.blocks import Overview, Tile, TimeBar, TimePart, Tone
 from dsbench.read.evaluation import Evaluation
-from dsbench.read.glance import Best, best, is_candidate, limit
+from dsbench.read.glance import Best, best, count_fresh, is_candidate, limit
 from dsbench.read.naming import by_client, conduct, limited, pacing, server, streams, warnings
 from dsbench.read.series import phrases
 from dsbench.read.subjects.clients import ClientsResult
 from dsbench.read.subjects.connections import ConnectionsResult
 from dsbench.read.subjects.errors import ErrorsResult
 from dsbench.read.subjects.interference import InterferenceResult
-from dsbench.read.subjects.kinds import KindsResult
+from dsbench.read.subjects.kinds import Counted, KindsResult
 from dsbench.read.subjects.latency import LatencyResult
 from dsbench.read.subjects.legs import LegResult, LegsResult, highest_leg, shortest_leg
 from dsbench.read.subjects.load import LoadResult
@@ -35,7 +35,8 @@ from dsbench.stats.histogram import quantile_interval
 from dsbench.stats.most_clients import MostClients
 from dsbench.stats.precision import FEWEST, median_interval
 from dsbench.stats.search import REMEDY
-from dsbench.stats.values import Interval, ScaleResult
+from dsbench.stats.tpcc import Nopm
+from dsbench.stats.values import Floats, Interval, ScaleResult
 
 _SAME: Final = 1.25
 """Rates that differ by less than so many times are called the same."""
@@ -65,6 +66,13 @@ class Highest:
     part: Evaluation
     interval: Interval | None = None
     """At 95% over the cycles; ``None`` of what no cycles tell: a composite figure, or the capacity of a search."""
+    fresh: int = 0
+    """As of ``Best``."""
+
+    @property
+    def rates(self) -> Floats:
+        """Of all transactions, in the cycles that tell the value."""
+        return self.part.of(RateResult).cycle_rates.get(self.scale, np.zeros(0))[-self.fresh :]
 
 
 def answer(evaluation: Evaluation, run: RunRecord) -> Overview:
@@ -124,12 +132,12 @@ def highest(evaluation: Evaluation) -> Highest | None:
         scale = max(searched, key=lambda x: searched[x].rate)
         return Highest(searched[scale].rate, "transactions per second", "tps", scale, parts[-1])
     counted_here = [
-        Highest(row.median, "New-Orders per minute", row.label, x, part, median_interval(np.array(row.by_cycle)))
+        _count(row, "New-Orders per minute", x, part, count_fresh(evaluation, x))
         for part in parts
             for x, row in part.of(KindsResult).nopm.items()
                 if is_candidate(evaluation, part, x) and row.median > 0
     ] or [
-        Highest(row.median, row.label, row.label, x, part, median_interval(np.array(row.by_cycle)))
+        _count(row, row.label, x, part, count_fresh(evaluation, x))
         for part in parts
             for x, row in part.of(KindsResult).headline.items()
                 if is_candidate(evaluation, part, x) and row.median > 0
@@ -139,8 +147,16 @@ def highest(evaluation: Evaluation) -> Highest | None:
     found = best(evaluation)
     if found is None:
         return None
-    scale, interval = found.row.scale, found.part.of(RateResult).intervals.get(found.row.scale)
-    return Highest(found.row.rate_median_tps, "transactions per second", "tps", scale, found.part, interval)
+    scale, fresh = found.row.scale, found.fresh
+    interval = median_interval(found.rates) if fresh else found.part.of(RateResult).intervals.get(scale)
+    return Highest(found.rate_tps, "transactions per second", "tps", scale, found.part, interval, fresh)
+
+
+def _count(row: Nopm | Counted, unit: str, scale: int, part: Evaluation, fresh: int) -> Highest:
+    """A figure that is counted in place of the rate."""
+    by_cycle = np.array(row.by_cycle)[-fresh:]
+    value = float(np.median(by_cycle)) if fresh else row.median
+    return Highest(value, unit, row.label, scale, part, median_interval(by_cycle), fresh)
 
 
 def say(evaluation: Evaluation, run: RunRecord) -> str:
@@ -215,6 +231,8 @@ def _say_rate(top: Highest) -> str:
     known = top.interval if top.interval and isfinite(top.interval.low) else None
     if known:
         half = (known.high - known.low) / 2
+    elif top.fresh and top.short == "tps":
+        half = float(np.ptp(top.rates)) / 2
     elif row is not None and top.short == "tps":
         half = (row.rate_max_tps - row.rate_min_tps) / 2
     else:
@@ -235,10 +253,14 @@ def _say_nothing(evaluation: Evaluation, run: RunRecord, who: str) -> str:
 def _say_outages(found: Sequence[EventSummary]) -> str:
     """``was without a transaction for 412 ms (restart) and 1.31 s (kill)``."""
     stopped = [one for one in found if one.length.value > 0]
-    if not stopped:
-        return f"went on without a pause of 10 ms ({', '.join(one.text for one in found)})"
-    told = [f"{say_length(one.length.value)} ({one.text})" for one in stopped]
-    return f"was without a transaction for {', '.join(told[:-1])}{' and ' * (len(told) > 1)}{told[-1]}"
+    if stopped:
+        said = [f"{say_length(one.length.value)} ({one.named})" for one in stopped]
+        return f"was without a transaction for {', '.join(said[:-1])}{' and ' * (len(said) > 1)}{said[-1]}"
+    unknown = [one.text for one in found if isnan(one.length.value)]
+    if unknown:
+        return f"had outages of unknown length ({', '.join(unknown)})"
+    longest = say_length(max(one.usual_ns for one in found))
+    return f"went on without a pause of more than {longest} ({', '.join(one.text for one in found)})"
 
 
 def _say_lost(evaluation: Evaluation, scale: int) -> str:
@@ -405,13 +427,18 @@ def _tile_of_clients(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
 
 
 def _tile_of_outage(top: Highest) -> Iterator[Tile]:
-    """The longest of those that were planned."""
+    """Of the planned event whose outages are longest."""
     if found := top.part.of(OutageResult).outages.get(top.scale):
-        worst = max(found, key=lambda one: one.length.value)
-        several = f"median of {worst.count}" if worst.count > 1 else ""
+        worst = max(found, key=lambda one: -1.0 if isnan(one.length.value) else one.length.value)
+        several = ""
+        if worst.count > 1:
+            longest = worst.length_range_ns[1]
+            several = f"median of {worst.count}"
+            several += f", at most {say_length(longest)}" if 0 < longest < inf else ""
+            several += ", one without an end in its cycle" if longest == inf else ""
         last = f"all clients back after {say_length(worst.all_ns)}" if isfinite(worst.all_ns) else ""
-        note = " · ".join(part for part in (worst.text, several, last) if part)
-        yield Tile("Longest outage", say_length(worst.length.value), note)
+        note = " · ".join(part for part in (worst.named, several, last) if part)
+        yield Tile("Longest outage" if len(found) > 1 else "Outage", say_length(worst.length.value), note)
 
 
 def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
@@ -431,8 +458,7 @@ def _tile_of_rate(top: Highest, evaluation: Evaluation) -> Tile:
     if load and (found := load.capacity):
         return Tile("Highest rate", f"{_number(found.rate)} tps", f"{load.objective.words} · {load.ends}")
     interval = top.interval
-    cycles = len(top.part.of(RateResult).cycle_rates.get(top.scale, ()))
-    sure = f"± {interval.reach:.1%}" if interval and isfinite(interval.low) else counted(cycles, "cycle")
+    sure = f"± {interval.reach:.1%}" if interval and isfinite(interval.low) else counted(len(top.rates), "cycle")
     if interval and isfinite(interval.low) and interval.reach > 1:
         sure = f"{format_number(interval.low)} to {format_number(interval.high)}"
     where = f"scale {top.scale:,}" + (f", {phrases(evaluation.series)[top.part.key]}" if evaluation.series else "")

@@ -107,7 +107,8 @@ class Figure:
     """What one run has of a choice."""
 
     value: float
-    """Nan where it has nothing of it, or several scales and 0 at one of them where the mean is geometric."""
+    """Nan where it has nothing of it, or does not know it at one of its scales, or has 0 at one of several where the
+    mean is geometric."""
     unit: str
     of_stage: str = ""
     """As ``of_what`` says."""
@@ -137,6 +138,8 @@ class Choice:
         """The mean along lg scale, geometric or arithmetic as the measure wants it; of several numbers of clients the
         best."""
         parts, alone = choose(evaluation, self.stage, self.group), bool(self.stage)
+        if self.how.name == "rate" and not (self.stage or self.group) and (peaks := _searched(evaluation)):
+            return Figure(_mean(self.how, peaks), read_unit(self.how, parts[-1]), of_what(self.how, parts[-1].of_stage))
         means = [_mean(self.how, read_values(self.how, part, alone=alone)) for part in parts]
         known = [mean for mean in means if isfinite(mean)]
         best = max if self.how.more else min
@@ -150,8 +153,18 @@ def make_choice(of: str, stage: str = "", group: str = "") -> Choice:
     return Choice(find_measure(of or "rate"), stage, group)
 
 
+def _searched(evaluation: Evaluation) -> Values:
+    """The rates of a search for the peak, of cycles by which it was not chosen; empty where there was none."""
+    from dsbench.read.subjects.rate import RateResult  # Late: it needs this module.
+
+    peaks = evaluation.of(RateResult).peaks if evaluation.run.spec.peak else {}
+    return {x: found.rate_tps for x, found in peaks.items()}
+
+
 def _mean(how: Measure, values: Values) -> float:
-    known = {x: value for x, value in sorted(values.items()) if isfinite(value)}
+    known = dict(sorted(values.items()))
+    if not all(map(isfinite, known.values())):
+        return nan  # The mean of the others would be that of other sizes.
     if how.geometric:
         return float(10 ** mean_lg({x: np.array([value]) for x, value in known.items()}, list(known)))
     if len(known) < 2:

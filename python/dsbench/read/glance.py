@@ -16,7 +16,8 @@ from dsbench.read.subjects.errors import ErrorsResult
 from dsbench.read.subjects.machine import MachineResult
 from dsbench.read.subjects.rate import RateResult
 from dsbench.stats.machine import MOST_OTHERS, MachineUse
-from dsbench.stats.values import Interval, ScaleResult
+from dsbench.stats.precision import median_interval
+from dsbench.stats.values import Floats, Interval, ScaleResult
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -44,18 +45,35 @@ class Best:
 
     part: Evaluation
     row: ScaleResult
+    fresh: int = 0
+    """Of a search for a peak the cycles, from the last, that tell its rate; 0 for all of them."""
+
+    @property
+    def rates(self) -> Floats:
+        """Of the cycles that tell the rate."""
+        every = self.part.of(RateResult).cycle_rates.get(self.row.scale, np.zeros(0))
+        return every[-self.fresh :]
+
+    @property
+    def rate_tps(self) -> float:
+        """Their median."""
+        return float(np.median(self.rates)) if self.fresh else self.row.rate_median_tps
 
     @property
     def interval(self) -> Interval | None:
         """Of the median rate, at 95% over its cycles; ``None`` where there are too few."""
-        found = self.part.of(RateResult).intervals.get(self.row.scale)
+        every = self.part.of(RateResult).intervals.get(self.row.scale)
+        found = median_interval(self.rates) if self.fresh else every
         return found if found is not None and isfinite(found.low) else None
 
 
 def is_candidate(evaluation: Evaluation, part: Evaluation, scale: int) -> bool:
     """Whether the highest rate may be that of ``part`` at ``scale``: nothing is void, and of several numbers of clients
-    that were judged by an objective it is the answer, or the fewest where all miss it."""
+    that were judged by an objective it is the answer, or the fewest where all miss it. Of a search for a peak it is the
+    number that was found."""
     if scale in part.of(RateResult).void_scales:
+        return False
+    if count_fresh(evaluation, scale) and part.clients != evaluation.of(RateResult).peaks[scale].clients:
         return False
     most = evaluation.of(ConnectionsResult).most_clients
     kept = {x: one.clients for x, one in most.items() if one.clients} or {x: one.tried[0].clients
@@ -63,13 +81,18 @@ def is_candidate(evaluation: Evaluation, part: Evaluation, scale: int) -> bool:
     return not most or part.clients == kept.get(scale)
 
 
+def count_fresh(evaluation: Evaluation, scale: int) -> int:
+    """Of a search for a peak, the cycles that tell its rate; 0 where there are none that did not choose it, too."""
+    found = evaluation.of(RateResult).peaks.get(scale)
+    return found.fresh if found is not None else 0
+
+
 def best(evaluation: Evaluation) -> Best | None:
     """Among the candidates; ``None`` where nothing was committed."""
     parts = list(evaluation.series.values()) or [evaluation]
-    sound = [Best(part, row) for part in parts
+    sound = [Best(part, row, count_fresh(evaluation, row.scale)) for part in parts
         for row in part.of(RateResult).scales if is_candidate(evaluation, part, row.scale)]
-    return max((one for one in sound if one.row.rate_median_tps > 0), key=lambda one: one.row.rate_median_tps,
-               default=None)  # fmt: skip
+    return max((one for one in sound if one.rate_tps > 0), key=lambda one: one.rate_tps, default=None)
 
 
 def ceiling_tps(found: Best, run: RunRecord) -> float:
@@ -96,7 +119,7 @@ class Limit:
 
 def limit(found: Best, run: RunRecord) -> Limit:
     """What kept the rate from being higher, as far as it was measured."""
-    rate, scale, part = found.row.rate_median_tps, found.row.scale, found.part
+    rate, scale, part = found.rate_tps, found.row.scale, found.part
     if taken := find_taken(part, scale, run.embedded):
         words = "; ".join(one.say() for one in taken)
         return Limit(f"not the database alone: {words}. Do not use this figure", foreign=True)
@@ -211,11 +234,10 @@ def _machine(part: Evaluation, scale: int) -> tuple[int, float, float, float, fl
 
 def sureness(found: Best) -> str:
     """How far the best rate may be off."""
-    cycles = len(found.part.of(RateResult).cycle_rates.get(found.row.scale, ()))
-    counted = f"{cycles} cycle" + "s" * (cycles != 1)
-    row, interval = found.row, found.interval
+    rates, interval = found.rates, found.interval
+    counted = f"{len(rates)} cycle" + "s" * (len(rates) != 1)
     if interval is None:
-        between = f" from {_rate(row.rate_min_tps)} to {_rate(row.rate_max_tps)} tps" if cycles > 1 else ""
+        between = f" from {_rate(min(rates))} to {_rate(max(rates))} tps" if len(rates) > 1 else ""
         return f"{counted}{between}: too few for an interval"
     ends = f"{_rate(interval.low)} to {_rate(interval.high)} tps"
     return f"± {interval.reach:.1%} at {interval.level:.0%}, over {counted}: {ends}"

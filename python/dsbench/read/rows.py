@@ -83,7 +83,8 @@ class RunRows:
 
     def _last_rates(self) -> Tables:
         """Of a search for a rate, the cycles at the last one of each scale: they repeat each other."""
-        rates = {(row["scale"], row["cycle"]): row["rate_per_s"] for row in self.tables["groups"].to_pylist()}
+        groups = of_cycles(self.tables["groups"], self.tables["cycles"])
+        rates = {(row["scale"], row["cycle"]): row["rate_per_s"] for row in groups.to_pylist()}
         last = {scale: rate for (scale, _), rate in sorted(rates.items())}
         return self._of_cycles({cycle for cycle, rate in rates.items() if rate == last[cycle[0]]})
 

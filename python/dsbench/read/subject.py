@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from math import e, log
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, get_args, get_type_hints, overload
+from dataclasses import replace
+from math import e, inf, isfinite, isnan, log
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, get_args, get_type_hints, overload
 
 from dsbench.dataclass import dataclass
 from dsbench.read.blocks import Block
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from dsbench.stats.values import Floats
 
 T = TypeVar("T")
+_FARTHEST: Final = 100
+"""Most of the steps of a measure that a value is from 0."""
+_ROUNDING: Final = 1e-9
+"""Of a logarithm."""
 Values = Mapping[int, float]
 """Scale to value; what is not known is nan, or no value."""
 
@@ -53,22 +58,50 @@ class Measure:
     """Whether a run of this specification may have it. It says no where nobody has to make the run to know."""
     unit_of: Callable[[Evaluation], str] | None = None
     """Its unit in one series, where workloads differ in it; empty for ``unit``."""
+    size: float = 1.0
+    """Of values that are compared by their difference, and are neither shares nor the DSI: see ``sized``."""
 
     @property
     def step(self) -> float:
         """What stands for a factor of e where two values are compared by their difference: 100 points of a share, 1 of
-        a DSI. 0 where they are compared by their ratio."""
+        a DSI, else ``size``. 0 where they are compared by their ratio."""
         if self.geometric:
             return 0.0
-        return 100.0 if self.unit == "%" else float(self.per_run)
+        return self.size if self.of_mean else 100.0 if self.unit == "%" else 1.0
+
+    @property
+    def of_mean(self) -> bool:
+        """Whether a share of a difference is one of the mean of all values."""
+        return not (self.geometric or self.unit == "%" or self.per_run)
+
+    def sized(self, values: Iterable[float]) -> Self:
+        """The same for all the ``values`` of a comparison."""
+        sizes = [abs(value) for value in values]
+        mean = sum(sizes) / len(sizes) if sizes else 0.0
+        # Powers of e have an end: of many values that are 0 but for a few, the mean is far below those.
+        return replace(self, size=max(mean, max(sizes, default=0.0) / _FARTHEST) or 1.0)
+
+    def is_known(self, value: float) -> bool:
+        """Whether a value can be compared: one of 0 has no ratio."""
+        return isfinite(value) and (not self.geometric or value > 0)
 
     def as_ratios(self, values: Floats) -> Floats:
         """Values whose ratios say how ``values`` compare: themselves, or powers of e."""
         return e ** (values / self.step) if self.step else values
 
+    def as_change(self, ratio: float) -> float:
+        """A ratio of these: itself, or the difference in the measure's unit."""
+        if not self.step or isnan(ratio):
+            return ratio
+        found = log(ratio) if ratio > 0 else -inf
+        return 0.0 if abs(found) < _ROUNDING else self.step * found
+
     def show_ratio(self, ratio: float) -> str:
-        """A ratio of these as a change: ``+12.3%``, or ``-1.5`` in the measure's unit."""
-        return f"{self.step * log(ratio):+.3g}" if self.step else f"{ratio - 1:+.1%}"
+        """The same in words: ``+12.3%``, or ``-1.5`` in the measure's unit."""
+        if not self.step:
+            return f"{ratio - 1:+.1%}"
+        change = self.as_change(ratio)
+        return f"{change:+.3g}" if abs(change) < 999.5 else f"{change:+,.0f}"
 
     @property
     def label(self) -> str:

@@ -38,7 +38,7 @@ _KNOWN: Final = (
 """Keys of the JSON in the order that programs know; those of newer subjects follow."""
 _LARGE: Final = frozenset({
     "frequency", "response", "seconds", "kind_frequency", "kind_response", "by_kind", "phases", "durations_s",
-    "checklist",
+    "checklist", "peaks",
     "group_courses", "efficiency", "stages",
 })  # fmt: skip
 """Results that no JSON holds as they are."""
@@ -119,7 +119,10 @@ def _kinds(part: Evaluation) -> list[str]:
 
 def summary_notes(evaluation: Evaluation) -> list[str]:
     """The lines above the columns of results.txt: those of the summary, and the warnings with their remedies."""
-    return [*_describe_ratings(evaluation), *list_warnings(evaluation)]
+    grown = sorted({scale for _, part in each_series(evaluation) for scale in part.of(RateResult).grown})
+    words = "for the rows added to the database of the previous scale (--grow)"
+    added = [f"populate_s at scale {listed(grown)}: {words}"] if grown else []
+    return [*_describe_ratings(evaluation), *added, *list_warnings(evaluation)]
 
 
 def _describe_ratings(evaluation: Evaluation) -> list[str]:
@@ -144,7 +147,8 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
         ]
         for scale, rows in evaluation.of(KindsResult).kinds.items()
     }
-    result["peak"] = {str(x): {**_plain(found), "sure": found.sure} for x, found in rate.read_peaks(evaluation).items()}
+    peaks = evaluation.of(RateResult).peaks
+    result["peak"] = {str(x): {**_plain(found), "sure": found.sure} for x, found in peaks.items()}
     result["efficiency"] = {
         str(scale): _efficiency(one) for scale, one in evaluation.of(StagesResult).efficiency.items()
     }

@@ -27,7 +27,7 @@ __all__ = [
     "Server",
     "ServerError",
     "account",
-    "clean",
+    "clean_for",
     "dies_with_us",
     "drop",
     "find",
@@ -210,14 +210,9 @@ def stale(base: Path) -> list[Path]:
     return folder.stale(base)
 
 
-def clean(base: Path) -> list[Path]:
-    """Removes those folders, and ends a server that still works in one; gives the folders removed."""
-    return folder.clean(base)
-
-
 def clean_for(target: spec.Target) -> None:
-    """The same wherever a run on ``target`` makes folders, and wherever a file system that forgets was left mounted;
-    ``SpecError`` where a private server's is none."""
+    """Removes those folders, and ends a server that still works in one, wherever a run on ``target`` makes folders and
+    a file system that forgets was left mounted; ``SpecError`` where a private server's is none."""
     bases = {Path(tempfile.gettempdir()).resolve(), *([base_directory(target)] if target.private else [])}
     # Those of logs and tablespaces come after those of their servers, which may run yet.
     for base in bases:

@@ -19,9 +19,9 @@ import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
-from dsbench import spec
+from dsbench import caches, spec
 from dsbench.dataclass import dataclass
-from dsbench.servers import cache, sources
+from dsbench.servers import sources
 from dsbench.servers.errors import ServerError
 from dsbench.spec.drivers import DRIVERS, Driver, find_driver
 
@@ -79,7 +79,7 @@ class InstallPlan:
         """The commands as they would be typed, and what happens beside them."""
         lines = [shlex.join(part.replace(_DOWNLOADS, "FOLDER") for part in command) for command in self.commands]
         if self.unpack:
-            lines.append(f"# then the contents of FOLDER are unpacked into {cache.folder()}")
+            lines.append(f"# then the contents of FOLDER are unpacked into {caches.servers()}")
         if self.build is not None:
             listed = [f"#   {line}" for line in self.build.sources.splitlines() if line]
             lines = ["# FOLDER/sources.list contains:", *listed, *lines]
@@ -170,7 +170,7 @@ def _driver(name: str, version: str | None) -> InstallPlan:
     if not found.version:
         remedy = "name one: --version 3.1.18; for the newest: pip install 'dsbench-db[drivers]'"
         raise spec.SpecError("--version", f"{name} is installed per version", remedy)
-    home = cache.driver(name, found.version)
+    home = caches.driver(name, found.version)
     into = ("--no-warn-conflicts", "--target", f"{_DOWNLOADS}/driver")
     get = (sys.executable, "-m", "pip", "install", *into, f"{found.package}=={found.version}")
     return InstallPlan(name, (get,), notes=(f"use it with --driver {name}@{found.version}",), driver=home)
@@ -204,7 +204,7 @@ def carry_out(wanted: InstallPlan, tell: Callable[[Command], None]) -> None:
             _run(command)
         if wanted.unpack:
             for archive in sorted(Path(name).iterdir()):
-                unpack(wanted.product, archive, cache.folder())
+                unpack(wanted.product, archive, caches.servers())
         if wanted.build is not None:
             home = wanted.build.prefix
             _put_copy(Path(name, "out", *home.parts[1:]), home)

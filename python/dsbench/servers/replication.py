@@ -15,6 +15,7 @@ from dsbench.servers.server import OwnProcess
 from dsbench.servers.settings import wrong
 
 _FOLLOWS_S: Final = 60.0
+"""How long one may apply nothing that it has received."""
 _LOOK_S: Final = 0.1
 
 
@@ -56,6 +57,10 @@ class Member(OwnProcess):
     @abstractmethod
     def received(self) -> int:
         """How far it has the log of its primary; 0 where it does not tell."""
+
+    def applied(self) -> str:
+        """How far it has applied the log of its primary; it changes as long as it does."""
+        return str(self.received())
 
     @abstractmethod
     def promote(self, *, others: bool) -> None:
@@ -111,8 +116,8 @@ class Replicated(Member):
 
     @property
     @abstractmethod
-    def following_url(self) -> str:
-        """Where the first that follows the primary takes sessions that read."""
+    def following(self) -> dict[str, str]:
+        """Name and URL of those that follow the primary."""
 
     @property
     def _members(self) -> list[Member]:
@@ -173,14 +178,18 @@ class Replicated(Member):
         others = [one for one in self._members if one is not self._leader]
         if not self._follow(others, check):
             tail = "\n".join(line for one in others for line in one.log_tail(10))
-            raise ServerError(f"a {self.NAME} of {self.version} does not follow:\n{tail}", "repeat the run")
+            remedy = "lower the load (--rate, --clients), or repeat the run"
+            raise ServerError(f"a {self.NAME} of {self.version} does not follow:\n{tail}", remedy)
         self._leader.wait_for(others=True)
 
     def _follow(self, others: list[Member], check: Callable[[], None]) -> bool:
-        """Whether they follow the primary, within a time."""
+        """Whether they follow the primary, within a time after they last applied some of its log."""
+        applied: list[str] = []
         give_up = time.monotonic() + _FOLLOWS_S
         while not all(one.follows(self._leader) for one in others):
             check()
+            if (now := [one.applied() for one in others]) != applied:
+                applied, give_up = now, time.monotonic() + _FOLLOWS_S
             if time.monotonic() > give_up:
                 return False
             time.sleep(_LOOK_S)

@@ -198,7 +198,9 @@ class OwnProcess(Server):
             if self._serves(host, port):
                 self._launched = (host, port)
                 return port
-        raise ServerError(f"{host}:{port} is in use by another program", f"omit {self.PORT}: a free port is used")
+        if named:
+            raise ServerError(f"{host}:{port} is in use by another program", f"omit {self.PORT}: a free port is used")
+        raise ServerError(f"{self.version} found its ports in use by other programs", "repeat the run")
 
     def _serves(self, host: str | None, port: int, command: Sequence[str | Path] | None = None) -> bool:
         """Starts the server and waits until it is ready; false when its port is taken. With a ``command`` it is the

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from dsbench import spec
+from dsbench import caches, spec
 from dsbench.dataclass import dataclass
-from dsbench.servers import cache
 from dsbench.servers.errors import ServerError
 
 BLOCKS: Final = (1, 2, 4, 8, 16, 32)
@@ -64,13 +63,13 @@ def checked(text: object, option: str = "--block-size") -> int:
 
 def prefix(major: str, block: int) -> Path:
     """Where a build with blocks of ``block`` KiB lies."""
-    return cache.folder() / f"postgresql-{major}-{block}k"
+    return caches.servers() / f"postgresql-{major}-{block}k"
 
 
 def block_of(home: Path) -> int | None:
     """The size of the blocks of a server in KiB, where it was built here; ``None`` for all others."""
     found = re.fullmatch(r"postgresql-\d+-(\d+)k", home.name)
-    return int(found[1]) if found and cache.holds(home) else None
+    return int(found[1]) if found and caches.holds(home) else None
 
 
 def plan(version: str | None, block: int, cpus: int) -> Build:

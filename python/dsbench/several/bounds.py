@@ -61,11 +61,13 @@ class MeasuredRun:
     """(clients of all nodes, tps), rising: medians of the cycles' rates from the first start to the last end. Sums of
     the streams' own rates would count a server several times whose streams run one after the other, as writers do on
     SQLite."""
+    searched: tuple[int, float] | None
+    """What a search for the peak found: its clients, and the rate of cycles by which it was not chosen."""
 
     @property
     def peak(self) -> tuple[int, float]:
         """The clients with the greatest rate, and that rate."""
-        return max(self.rates, key=lambda one: one[1])
+        return self.searched or max(self.rates, key=lambda one: one[1])
 
 
 @dataclass(frozen=True)
@@ -138,8 +140,11 @@ def _measured(run: RunRecord, evaluation: Evaluation) -> Iterator[MeasuredRun]:
         words = [run.workload.label, *(f"{name} {value}" for name, value in _unusual(run).items())]
         logging = ", ".join(f"{one.switch} {one.value}" for one in run.unsafe) or SAFE
         system = f"{server(run)} on {run.host}"
+        found = evaluation.of(RateResult).peaks.get(scale) if run.spec.peak else None
+        of_all = {part.clients: part.of(RateResult).connections for part in parts}
+        searched = (of_all[found.clients], found.rate_tps) if found is not None else None
         yield MeasuredRun(
-            evaluation.name, system, ", ".join(words), run.workload.name, logging, scale, tuple(known)
+            evaluation.name, system, ", ".join(words), run.workload.name, logging, scale, tuple(known), searched
         )  # fmt: skip
 
 

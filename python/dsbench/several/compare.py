@@ -24,7 +24,7 @@ from dsbench.read.subjects.errors import ErrorsResult
 from dsbench.read.subjects.kinds import KindsResult
 from dsbench.read.subjects.latency import LatencyResult
 from dsbench.read.subjects.load import LoadResult
-from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.rate import RateResult, indexed_rates, read_capacities
 from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.verdict import Tally, judge_run
 from dsbench.several.settings import OF_WORKLOAD, SAYS_NOTHING, described, labels, product
@@ -40,6 +40,7 @@ from dsbench.stats.comparison import (
     dsi_of_runs,
     dsi_parts,
     ratio_interval,
+    repeated,
 )
 from dsbench.stats.histogram import quantile_interval
 from dsbench.stats.precision import FEWEST, LEVEL
@@ -121,12 +122,17 @@ class Section:
         runs = self.evaluations[side]
         if len(runs) == 1:
             return runs[0].own.of(RateResult).index.dsi
-        return dsi_of_runs([_sound(one, counted=False) for one in runs])
+        return dsi_of_runs([indexed_rates(one.own) for one in runs])
 
     def dsi_parts(self, side: int) -> dict[int, float]:
         """Scale to its part of the difference of the DSI of ``side`` from that of its base."""
         base = self.bases[side]
-        return dsi_parts(self.compared[side].medians, self.compared[base].medians) if side != base else {}
+        if side == base:
+            return {}
+        ours, theirs = (
+            repeated([[indexed_rates(one.own) for one in self.evaluations[at]]])[0].medians for at in (side, base)
+        )
+        return dsi_parts(ours, theirs)
 
     @property
     def waits(self) -> bool:
@@ -134,15 +140,14 @@ class Section:
         return any(one.of(LatencyResult).response for side in self.evaluations for one in side)
 
     def time_ms(self, side: int, scale: int, quantile: float) -> float:
-        """Quantile of the times, in the median over the runs of ``side``; nan where there is none. 1 is the longest of
-        all, those in flight included."""
+        """Quantile of the times, in the median over the runs of ``side``; nan where there is none, or a run has too few
+        transactions beyond it. 1 is the longest of all, those in flight included."""
         every = [one.own for one in self.evaluations[side]]
         if quantile == 1:
             longest = [longest_ns(one, scale) for one in every]
             return _median([one / 1e6 for one in longest if one is not None])
-        curves = (one.of(LatencyResult).curve(scale)
-            for one in every)
-        return _median([curve.quantiles_ns[quantile] / 1e6 for curve in curves if curve is not None])
+        curves = (one.of(LatencyResult).curve(scale) for one in every)
+        return _median([curve.told(quantile) / 1e6 for curve in curves if curve is not None])
 
     def time_interval(self, side: int, scale: int, quantile: float) -> Interval:
         """``time_ms`` in ms with its interval over the cycles of a single run; without bounds for several."""
@@ -401,9 +406,7 @@ def _section(heading: str, evaluations: Sequence[tuple[Evaluation, ...]], bases:
 
 def _known(one: Evaluation) -> Known:
     """The highest rate with the objective by scale, where one was found, without scales whose check failed."""
-    found = {x: load.capacity
-        for x, load in one.of(LoadResult).load.items() if load.capacity and x not in one.of(RateResult).void_scales}
-    return {x: Interval(capacity.rate, capacity.low, capacity.high, LEVEL) for x, capacity in found.items()}
+    return {x: found for x, found in read_capacities(one).items() if x not in one.of(RateResult).void_scales}
 
 
 def _sound(one: Evaluation, *, counted: bool) -> Run:

@@ -244,10 +244,7 @@ def versus(courses: Sequence[tuple[float, Interval]], difference: float, how: Me
 
     Of a measure that is compared by differences the ratios are powers of e, and differences are drawn.
     """
-
-    def change(ratio: float) -> float:
-        return how.step * (math.log(ratio) if ratio > 0 else -math.inf) if how.step else ratio
-
+    change = how.as_change
     last = courses[-1][1]
     bounds = [last.low, last.high] if last.low > 0 else []
     around = [change(1 / (1 + difference)), change(1 + difference)]
@@ -278,14 +275,15 @@ def versus(courses: Sequence[tuple[float, Interval]], difference: float, how: Me
                                                          for name in ("ratio", "mean", "low", "high"))],
         ),
     ]  # fmt: skip
-    note = f"points: each block; bars: {last.level:.0%} interval after that block; grey: ±{difference:.1%}"
+    of = " of the mean" * how.of_mean
+    note = f"points: each block; bars: {last.level:.0%} interval after that block; grey: ±{difference:.1%}{of}"
     words = f"B has {last.value:.3f} times the {how.label} of A"
     words = f"{how.label} of B minus that of A: {how.show_ratio(last.value)}" if how.step else words
     return finish(
         layers, name="ab", archive="the comparison",
         data={"blocks": rows, "one": [{"value": change(1.0), "low": around[0], "high": around[1]}]},
         title=vega.title(words, subtitle=[note]),
-        description="Ratio of the rates of B and A by block, with the interval of their mean so far.",
+        description=f"{how.label} of B {between} that of A by block, with the interval of the mean so far.",
     )
 
 
@@ -303,8 +301,8 @@ def history(found: ResultHistory) -> Spec:
     levels: list[Row] = [{"from": a + 0.5, "to": b + 0.5, "level": float(np.median(rates[a:b]))}
                          for a, b in itertools.pairwise(ends)]  # fmt: skip
     low, high = float(rates.min()), float(rates.max())
-    margin = 0.12 * (high - low) or 0.05 * high
-    how = found.choice.how
+    margin = 0.12 * (high - low) or 0.05 * high or 1.0
+    how = found.how
     marks: list[Row] = [
         {"at": told.change.at + 0.5,
          "words": f"{how.show_ratio(told.change.ratio.value)} {told.result.label}".strip()[:30],

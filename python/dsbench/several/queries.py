@@ -10,11 +10,11 @@ import numpy as np
 
 from dsbench.dataclass import dataclass
 from dsbench.format import finite
-from dsbench.read.blocks import Block, Column, Part, Ratio, Sentence, Table
+from dsbench.read.blocks import Block, Column, Listed, Part, Ratio, Sentence, Table
 from dsbench.read.subjects.queries import QueriesResult
 from dsbench.read.subjects.rate import RateResult
 from dsbench.stats.precision import LEVEL, student
-from dsbench.stats.queries import Decision
+from dsbench.stats.queries import QUERIES, Decision
 from dsbench.stats.values import Interval
 
 if TYPE_CHECKING:
@@ -43,11 +43,16 @@ class ComparedQueries:
 
     scale: int
     figures: tuple[Mapping[str, float], ...]
-    """Of the run that counts, by name; of repeated runs the geometric mean. Empty for a side without the scale."""
+    """Of the run that counts, by name; of repeated runs the geometric mean, nan as soon as one of them is void. Empty
+    for a side without the scale."""
     times: tuple[Times, ...]
     bases: tuple[int, ...]
     factor: float
     """The scale factor."""
+    uneven: tuple[frozenset[str], ...]
+    """Queries that not all runs of a side have as many times of: no two places are of the same test."""
+    void: tuple[str, ...]
+    """Of each side what some of its runs lack: ``QphH@Size-like not known: void in 1 of 2 runs``; empty for nothing."""
 
     @property
     def kinds(self) -> list[str]:
@@ -63,7 +68,8 @@ class ComparedQueries:
     def relative(self, side: int, kind: str) -> Interval | None:
         """How many times as fast as its base a side is; ``None`` where one of them has no time."""
         ours, theirs = (self.times[at].get(kind, ()) for at in (side, self.bases[side]))
-        return _quotient(theirs, ours) if ours and theirs else None
+        paired = not any(kind in self.uneven[at] for at in (side, self.bases[side]))
+        return _quotient(theirs, ours, paired=paired) if ours and theirs else None
 
     def relative_figure(self, side: int, name: str) -> float:
         """A figure of a side divided by that of its base, the other way round where less is better."""
@@ -72,11 +78,11 @@ class ComparedQueries:
         return over / under if under > 0 else nan
 
 
-def _quotient(over: Sequence[float], under: Sequence[float]) -> Interval:
+def _quotient(over: Sequence[float], under: Sequence[float], *, paired: bool) -> Interval:
     """Of geometric means. Times at the same place of the same tests are pairs: then the interval is Student's, of the
     logarithms of their quotients."""
     value = exp(sum(map(log, over)) / len(over) - sum(map(log, under)) / len(under))
-    if len(over) != len(under) or len(over) < 3:
+    if not paired or len(over) != len(under) or len(over) < 3:
         return Interval(value, nan, nan, LEVEL)
     logs = np.log(np.array(over) / np.array(under))
     half = student(LEVEL, logs.size - 1) * float(logs.std(ddof=1)) / logs.size**0.5
@@ -84,20 +90,38 @@ def _quotient(over: Sequence[float], under: Sequence[float]) -> Interval:
 
 
 def _together(values: Sequence[float]) -> float:
-    """Geometric mean of what is known."""
-    known = [value for value in values if isfinite(value) and value > 0]
-    return exp(sum(map(log, known)) / len(known)) if known else nan
+    """Geometric mean; nan as soon as one is not known."""
+    return exp(sum(map(log, values)) / len(values)) if values and all(map(_is_known, values)) else nan
 
 
-def _times(decisions: Sequence[Decision]) -> Times:
-    """Of repeated runs the geometric mean, place by place, where each has as many times."""
+def _is_known(value: float) -> bool:
+    return isfinite(value) and value > 0
+
+
+def _times(decisions: Sequence[Decision]) -> tuple[Times, frozenset[str]]:
+    """Of repeated runs the geometric mean, place by place, where each has as many times; else all times, and of which
+    queries that is so."""
     found: dict[str, tuple[float, ...]] = {}
+    uneven = set()
     by_run = [{q.kind: (*q.power_s, *q.streams_s) for q in one.queries} for one in decisions]
     for kind in dict.fromkeys(kind for times in by_run for kind in times):
-        known = [times[kind] for times in by_run if times.get(kind)]
-        same = all(len(times) == len(known[0]) for times in known)
-        found[kind] = tuple(map(_together, zip(*known, strict=True))) if same else known[0]
-    return {kind: times for kind, times in found.items() if times}
+        every = [times.get(kind, ()) for times in by_run]
+        if len({len(times) for times in every}) > 1:
+            uneven.add(kind)
+            found[kind] = tuple(time for times in every for time in times)
+        else:
+            found[kind] = tuple(map(_together, zip(*every, strict=True)))
+    return {kind: times for kind, times in found.items() if times}, frozenset(uneven)
+
+
+def _say_void(decisions: Sequence[Decision]) -> str:
+    """Which figures some of repeated runs have and others do not; empty where there are none."""
+    void = {title: [not _is_known(_figure(one, name)) for one in decisions] for title, name in _FIGURES}
+    some = {title: sum(runs) for title, runs in void.items() if any(runs) and not all(runs)}
+    return "; ".join(
+        f"{', '.join(title for title, many in some.items() if many == count)} not known: void in {count} of "
+        f"{len(decisions)} runs" for count in dict.fromkeys(some.values())
+    )  # fmt: skip
 
 
 def read_queries(comparison: Comparison) -> list[ComparedQueries]:
@@ -114,13 +138,17 @@ def read_queries(comparison: Comparison) -> list[ComparedQueries]:
             for some in decisions
         )
         factor = next(one.factor for some in decisions for one in some)
-        times = tuple(map(_times, decisions))
-        found.append(ComparedQueries(scale, figures, times, comparison.stages.bases, factor))
+        times, uneven = zip(*map(_times, decisions), strict=True)
+        void = tuple(map(_say_void, decisions))
+        found.append(ComparedQueries(scale, figures, times, comparison.stages.bases, factor, uneven, void))
     return found
 
 
 def _figure(decision: Decision, name: str) -> float:
-    """Of the run that counts, or of the stage that asks each query cold and hot."""
+    """Of the run that counts, or of the stage that asks each query cold and hot. nan for the time of all queries where
+    one has no end."""
+    if name in _LESS and decision.reported.finished < len(QUERIES):
+        return nan
     return float(getattr(decision.reported if hasattr(decision.reported, name) else decision.temperatures, name, nan))
 
 
@@ -140,6 +168,8 @@ def tell_queries(found: Sequence[ComparedQueries], names: Sequence[str], *, brie
         rows: list[list[Any]] = [[title, *(side.get(name) for side in one.figures)] for title, name in one.heads]
         columns = [Column(name, digits=4) for name in names]
         yield Table(f"Figures, {at_scale}", [Column("", left=True), *columns], rows)
+        if void := [f"{name}: {words}" for name, words in zip(names, one.void, strict=True) if words]:
+            yield Listed(void)
         bases = " and ".join(names[base] for base in dict.fromkeys(one.bases))
         title = f"How many times as fast as {bases}, {at_scale}; ▲ faster, ▼ slower, no sign: no significant difference"
         sides = range(len(names))
@@ -152,8 +182,9 @@ def tell_queries(found: Sequence[ComparedQueries], names: Sequence[str], *, brie
             yield Table("" if at else title, [Column("", left=True), *(Column(kind) for kind in kinds)], rows)
         yield Part(f"With intervals, {at_scale}", [_tabulate(title, one, names)], folded=True)
     yield Sentence(
-        "A query: the geometric mean of its times in all tests, with a 95% interval of Student's t if both sides "
-        "have the same number; with the same seed, both ran the same queries in the same order.", "note",
+        "A query: the geometric mean of its times in all tests, with a 95% interval of Student's t if both sides, and "
+        "all runs of each, have the same number; with the same seed, both ran the same queries in the same order.",
+        "note",
     )  # fmt: skip
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
-from math import isfinite, log, nan
+from math import exp, isfinite
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ from dsbench.several.settings import OF_WORKLOAD, SAYS_NOTHING, described, produ
 from dsbench.spec import OPTIONS
 from dsbench.stats.changes import FEWEST, LevelChange, changes, leaning
 from dsbench.stats.comparison import differing
+from dsbench.stats.values import Floats
 
 _SAME: Final = frozenset({"spec.workload", "spec.scales", *(f"spec.{n}" for n, o in OPTIONS.items() if o.of_load)})
 """What results of one configuration have in common; the number of cycles may be another one."""
@@ -99,6 +101,11 @@ class ResultHistory:
     def unit(self) -> str:
         return self.results[-1].unit
 
+    @cached_property
+    def how(self) -> Measure:
+        """The measure, for the values of all results."""
+        return self.choice.how.sized(result.rate_tps for result in self.results)
+
     @property
     def assumed(self) -> str:
         """What is supposed of the results where changes are looked for, in a sentence; empty where none are."""
@@ -144,7 +151,7 @@ def histories(folder: Path, smallest: float, choice: Choice = RATE) -> tuple[lis
         if (first := seen.setdefault((run.name, run.host, run.started), path)) != path:
             left.append(f"{path.relative_to(folder)}: a copy of {first.relative_to(folder)}")
             continue
-        if run.status != "complete" or run.broken or not _is_known(result.rate_tps, choice):
+        if run.status != "complete" or run.broken or not choice.how.is_known(result.rate_tps):
             why = run.status if run.status != "complete" else "its check failed" if run.broken else ""
             lacking += not why
             left.append(f"{path.name}: {why or choice.lack}")
@@ -180,10 +187,6 @@ def _counts(name: str) -> bool:
     return (name in _SAME or name.startswith(OF_WORKLOAD)) and name not in _FREE
 
 
-def _is_known(value: float, choice: Choice) -> bool:
-    return isfinite(value) and (value > 0 or choice.how.step > 0)
-
-
 def archives(folder: Path) -> list[Path]:
     """Every archive below ``folder``, one that is there as a folder and as a zip once."""
     if not folder.is_dir():
@@ -206,8 +209,11 @@ def _result(archive: Archive, choice: Choice, stages: dict[str, dict[str, None]]
 def _history(runs: Sequence[_Run], smallest: float, choice: Choice) -> ResultHistory:
     records = [record for record, _, _ in runs]
     results = tuple(result for _, result, _ in runs)
-    rates = choice.how.as_ratios(np.array([result.rate_tps for result in results]))
+    values = np.array([result.rate_tps for result in results])
+    rates = choice.how.sized(values).as_ratios(values)
     found = changes(rates, smallest)
+    if choice.how.step:
+        found = _between_medians(choice.how.sized(values), values, found)
     ends = [0, *(one.at for one in found), len(runs)]
     levels = [[path for _, _, path in runs[begin:end]] for begin, end in pairwise(ends)]
     became = [_compare_times(before, after, choice) for before, after in pairwise(levels)]
@@ -220,10 +226,23 @@ def _history(runs: Sequence[_Run], smallest: float, choice: Choice) -> ResultHis
     name = f"{product(records[-1])} on {records[-1].host}, {records[-1].workload.label}, scale {scales}"
     if not records[-1].workload.defaults.course:  # With a course of its own nobody chose the clients.
         name += ", clients " + "highest of " * (len(spec.client_numbers) > 1) + ", ".join(map(str, spec.client_numbers))
-    name += "".join(f", {key}={value}" for key, value in spec.workload_settings.items())
+    # The label of the workload names its files.
+    name += "".join(f", {key}={value}" for key, value in spec.workload_settings.items() if "\n" not in str(value))
     name += f", {results[-1].stage}" if results[-1].stage else ""
     name += f", {choice.how.label}" if choice.how.name != "rate" else ""
     return ResultHistory(name, results, told, leaning(rates, found), choice)
+
+
+def _between_medians(how: Measure, values: Floats, found: Sequence[LevelChange]) -> list[LevelChange]:
+    """``found`` with the differences of the medians of ``values``: medians of powers of e are no powers of medians."""
+    levels = np.split(values, [one.at for one in found])
+    told = []
+    for one, (before, after) in zip(found, pairwise(levels), strict=True):
+        value = exp(float(np.median(after) - np.median(before)) / how.step)
+        moved = value / one.ratio.value
+        told.append(replace(one, ratio=replace(one.ratio, value=value, low=one.ratio.low * moved,
+                                               high=one.ratio.high * moved)))  # fmt: skip
+    return told
 
 
 def _compare_times(before: Sequence[Path], after: Sequence[Path], choice: Choice) -> str:
@@ -279,7 +298,7 @@ def tell(
 
 def _tell(history: ResultHistory, *, brief: bool) -> Iterator[Block]:
     rates = [result.rate_tps for result in history.results]
-    unit, how = history.unit, history.choice.how
+    unit, how = history.unit, history.how
     rate = how.name == "rate"
     value = Column(unit, form=",.1f") if rate else Column(how.label, unit, digits=4)
     few = len(rates) < FEWEST
@@ -327,7 +346,7 @@ def say_last(history: ResultHistory) -> str:
     if not history.changes:
         few = len(history.results) < FEWEST
         return f"{counted(len(history.results), 'run')}, {'too few to judge' if few else 'no change'}"
-    return _sentence(history.changes[-1], history.choice.how)
+    return _sentence(history.changes[-1], history.how)
 
 
 def text(histories: Sequence[ResultHistory], left: Sequence[str]) -> str:
@@ -342,17 +361,14 @@ def document(histories: Sequence[ResultHistory], left: Sequence[str]) -> dict[st
 
 
 def _document(history: ResultHistory) -> dict[str, Any]:
-    how = history.choice.how
+    how = history.how
     key = "rate_tps" if how.name == "rate" else "value"
     results = [{"archive": one.archive, "started": one.started, "label": one.label, key: one.rate_tps,
                 "verdict": one.verdict.document()} for one in history.results]  # fmt: skip
     changes = []
     for one in history.changes:
         ratio = one.change.ratio
-        values = {name: getattr(ratio, name) for name in ("value", "low", "high")}
-        if how.step:
-            values = {name: how.step * log(one) if isfinite(one) else nan for name, one in values.items()}
-        ends = {name: finite(one) for name, one in values.items()}
+        ends = {name: finite(how.as_change(getattr(ratio, name))) for name in ("value", "low", "high")}
         changes.append({
             "archive": one.result.archive, "started": one.result.started, "label": one.result.label,
             "difference" if how.step else "ratio": {**ends, "level": ratio.level}, "p_value": one.change.p_value,

@@ -16,7 +16,7 @@ from dsbench.spec.limits import Limits
 from dsbench.spec.objective import objectives
 from dsbench.spec.outages import events_fit, reads_fit
 from dsbench.spec.price import read_price
-from dsbench.spec.storage import Storage
+from dsbench.spec.storage import Storage, bytes_of
 from dsbench.spec.target import is_sqlite, setting_text
 from dsbench.spec.words import Unfit, misfit
 
@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 
 MOST_LEVELS = 100
 PROBES = ("dd", "fio", "bonnie++", "postmark")
+"""Disk benchmarks beside a database."""
 COUNTING = ("bonnie++", "postmark")
 """Those that take a number of small files."""
 MOST_FILES = 4_000_000
-"""Disk benchmarks beside a database."""
+SIZED = ("dd", "bonnie++")
+"""Those that take the size of a file."""
+LARGEST_FILE = 1 << 44
 PEAK_CLIENTS = 64
 """Up to which number of clients a peak is searched when nothing else is said."""
 
@@ -125,7 +128,7 @@ def storage_in_one_way(value: object) -> object:
 
 
 def probes_named(value: str) -> tuple[str, ...]:
-    """The storage tools that ``value`` names, all for ``all``; behind a colon stands a number of files.
+    """The storage tools that ``value`` names, all for ``all``; behind a colon stands a number of files, or a size.
 
     ``ValueError`` for one that is not known.
     """
@@ -133,12 +136,16 @@ def probes_named(value: str) -> tuple[str, ...]:
         return PROBES if value == "all" else ()
     named = tuple(dict.fromkeys(word.strip() for word in value.split(",")))
     for word in named:
-        name, mark, files = word.partition(":")
+        name, mark, more = word.partition(":")
         if name not in PROBES:
             raise Unfit(f"no disk benchmark {name[:60]!r}", f"use none, all, or some of {','.join(PROBES)}")
-        if mark and (name not in COUNTING or not files.isdecimal() or not 0 < int(files[:9]) <= MOST_FILES):
-            words = f"{word[:60]!r}: {' and '.join(COUNTING)} accept a number of files, 1 to {MOST_FILES}"
-            raise Unfit(words, "write, for example, postmark:2000")
+        if mark and not more.isdecimal() and name in SIZED:
+            if not 1 << 20 <= bytes_of(more) <= LARGEST_FILE:
+                raise Unfit(f"{word[:60]!r}: a file has 1MiB to 16TiB", f"write, for example, {name}:64GiB")
+        elif mark and (name not in COUNTING or not more.isdecimal() or not 0 < int(more[:9]) <= MOST_FILES):
+            counting, sized = " and ".join(COUNTING), " and ".join(SIZED)
+            words = f"{word[:60]!r}: {counting} accept a number of files, 1 to {MOST_FILES}, {sized} the size of a file"
+            raise Unfit(words, "write, for example, postmark:2000,dd:64GiB")
     return named
 
 

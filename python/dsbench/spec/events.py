@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final, Literal, get_args
@@ -19,6 +20,7 @@ _LASTING: Final = {
 }  # fmt: skip
 """Those that are written with a time, and what goes on for so long."""
 
+_STEADY: Final[frozenset[What]] = frozenset(["stop", "partition"])
 _PART: Final = re.compile(r"""(?:[^,'"\n]|'[^'\n]*'|"[^"\n]*")+""")
 _WHOLE: Final = re.compile(r"""(?:[^'"]|'[^'\n]*'|"[^"\n]*")*""")
 _ONE: Final = re.compile(r"(?P<at>[\w.]+)\s*:\s*(?P<what>[a-z-]+)\s*(?P<more>.*)", re.DOTALL)
@@ -138,3 +140,8 @@ def _span(text: str) -> float | None:
 def write_events(found: tuple[Event, ...]) -> str:
     """One line that ``events`` reads as the same."""
     return ", ".join(one.text for one in found)
+
+
+def is_steady(events: Sequence[Event]) -> bool:
+    """Whether the server stays itself: it is suspended or cut off at most."""
+    return all(event.what in _STEADY for event in events)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Final
 
 from dsbench.dataclass import dataclass
-from dsbench.spec.words import Unfit, seconds
+from dsbench.spec.words import Unfit, number, seconds
 
 _ONE: Final = re.compile(
     r"(?:(?P<kind>[\w-]+)\.)?(?:p(?P<percent>\d{1,2}(?:\.\d{1,3})?)|(?P<failed>failed))=(?P<limit>\S+)"
@@ -67,22 +66,15 @@ def _objective(word: str) -> Objective:
         raise Unfit(f"cannot read {word[:60]!r}", _HOW)
     kind, limit = found["kind"] or "", found["limit"]
     if found["failed"]:
-        share = _number(limit.removesuffix("%")) / 100
+        share = number(limit.removesuffix("%")) / 100
         if not limit.endswith("%") or not 0 < share < 1:
             raise Unfit(f"cannot read {word[:60]!r}", "write a share between 0% and 100%, such as failed=0.1%")
         return Objective(word, share, kind=kind)
     quantile = float(found["percent"]) / 100
     spans = {unit: limit.removesuffix(unit) for unit in ("us", "µs") if limit.endswith(unit)}
-    limit_s = _number(next(iter(spans.values()))) / 1e6 if spans else _number(str(seconds(limit)))
+    limit_s = number(next(iter(spans.values()))) / 1e6 if spans else number(str(seconds(limit)))
     if not limit[-1:].isalpha() or not 1e-6 <= limit_s <= _LONGEST_S:
         raise Unfit(f"cannot read {word[:60]!r}", "write the time with its unit, such as p99=20ms, 500us or 1s")
     if not 0.1 <= quantile <= 0.9999:
         raise Unfit(f"cannot read {word[:60]!r}", "use a percentile between p10 and p99.99")
     return Objective(word, round(1 - quantile, 8), round(limit_s * 1e9), kind)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan

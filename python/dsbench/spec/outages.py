@@ -103,8 +103,9 @@ def reads_are_hosts(value: str) -> str:
     return value
 
 
-def refuse_reads(target: Target, reads: str) -> None:
-    """``SpecError`` of ``--reads`` where ``target`` has no standby, or one that reads are not sent to."""
+def refuse_reads(target: Target, reads: str, *, hands_over: bool) -> None:
+    """``SpecError`` of ``--reads`` where ``target`` has no standby, or one that reads are not sent to, or not after one
+    ``hands_over``."""
     kind = target.private or target.scheme
     if kind not in ("postgresql", "postgres", "mariadb", "mysql"):
         raise SpecError("--reads", f"{kind}: dsbench knows no standby of it", "omit --reads")
@@ -118,6 +119,9 @@ def refuse_reads(target: Target, reads: str) -> None:
         raise SpecError("--reads", "the server has no standby", remedy)
     if target.private is None and reads == STANDBY and not (kind.startswith("postgres") and target.has_several_hosts):
         raise SpecError("--reads", "the target names no standby", "write its host, such as --reads db2")
+    if target.private == "mariadb" and hands_over:
+        problem = "clients that read from MariaDB do not look for another server after a hand-over"
+        raise SpecError("--reads", problem, "omit --reads, or the hand-over; PostgreSQL's do")
 
 
 def reads_fit(spec: RunSpec) -> None:
@@ -125,7 +129,7 @@ def reads_fit(spec: RunSpec) -> None:
     if not spec.reads:
         return
     try:
-        refuse_reads(spec.target, spec.reads)
+        refuse_reads(spec.target, spec.reads, hands_over=any(one.needs_standby for one in spec.events))
     except SpecError as error:
         raise misfit("--reads", error.problem, error.remedy) from None
     if spec.isolation == "serializable" and (spec.target.private or spec.target.scheme).startswith("postgres"):
@@ -133,6 +137,3 @@ def reads_fit(spec: RunSpec) -> None:
         raise misfit("--reads", "standbys have no serializable transactions", remedy)
     if find_driver(spec.driver) is not None:
         raise misfit("--reads", "clients of other programs connect to one server", "omit --driver, or --reads")
-    if spec.target.private == "mariadb" and any(one.needs_standby for one in spec.events):
-        problem = "clients that read from MariaDB do not look for another server after a hand-over"
-        raise misfit("--reads", problem, "omit --reads, or the hand-over; PostgreSQL's do")

@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dsbench.spec.words import Unfit
+from dsbench.spec.words import Unfit, number
 
 _WRITTEN: Final = re.compile(r"([0-9][0-9.]*|\.[0-9]+)\s*([A-Za-z]{3})?(?:\s*/\s*([0-9][0-9.]*)?\s*([a-z]+))?")
 HOURS_OF_YEAR: Final = 8760.0
@@ -54,15 +54,8 @@ def read_price(text: str, currency: str = "") -> Price | None:
     amount, named, count, unit = found.groups()
     if unit and unit not in _HOURS:
         raise Unfit(f"cannot read {unit[:20]!r} of {text[:60]!r}", HOW)
-    hours = _number(count or "1") * _HOURS[unit or "h"]
-    per_hour = _number(amount) / hours if hours > 0 else math.nan
+    hours = number(count or "1") * _HOURS[unit or "h"]
+    per_hour = number(amount) / hours if hours > 0 else math.nan
     if not _LEAST <= per_hour <= _MOST:
         raise Unfit(f"{text[:60]!r} must be 0.000001 to 1,000,000 per hour", HOW)
     return Price(per_hour=per_hour, currency=(named or currency or CURRENCY).upper())
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan

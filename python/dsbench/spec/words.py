@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from typing import Any, Final, Literal
@@ -48,6 +49,14 @@ def per_cent(value: object) -> object:
 
 _SPAN: Final = re.compile(r"([0-9.]+)\s*(ms|s|m|min|h)", re.IGNORECASE)
 _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600}
+
+
+def number(text: str) -> float:
+    """``nan`` for what is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def seconds(value: object) -> object:

@@ -235,7 +235,7 @@ def dsi_parts(ours: Mapping[int, float], theirs: Mapping[int, float]) -> dict[in
     Empty below two scales or where a rate is 0.
     """
     scales = sorted(set(ours) & set(theirs))
-    if len(scales) < 2 or any(min(ours[x], theirs[x]) <= 0 for x in scales):
+    if len(scales) < 2 or not all(ours[x] > 0 and theirs[x] > 0 for x in scales):
         return {}
     return {x: float(w * np.log10(ours[x] / theirs[x])) for x, w in zip(scales, weights(scales), strict=True)}
 

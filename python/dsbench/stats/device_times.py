@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from dsbench.stats.values import rank_of
+
 Buckets = Sequence[tuple[int, int, int]]
 
 
@@ -14,7 +16,7 @@ def mean_of(buckets: Buckets) -> float:
 
 def quantile_of(buckets: Buckets, share: float) -> float:
     """The time within which this share (0-1) lies: the greatest of its bucket."""
-    wanted, seen = share * sum(count for *_, count in buckets), 0
+    wanted, seen = rank_of(share, sum(count for *_, count in buckets)), 0
     for _, high, count in buckets:
         seen += count
         if seen >= wanted:

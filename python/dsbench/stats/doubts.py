@@ -81,12 +81,12 @@ def short_cycles(run: RunFacts) -> Iterator[Doubt]:
     """Too little was measured to compare it with anything. What ends by its work is as long as that takes."""
     if not run.timed:
         return
-    if run.duration_s < SHORT_CYCLE_S or run.cycles < FEWEST_CYCLES:
+    if run.duration_s < SHORT_CYCLE_S or run.made < FEWEST_CYCLES:
         remedy = f"use {FEWEST_CYCLES} cycles or more of {SHORT_CYCLE_S:g} s or more"
         if run.workload.data.indexed and not run.searched:
             remedy += "; for a comparable index, --profile dsi"
-        are = "is" if run.cycles == 1 else "are"
-        words = f"{counted(run.cycles, 'cycle')} of {run.duration_s:.3g} s {are} too short to compare with other runs"
+        are = "is" if run.made == 1 else "are"
+        words = f"{counted(run.made, 'cycle')} of {run.duration_s:.3g} s {are} too short to compare with other runs"
         yield Doubt("short-cycles", words, remedy)
 
 

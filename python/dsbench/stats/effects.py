@@ -208,7 +208,7 @@ class _Model:
     def __init__(
         self, levels: Ints, counts: Sequence[int], references: Sequence[int], blocks: Ints, pairs: bool
     ) -> None:
-        self._levels, self._counts, self._references = levels, counts, references
+        self._levels = levels
         self._blocks = (blocks[:, np.newaxis] == np.unique(blocks)[np.newaxis, :]).astype(float)
         self.mains = [(factor,) for factor in range(len(counts))]
         self._others = [

@@ -63,7 +63,7 @@ class Spent:
     resident_bytes: float = _NAN
     """Memory that the server's processes hold."""
     longest_ns: float = _NAN
-    """The maximum response time of an operation."""
+    """The maximum response time of an operation, in flight at the end of a cycle or not."""
     rates: Floats = field(default_factory=lambda: _NO_RATES)
     """Operations in each whole second."""
     written_bytes: float = _NAN
@@ -172,6 +172,7 @@ class Times:
     counts: tuple[int, ...]
     """As many as there are ``BORDERS``."""
     max_ns: int
+    """The longest, in flight at the end of a cycle or not."""
     unsure: int
     """Of these counts: they lie in buckets of the archive, at most 0.1% wide, that hold a border within them."""
 

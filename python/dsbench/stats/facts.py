@@ -37,6 +37,8 @@ class RunFacts:
     """D, that of the shortest cycle"""
     cycles: int
     """I that was demanded."""
+    made: int
+    """The fewest of a scale, where the results decide how many there are; else I."""
     isolation: str
     retry: bool
     reconnect: bool

@@ -8,14 +8,13 @@ midpoint of its bucket is therefore off by at most half of that: 0.05%.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
 
 from dsbench.dataclass import dataclass
 from dsbench.stats.precision import student
-from dsbench.stats.values import Frequency, Interval, Ints
+from dsbench.stats.values import ROUNDING, Frequency, Interval, Ints, rank_of
 
 RELATIVE_ERROR = 1 / 2048
 """Largest relative error of a quantile: half of the widest bucket (0.049%)."""
@@ -84,11 +83,10 @@ def quantile_ns(values: Histogram, quantile: float) -> float:
     """
     if values.count == 0:
         return np.nan
-    # The decimal the user wrote, not its binary neighbour: 0.07 of 100 values is the 7th, not the 8th.
-    rank = max(1, -(-Fraction(str(quantile)) * values.count // 1))
+    rank = rank_of(quantile, values.count)
     if rank >= values.count:
         return float(values.max_ns)
-    at = int(np.searchsorted(np.cumsum(values.counts), int(rank)))
+    at = int(np.searchsorted(np.cumsum(values.counts), rank))
     middle = (int(values.low_ns[at]) + int(values.high_ns[at])) / 2
     return float(min(max(middle, values.min_ns), values.max_ns))
 
@@ -133,11 +131,11 @@ def frequency(values: Histogram, quantiles: Iterable[float], rows: BucketRows | 
     if rows is None:
         return Frequency(upper, longer, at, values.count)
     numbers, cycle = np.unique(rows.cycle, return_inverse=True)
-    known = {q: _effective(values, at[q], cycle, rows) for q in at if values.count * min(q, 1 - q) >= LEAST_LEFT}
+    enough = LEAST_LEFT - ROUNDING
+    known = {q: _effective(values, at[q], cycle, rows) for q in at if values.count * min(q, 1 - q) >= enough}
     maxima = np.zeros(numbers.size)
     np.maximum.at(maxima, cycle, rows.low_ns)
-    enough = numbers.size >= FEWEST_CYCLES
-    return Frequency(upper, longer, at, values.count, numbers.size, known if enough else {},
+    return Frequency(upper, longer, at, values.count, numbers.size, known if numbers.size >= FEWEST_CYCLES else {},
                      (float(maxima.min()), min(float(maxima.max()), values.max_ns)))  # fmt: skip
 
 

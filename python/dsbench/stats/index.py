@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
-from math import log, sqrt
+from math import hypot, isfinite, log, log10, sqrt
 
 import numpy as np
 
@@ -58,6 +58,21 @@ def interval(rates: Mapping[int, Floats], level: float = LEVEL) -> Interval | No
         return Interval(value, np.nan, np.nan, level)
     half = reach([(w / np.log(10), one) for w, one in zip(weights(scales), known, strict=True) if one], level)
     return Interval(value, value - half, value + half, level)
+
+
+def interval_of_known(known: Mapping[int, Interval], level: float = LEVEL) -> Interval | None:
+    """The DSI of figures with intervals of their own at ``level`` (0-1), by scale, which are independent: capacities.
+    The bounds are nan where one of theirs is open; ``None`` where the DSI is not defined."""
+    scales = sorted(known)
+    value = dsi(scales, [known[x].value for x in scales])
+    if np.isnan(value):
+        return None
+    parts = [(float(w), known[x]) for w, x in zip(weights(scales), scales, strict=True)]
+    if not all(one.low > 0 and isfinite(one.high) for _, one in parts):
+        return Interval(value, np.nan, np.nan, level)
+    below = hypot(*(w * log10(one.value / one.low) for w, one in parts))
+    above = hypot(*(w * log10(one.high / one.value) for w, one in parts))
+    return Interval(value, value - below, value + above, level)
 
 
 def share(precision: float, scales: Sequence[int], scale: int) -> float:
@@ -110,26 +125,30 @@ def crossing(scales: Sequence[int], rates: Sequence[float]) -> tuple[float | Non
 
 def index(
     rates: Mapping[int, Floats], *, begun: Iterable[int], void: Set[int], ladder: Sequence[int], duration_s: float,
-    conduct: bool,
+    conduct: bool, capacities: Mapping[int, Interval] | None = None,
 ) -> Index:
     """The index of one run.
 
     ``rates`` gives T_i (eq. 7) by scale, ``begun`` all scales of the run, ``void`` those whose check failed, which are
     left out, ``ladder`` the scales of the profile whose figures are comparable, ``duration_s`` D; ``conduct`` tells
-    whether clients, isolation and the like are those of that profile. T_s is the median of the T_i, the official rate
+    whether clients, isolation and the like are those of that profile. ``capacities``: of a search those that it found,
+    on which the index rests in place of ``rates``. T_s is the median of the T_i, the official rate
     of the scale (the paper, section 2.4) and the curve of its section 4.1.1. The index is
     comparable when it rests on that very ladder and conduct, with at least 10 cycles of 60 s each.
     """
-    used = {scale: values for scale, values in sorted(rates.items()) if values.size and scale not in void}
+    given = rates if capacities is None else {x: np.array([one.value]) for x, one in capacities.items()}
+    used = {scale: values for scale, values in sorted(given.items()) if values.size and scale not in void}
     scales = list(used)
     crosses, note = crossing(scales, [float(np.median(values)) for values in used.values()])
     comparable = (
         conduct
+        and capacities is None
         and scales == list(ladder)
         and all(values.size >= COMPARABLE_CYCLES for values in used.values())
         and duration_s >= COMPARABLE_DURATION_S
     )
-    found = interval(used)
+    found = interval(used) if capacities is None else interval_of_known({x: capacities[x] for x in used})
+    lacking = "no cycle was finished" if capacities is None else "no capacity is known"
     return Index(
         dsi=found,
         lowest_scale=min(scales, default=0),
@@ -138,7 +157,7 @@ def index(
         crossing=crosses,
         crossing_note=note,
         left_out={
-            x: "its check failed" if x in void else "no cycle was finished" for x in sorted(begun) if x not in used
+            x: "its check failed" if x in void else lacking for x in sorted(begun) if x not in used
         },
     )
 

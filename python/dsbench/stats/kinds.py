@@ -35,6 +35,8 @@ class KindCounts:
     """Sum of their response times: from the intended start; the same in the closed loop."""
     rows: int = 0
     """Rows that the committed worked on; 0 where the workload counts none."""
+    in_flight_max_ns: int = 0
+    """Whole time of the longest that was in flight at the end of a cycle, from its intended start."""
 
     @property
     def done(self) -> int:
@@ -51,6 +53,7 @@ class KindCounts:
             self.service_ns + other.service_ns,
             self.response_ns + other.response_ns,
             self.rows + other.rows,
+            max(self.in_flight_max_ns, other.in_flight_max_ns),
         )
 
 
@@ -89,11 +92,17 @@ class KindResult:
     """Rows that the committed worked on; 0 where the workload counts none."""
     rows_per_s: float = 0.0
     """The same per second."""
+    longest_ns: float = np.nan
+    """The longest response time of those that were done or in flight at the end of a cycle."""
 
     def told(self, quantiles_ns: Mapping[float, float]) -> list[float]:
         """Those of ``QUANTILES``; nan where too few transactions lie beyond one to know it."""
         done = self.committed + self.rolled_back
         return [quantiles_ns[q] if known(q, done) else np.nan for q in QUANTILES]
+
+    def told_response(self) -> list[float]:
+        """The same of the response times; their maximum is the longest, in flight or not."""
+        return [*self.told(self.response_ns)[:-1], self.longest_ns]
 
     @property
     def share_met(self) -> bool | None:
@@ -107,8 +116,8 @@ class KindResult:
 
     @property
     def limit_met(self) -> bool | None:
-        """Whether 90% of the response times are within the limit; ``None`` without a limit or a time."""
-        p90_ns = self.response_ns.get(0.9, np.nan)
+        """Whether 90% of the response times are within the limit; ``None`` without a limit, or with too few times."""
+        p90_ns = self.response_ns.get(0.9, np.nan) if known(0.9, self.committed + self.rolled_back) else np.nan
         return None if self.limit_s is None or np.isnan(p90_ns) else p90_ns <= self.limit_s * 1e9
 
 
@@ -130,6 +139,8 @@ def kind_results(
 
     def result(kind: str, count: KindCounts, times: Sequence[Histogram], waits: Sequence[Histogram]) -> KindResult:
         served, answered = merge(times), merge(waits)
+        taken = answered if response else served
+        longest_ns = max(taken.max_ns, count.in_flight_max_ns)
         return KindResult(
             kind=kind,
             committed=count.committed,
@@ -147,11 +158,12 @@ def kind_results(
             response_mean_ns=(count.response_ns if response else count.service_ns) / count.done
             if count.done
             else np.nan,
-            response_ns=quantiles_ns(answered if response else served, QUANTILES),
+            response_ns=quantiles_ns(taken, QUANTILES),
             limit_s=limits_s.get(kind),
-            response_deviation_ns=deviation_ns(answered if response else served),
+            response_deviation_ns=deviation_ns(taken),
             rows=count.rows,
             rows_per_s=count.rows / measured_s,
+            longest_ns=float(longest_ns) if longest_ns else np.nan,
         )
 
     def of(histograms: Mapping[str, Histogram], kind: str) -> list[Histogram]:

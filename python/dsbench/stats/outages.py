@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor, inf, isfinite, nan
 from typing import Final
 
@@ -66,6 +66,8 @@ class Outage:
     """From the event until the 99% quantile was that before it, divided by 95%; 0 where the service did not stop."""
     blind: bool = False
     """Whether pauses of clients are missing, so that a gap may be that is longer than the usual ones."""
+    usual_ns: float = LEAST_NS
+    """Where the service did not stop: the longest gap that there may have been nevertheless."""
 
     @property
     def longest(self) -> Standstill | None:
@@ -119,14 +121,17 @@ def _gap(under_way: Mapping[int, Pause], since_ns: float, until_ns: float) -> St
 
 def find_outages(
     events_ns: Sequence[tuple[float, float]], pauses: Sequence[Pause], clients: int, course: Floats,
-    duration_ns: float, *, blind_ns: float = 0.0,
+    duration_ns: float, *, blind_ns: float = 0.0, due_tps: float | None = None,
 ) -> tuple[Outage, ...]:  # fmt: skip
     """What so many clients saw of each of the events, whose begins and ends are ``events_ns``.
 
     ``course`` has a row for each second of the cycle: transactions, and their 99% quantile in ns (nan without any).
-    ``blind_ns``: pauses up to this length are missing where clients had too many of them. A gap is of the events that
-    begin in it, else of the last one before it where it begins before that is over, or within a second after. It is
-    longer than any gap between the start of the cycle and the first event: those are there without one.
+    ``blind_ns``: pauses up to this length are missing where clients had too many of them. ``due_tps``: transactions per
+    second that an open loop starts.
+
+    A gap is of the events that begin in it, else of the last one before it where it begins before that is over, or
+    within a second after. It is longer than any gap between the start of the cycle and the first event: those are there
+    without one.
     """
     every = find_gaps(pauses, clients)
     first_ns = min((at for at, _ in events_ns), default=0.0)
@@ -142,38 +147,51 @@ def find_outages(
     found = []
     for (at, _), end, own in zip(events_ns, nexts, gaps, strict=True):
         if not own:
-            found.append(Outage(at, (), 0.0, 0.0, blind=blind_ns > max(LEAST_NS, usual_ns)))
+            most_ns = max(LEAST_NS, usual_ns)
+            back_ns = nan if (blind := blind_ns > most_ns) else 0.0
+            found.append(Outage(at, (), back_ns, back_ns, blind=blind, usual_ns=most_ns))
             continue
-        rate_ns, p99_ns = _backs(course, since, at, max(one.ended_ns for one in own), end)
+        rate_ns, p99_ns = _backs(course, since, at, max(one.ended_ns for one in own), end, due_tps)
         found.append(Outage(at, tuple(own), rate_ns, p99_ns))
         # What did not recover is no measure of what comes after it.
         since = at + rate_ns if isfinite(rate_ns) and since is not None else None
     return tuple(found)
 
 
-def _backs(course: Floats, since_ns: float | None, at_ns: float, over_ns: float, end_ns: float) -> tuple[float, float]:
+def _backs(
+    course: Floats, since_ns: float | None, at_ns: float, over_ns: float, end_ns: float, due_tps: float | None
+) -> tuple[float, float]:
     """How long after ``at_ns`` rate and 99% quantile are as in the whole seconds between ``since_ns`` and it. They are
-    looked at from ``over_ns`` on, in whole seconds before ``end_ns``."""
+    looked at from ``over_ns`` on, in whole seconds before ``end_ns``.
+
+    Where an open loop starts ``due_tps``, chance may have drawn more before; and a backlog that was done in the second
+    in which the service came back is a rate that is back.
+    """
     calm = course[ceil(since_ns / 1e9 - 1e-9) : floor(at_ns / 1e9)] if since_ns is not None else course[:0]
     if not len(calm) or not calm[:, 0].any():
         return nan, nan
     if not isfinite(over_ns):
         return inf, inf
     first = max(ceil(over_ns / 1e9 - 1e-9), floor(at_ns / 1e9))
-    after = course[first : floor(end_ns / 1e9 + 1e-9)]
-    if len(after) < _OVER:
-        return nan, nan
-    rate = float(calm[:, 0].mean())
+    rate = min(float(calm[:, 0].mean()), inf if due_tps is None else due_tps)
     p99 = float(np.nanmedian(calm[:, 1])) if np.isfinite(calm[:, 1]).any() else nan
-    begins = [(first + n, after[n : n + _OVER]) for n in range(len(after) - _OVER + 1)]
-    rates = (second for second, some in begins if some[:, 0].mean() >= BACK * rate)
-    told = ((second, some[:, 1]) for second, some in begins if np.isfinite(some[:, 1]).any())
-    times = (second for second, some in told if np.nanmean(some) <= p99 / BACK)
-    return _after(next(rates, None), at_ns), _after(next(times, None), at_ns)
+    rates = ((second, some) for second, some in _windows(course, first - (due_tps is not None), end_ns))
+    times = ((second, some[:, 1]) for second, some in _windows(course, first, end_ns) if np.isfinite(some[:, 1]).any())
+    if first + _OVER > floor(end_ns / 1e9 + 1e-9):
+        return nan, nan
+    back = next((second for second, some in rates if some[:, 0].mean() >= BACK * rate), None)
+    quick = next((second for second, some in times if np.nanmean(some) <= p99 / BACK), None)
+    return _after(back, at_ns, over_ns), _after(quick, at_ns, over_ns)
 
 
-def _after(second: int | None, at_ns: float) -> float:
-    return inf if second is None else max(0.0, second * 1e9 - at_ns)
+def _windows(course: Floats, first: int, end_ns: float) -> Iterator[tuple[int, Floats]]:
+    """Every three seconds in a row from the second ``first`` on, with the number of the first of them."""
+    for second in range(first, floor(end_ns / 1e9 + 1e-9) - _OVER + 1):
+        yield second, course[second : second + _OVER]
+
+
+def _after(second: int | None, at_ns: float, over_ns: float) -> float:
+    return inf if second is None else max(0.0, second * 1e9 - at_ns, over_ns - at_ns)
 
 
 def median_of(values: Sequence[float]) -> Interval:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isnan
+from dataclasses import replace
+from math import exp, isnan, nan
 
 import numpy as np
 
 from dsbench.dataclass import dataclass
-from dsbench.stats.comparison import relative
+from dsbench.stats.precision import LEVEL, reach, spread
 from dsbench.stats.values import Floats, Interval
 
 _BELOW = 0.85
@@ -27,11 +28,11 @@ class Peak:
     rate_tps: float
     """Median of its ``fresh`` cycles, or of all of them where there are none."""
     neighbours: tuple[tuple[int, Interval], ...]
-    """Number of clients, with rate of the best / rate there; its bounds are nan with fewer than five cycles."""
+    """Number of clients, with ``rate_tps`` / rate there; its bounds are nan where one has fewer than five cycles."""
     at_the_end: bool
     """Whether it is the greatest number that was tried, so that the peak may lie beyond."""
     fresh: int = 0
-    """Cycles that its neighbours have not, so that it was not chosen by them: their median is no best of several."""
+    """Of a search its last cycles, by which it was not chosen: their median is no best of several."""
 
     @property
     def sure(self) -> bool:
@@ -39,19 +40,34 @@ class Peak:
         return not self.at_the_end and all(ratio.low > 1 for _, ratio in self.neighbours)
 
 
-def peak(rates: Mapping[int, Sequence[float]]) -> Peak | None:
-    """The peak of ``rates``: by number of clients, those of its cycles in tps. ``None`` with fewer than two numbers."""
+def peak(rates: Mapping[int, Sequence[float]], *, searched: bool) -> Peak | None:
+    """The peak of ``rates``: by number of clients, those of its cycles in tps. ``None`` with fewer than two numbers.
+
+    ``searched``: by ``next_number``. Other runs chose no number, and all cycles count.
+    """
     known = {clients: np.array(found) for clients, found in sorted(rates.items()) if len(found)}
     if len(known) < 2:
         return None
     numbers = list(known)
-    best = _best(known)
+    best = _best(known) if searched else max(known, key=lambda n: float(np.median(known[n])))
+    fresh = known[best][_chosen_by(known) :] if searched else known[best][:0]
+    told = fresh if fresh.size else known[best]
     at = numbers.index(best)
     beside = [numbers[n] for n in (at - 1, at + 1) if 0 <= n < len(numbers)]
-    ratios = tuple((clients, relative(known[best], known[clients])) for clients in beside)
-    fresh = known[best][min(known[n].size for n in beside) :]
-    told = fresh if fresh.size else known[best]
+    ratios = tuple((clients, _ratio(told, known[best], known[clients])) for clients in beside)
     return Peak(best, float(np.median(told)), ratios, at == len(numbers) - 1, fresh.size)
+
+
+def _ratio(told: Floats, every: Floats, reference: Floats) -> Interval:
+    """median(``told``) / median(``reference``) with its interval. What ``told`` scatters is that of ``every`` cycle of
+    this number of clients: of themselves they are too few to tell."""
+    below = float(np.median(reference))
+    value = float(np.median(told)) / below if below > 0 else nan
+    ours, theirs = spread(every), spread(reference)
+    if ours is None or theirs is None:
+        return Interval(value, nan, nan, LEVEL)
+    half = reach([(1.0, replace(ours, variance=ours.variance * every.size / told.size)), (1.0, theirs)])
+    return Interval(value, value * exp(-half), value * exp(half), LEVEL)
 
 
 def next_number(numbers: Sequence[int], rates: Mapping[int, Sequence[float]], cycles: int) -> int | None:
@@ -59,7 +75,7 @@ def next_number(numbers: Sequence[int], rates: Mapping[int, Sequence[float]], cy
 
     It climbs by every second number until two rates in a row are far below the greatest, tries those next to the
     best, and then repeats the best and its neighbours, up to ``cycles`` each or until their intervals are apart. At the
-    end the best has a few cycles more, by which it was not chosen.
+    end the best has a few cycles more than any other, by which it was not chosen.
     """
     tried = [n for n in numbers if rates.get(n)]
     median = {n: float(np.median(rates[n])) for n in tried}
@@ -80,19 +96,25 @@ def next_number(numbers: Sequence[int], rates: Mapping[int, Sequence[float]], cy
     enough = len(rates[fewest]) >= cycles
     if not enough and not (len(rates[fewest]) >= _LEAST_CYCLES and _apart(rates, trio)):
         return fewest
-    fresh = len(rates[best]) - min((len(rates[n]) for n in trio if n != best), default=len(rates[best]))
+    fresh = len(rates[best]) - _chosen_by({n: rates[n] for n in tried})
     return best if len(trio) > 1 and fresh < min(_FRESH, cycles) else None
 
 
 def _best(rates: Mapping[int, Sequence[float] | Floats]) -> int:
     """That of the highest median; cycles that no other number has do not count, so that fresh ones change nothing."""
-    most = sorted(len(found) for found in rates.values())[-2:][0]
+    most = _chosen_by(rates)
     return max(rates, key=lambda n: float(np.median(rates[n][:most])))
 
 
+def _chosen_by(rates: Mapping[int, Sequence[float] | Floats]) -> int:
+    """How many cycles of each number count in the choice, from the first: as many as two numbers have."""
+    return sorted(len(found) for found in rates.values())[-2:][0]
+
+
 def _apart(rates: Mapping[int, Sequence[float]], trio: Sequence[int]) -> bool:
-    found = peak({n: rates[n] for n in trio})
-    return found is not None and all(ratio.low > 1 for _, ratio in found.neighbours)
+    """Whether the first of ``trio`` is above the others in more than chance."""
+    best, *beside = (np.array(rates[n]) for n in trio)
+    return bool(beside) and all(_ratio(best, best, one).low > 1 for one in beside)
 
 
 def _short(rate: float) -> str:

@@ -16,7 +16,6 @@ from dsbench.dataclass import dataclass
 from dsbench.stats.values import Doubt, Floats
 from dsbench.workloads import Entry, Kind
 
-LEVEL = 0.9973
 _Z = 3.0
 """Three standard deviations of a normal distribution: a run has many windows, and one in twenty would be
 missed by chance at the usual 95%."""
@@ -38,7 +37,7 @@ class Window:
     """The window, both ends included."""
     least: float
     most: float
-    """Interval of the property that the sample stands for, at ``LEVEL``."""
+    """Interval of the property that the sample stands for, at 99.73%."""
     count: int
     """Size of the sample: of ``unit``."""
     unit: str
@@ -74,7 +73,7 @@ class Window:
 
 
 def binomial_interval(successes: int, count: int) -> tuple[float, float]:
-    """Score interval of a share at ``LEVEL`` (Wilson, JASA 1927): good for rare events too; nan for none."""
+    """Score interval of a share at 99.73% (Wilson, JASA 1927): good for rare events too; nan for none."""
     if count == 0:
         return np.nan, np.nan
     share, z2 = successes / count, _Z * _Z / count

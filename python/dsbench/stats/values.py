@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, field, fields
 from decimal import Decimal
+from fractions import Fraction
+from math import ceil
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -174,6 +176,8 @@ class Left:
     """Those that ran in ramp-ups."""
 
 
+ROUNDING = 1e-9
+"""What a count that is computed, as 50 · (1 - 0.9), may lack."""
 LEAST_BEYOND = 5
 """Transactions to be expected beyond a quantile, below which it is not known: it would be that of single ones. An
 interval from order statistics has an upper end at 95% where q^n is at most 0.025, which 3.7 of them need (David and
@@ -182,7 +186,15 @@ Nagaraja, Order Statistics, section 7.1); five are the usual least count (Cochra
 
 def known(quantile: float, count: int) -> bool:
     """Whether so many transactions tell this quantile (0-1); the maximum, 1, is what it is."""
-    return quantile >= 1 or count * (1 - quantile) >= LEAST_BEYOND
+    return quantile >= 1 or count * (1 - quantile) >= LEAST_BEYOND - ROUNDING
+
+
+def rank_of(quantile: float, count: int) -> int:
+    """Place of a quantile (0-1) among so many values in order, from 1: the nearest rank, ceil(quantile * count).
+
+    It is that of the decimal that the user wrote, not of its binary neighbour: 0.07 of 100 is the 7th, not the 8th.
+    """
+    return max(1, ceil(Fraction(str(quantile)) * count))
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,8 @@ def effects(found: Outcomes) -> Spec | None:
     low, high = min(ends), max(ends)
     margin = (high - low) * 0.06
     domain = [low / 1.1, high * 1.1] if log else [max(low - margin, 0) if ratios else low - margin, high + margin]
-    title = f"{found.how.label} {'over' if ratios else 'minus'} that at the reference"
+    unit = "" if ratios or not found.unit else f" [{found.unit}]"
+    title = f"{found.how.label} {'over' if ratios else 'minus'} that at the reference{unit}"
     *others, last = dict.fromkeys(found.factors[one.factors[0]] for one in main)
     few = f"{', '.join(others)} and {last}" if others else last
     varied = few if len(others) < _NAMED else f"{len(others) + 1} factors"

@@ -1,7 +1,8 @@
-"""What a study found, in sentences: what makes it doubtful, its effects, and the factors that show none."""
+"""What a study found, in sentences: its doubts, its effects, the factors that show none, and where time goes."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
@@ -10,12 +11,16 @@ from typing import Final
 
 from dsbench.dataclass import dataclass
 from dsbench.format import counted, with_unit
+from dsbench.read.blocks import Column, Table
+from dsbench.read.subjects.why import OF_TIME, name_part
+from dsbench.several.causes import say_change
 from dsbench.stats.effects import Effect, Effects
 from dsbench.study.estimate import IN_ORDER, in_order
+from dsbench.study.levels import Row, key_columns, list_rows
 from dsbench.study.results import Outcomes, changes_unit
 from dsbench.study.stages import each_stage, name_effect, show_effect
 
-_SHORT: Final = {"p50": "median time"}
+_SHORT: Final = {"p50": "median time", "headline": "main figure"}
 """What effects are of, in a word, where it is not the name of the measure."""
 _VERDICTS: Final = 12
 """Effects that are told in sentences."""
@@ -179,9 +184,26 @@ def name_measure(found: Outcomes) -> str:
 
 
 def doubts(found: Outcomes) -> list[Finding]:
-    """What makes the effects doubtful: a fixed order, and trials of the same levels on servers that differ."""
-    lines = [IN_ORDER] * in_order(found.study) + _servers_differ(found)
+    """What makes the effects doubtful: a fixed order, levels that share a database, and trials of the same levels on
+    servers that differ."""
+    lines = [IN_ORDER] * in_order(found.study) + _sharing(found) + _servers_differ(found)
     return [Finding(Kind.DOUBT, line) for line in lines]
+
+
+def _sharing(found: Outcomes) -> list[str]:
+    return [f"the levels of {factor.name} ran one after another on one database, always in this order: drift is part "
+            "of its effects. They share the state of that database, so the intervals of the other factors tend to be "
+            "too narrow. A workload with other tables has its own database"
+            for factor in found.study.factors if factor.same_database][:1]  # fmt: skip
+
+
+def spread(found: Outcomes) -> str:
+    """What scatters, and by how much; the model has degrees of freedom."""
+    assert found.effects is not None
+    scatter = found.effects.scatter
+    size = f"{scatter:.1%}" if found.how.geometric else with_unit(f"{scatter:.3g}", found.unit)
+    repeated = len({one.trial.block for one in found.made if isfinite(found.value(one))}) > 1
+    return f"repeated trials have a spread of {size}" if repeated else f"beyond these effects trials differ by {size}"
 
 
 def _servers_differ(found: Outcomes) -> list[str]:
@@ -191,3 +213,43 @@ def _servers_differ(found: Outcomes) -> list[str]:
     trials = ", ".join(map(str, sorted(found.unlike)))
     return [f"not comparable: trial {trials}; settings that are not factors differ from other trials with the same "
             f"levels, and affect their results: {', '.join(names)}"]  # fmt: skip
+
+
+def read_level(row: Row) -> dict[str, float]:
+    """Cause to ms of a transaction at the largest scale, in the mean over the trials; empty where they do not tell."""
+    if not row.scales:
+        return {}
+    found: dict[str, float] = defaultdict(float)
+    for name in dict.fromkeys(name for one in row.alike for name in one.measured if name.startswith(OF_TIME)):
+        if isfinite(value := row.mean(name, row.scales[-1])):
+            found[name_part(name)] += value
+    return dict(found)
+
+
+def tabulate_times(found: Outcomes) -> Iterator[Table]:
+    """A row for each level, a column for each cause that any has."""
+    rows = list_rows(found)
+    times = [read_level(row) for row in rows]
+    names = dict.fromkeys(name for one in times for name, value in one.items() if value > 0)
+    if names:
+        keys, cells = key_columns(rows)
+        heads = [*keys, Column("all", "ms"), *(Column(name, "ms") for name in names)]
+        title = "time of a transaction by activity, mean over the trials, at the largest scale"
+        yield Table(title, heads, [[*key, sum(one.values()) if one else None, *(one.get(name) for name in names)]
+                                   for key, one in zip(cells, times, strict=True)])  # fmt: skip
+
+
+def say_times(found: Outcomes, effects: Effects) -> Iterator[str]:
+    """Changes of a transaction's time with each level whose effect is told from none, beside its reference."""
+    real = {at for one in effects.main if one.known and not one.none for at in one.factors}
+    rows = list_rows(found)
+    for row in rows:
+        reference = found.references[row.factor]
+        if row.factor not in real or row.level == reference:
+            continue
+        base = next((one for one in rows if (one.part.levels, one.factor, one.level, one.clients)
+                     == (row.part.levels, row.factor, reference, row.clients)), None)  # fmt: skip
+        if base is not None and (words := say_change(read_level(base), read_level(row))):
+            level, against = (found.levels[row.factor][at].name for at in (row.level, reference))
+            clients = f", {row.clients} clients" if row.clients else ""
+            yield f"{found.factors[row.factor]} {level} beside {against}{clients}: {words}"

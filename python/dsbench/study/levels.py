@@ -109,9 +109,10 @@ _NOTHING_MB: Final = 0.1
 _TAKEN: Final = {
     "cpu": Column("CPU", "%"), "iowait": Column("I/O wait", "%"), "iowait-time": Column("I/O wait", "s/cycle"),
     "iowait-per-transaction": Column("I/O wait", "ms/transaction"), "mb-read": Column("read", "MB/s"),
-    "mb-written": Column("written", "MB/s"), "gb-written": Column("written", "GB"),
+    "mb-written": Column("written", "MB/s"), "gb-written": Column("written", "GB in all"),
     "read-time": Column("reads", "s/cycle"), "write-time": Column("writes", "s/cycle"),
-    "kb-per-transaction": Column("read and written", "KB/transaction"), "net": Column("network", "MB/s"),
+    "kb-per-transaction": Column("read and written", "KB/transaction"),
+    "kb-written": Column("written", "KB/transaction"), "net": Column("network", "MB/s"),
     "net-per-transaction": Column("network", "bytes/transaction"),
     "messages": Column("messages", "1/transaction"),
 }  # fmt: skip

@@ -17,9 +17,8 @@ from dsbench.read.text import render_text
 from dsbench.several.files import make_files
 from dsbench.stats.effects import ANY, LEVEL, Effect, Effects, EffectShare, spearman
 from dsbench.study import FAILED, Made, Outcomes, Point, Trial, combination
-from dsbench.study.causes import say_times, tabulate_times
 from dsbench.study.estimate import in_common, reasons
-from dsbench.study.findings import LITTLE, Finding, Kind, find, name_measure, reach
+from dsbench.study.findings import LITTLE, Finding, Kind, find, name_measure, reach, say_times, spread, tabulate_times
 from dsbench.study.levels import Row, describe_levels, key_columns, list_rows, tabulate_levels
 from dsbench.study.results import is_of_run
 from dsbench.study.stages import each_stage, name_effect, show_effect, tabulate_stages
@@ -39,8 +38,8 @@ _CAPTIONS = {
     "files": "Results of disk benchmarks by number of files.",
     "hits": "Found in memory, by two factors: from the server's block counters, and from two thresholds of time.",
     "lines": "Over the values of a factor, a line for each level of another.",
-    "freq": "Share of transactions that take longer than x, at the largest scale, all trials of a level together: "
-    "steps are classes of transactions, such as those that found their block in memory.",
+    "freq": "Share of transactions that take longer than x, at the smallest and the largest scale, all trials of a "
+    "level together: steps are classes of transactions, such as those that found their block in memory.",
     "course": "Rate of each second through the cycles of the largest scale, averaged over the trials of a level: "
     "a slope is a warm-up, a notch a checkpoint.",
 }
@@ -110,8 +109,7 @@ def _describe_reach(found: Outcomes, *, unseen: bool) -> list[str]:
     if found.staged or effects is None or not effects.free:
         return []
     ratios = found.how.geometric
-    scatter = f"{effects.scatter:.1%}" if ratios else with_unit(f"{effects.scatter:.3g}", found.unit)
-    said = [f"repeated trials have a spread of {scatter}"]
+    said = [spread(found)]
     none = [one.ratio for one in effects.main if unseen and one.known and one.none]
     if none and ratios:
         most = max(max(one.high, 1 / one.low if one.low > 0 else inf) for one in none)
@@ -193,8 +191,7 @@ def tables(found: Outcomes) -> Iterator[Table]:
         yield Table(title, heads, [[*key, *cost] for key, cost in zip(cells, _costs(rows, names), strict=True)])
     yield from tabulate_times(found)
     if foretold := list(_foretold(found)):
-        heads = [Column("disk benchmark", left=True), Column(f"with the {name_measure(found)}"), Column("with the DSI"),
-                 Column("trials")]  # fmt: skip
+        heads = [Column("disk benchmark", left=True), Column(f"with the {name_measure(found)}"), Column("with the DSI")]
         title = "rank correlation (Spearman) over the trials, at the largest scale; p: by chance alone"
         yield Table(title, heads, foretold)
     if found.study.trials:
@@ -274,8 +271,9 @@ def _foretold(found: Outcomes) -> Iterator[list[Any]]:
     for test in tests:
         values = np.array([one.probes.get(test, np.nan) for one in found.made])
         with_rate, with_dsi = spearman(values, rates), spearman(values, indices)
-        cells = [f"{one.rho:+.2f} (p {one.p:.2g})" if isfinite(one.rho) else NONE for one in (with_rate, with_dsi)]
-        yield [test, *cells, with_rate.pairs]
+        cells = [f"{one.rho:+.2f} (p {one.p:.2g}; {one.pairs} trials)" if isfinite(one.rho) else NONE
+                 for one in (with_rate, with_dsi)]  # fmt: skip
+        yield [test, *cells]
 
 
 def _tabulate_trials(found: Outcomes) -> Table:
@@ -378,11 +376,10 @@ def notes(found: Outcomes) -> list[str]:
     lines = [f"{words[:1].upper()}{words[1:]}." for words in found.tally.say_unknown("trial")]
     effects = found.effects
     if effects is not None and effects.free:
-        scatter = f"{effects.scatter:.1%}" if found.how.geometric else with_unit(f"{effects.scatter:.3g}", found.unit)
-        each = f"Repeated trials have a spread of {scatter}"
+        each = f"{spread(found)} ({effects.free} degrees of freedom)"
         nothing = "1" if found.how.geometric else "0"
         lines.append("The intervals are simultaneous at 95%: if no factor has an effect, one or more exclude "
-                     f"{nothing} in 5 of 100 such studies. {each} ({effects.free} degrees of freedom).")  # fmt: skip
+                     f"{nothing} in 5 of 100 such studies. {each[:1].upper()}{each[1:]}.")  # fmt: skip
         if (whole := sum(one.share for one in effects.shares)) > _OVERLAP:
             lines.append(f"The shares of the variance add up to {whole:.0%}: trials are missing, so shared variance "
                          "is in the share of each term.")  # fmt: skip
@@ -396,11 +393,6 @@ def notes(found: Outcomes) -> list[str]:
         unknown = "0 or unknown" if found.how.geometric else "unknown"
         lines.append(f"not in the effects: trial {', '.join(without)} (the {name_measure(found)} is {unknown})")
     lines += _unlike(found)
-    if sharing := [factor.name for factor in found.study.factors if factor.same_database]:
-        words = "They share the state of that database"
-        lines.append(f"The levels of {sharing[0]} ran one after another on one database, always in this order: drift "
-                     f"is part of its effects. {words}, so the intervals of the other factors tend to be too narrow. "
-                     "A workload with other tables has its own database.")  # fmt: skip
     lines += _without(found)
     if left := len(found.study.counted("planned", "running")):
         lines.append(f"{left} trials have not run yet: dsbench study run {found.study.folder}")

@@ -192,7 +192,7 @@ def _ab(
 def _study(telling: Telling, stop: Stop, *, text: str, folder: Path) -> tuple[str, str, str]:
     """Makes the trials of a study that are left; the same of it."""
     from dsbench import study as room  # Late: numerical libraries take their time.
-    from dsbench.library.studies import conduct, tried
+    from dsbench.library.apart import conduct, tried
 
     spec = room.of_text(text.encode(), "the study") if text else room.again(folder)
     made = conduct(tried(room.begin(spec, folder)[0], telling.message), _Trials(telling), stop)

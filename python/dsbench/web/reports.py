@@ -19,7 +19,7 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from dsbench.archive import Archive, ArchiveError
 from dsbench.library.pair import STEM
 from dsbench.spec import SpecError
-from dsbench.web import pairs, studies
+from dsbench.web import folders
 from dsbench.web.house import House
 from dsbench.web.shelf import Shelf
 
@@ -38,7 +38,7 @@ def add(app: FastAPI, house: House) -> None:
     app.add_route("/ab", _made(house, lambda request: _pair(house, request.query_params)))
     app.add_route("/commons-site", _made(house, lambda _: _commons(house)))
     app.add_route("/effects", _made(house, lambda request: _effects(
-        studies.folder(house.archives, request.query_params.get("name", "")))))  # fmt: skip
+        folders.study(house.archives, request.query_params.get("name", "")))))  # fmt: skip
 
 
 def _made(house: House, page: Callable[[Request], str]) -> Callable[[Request], object]:
@@ -68,7 +68,7 @@ def _packed(house: House) -> Callable[[Request], object]:
 def _path(house: House, asked: Mapping[str, str]) -> Path:
     """Of the archive ``name`` of the folder, or of the study that is named."""
     study = asked.get("study", "")
-    shelf = Shelf(studies.folder(house.archives, study) / "archives") if study else house.shelf
+    shelf = Shelf(folders.study(house.archives, study) / "archives") if study else house.shelf
     return shelf.path(asked.get("name", ""))
 
 
@@ -97,7 +97,7 @@ def _comparison(paths: list[Path]) -> str:
 
 
 def _pair(house: House, asked: Mapping[str, str]) -> str:
-    folder = pairs.folder(house.archives, asked.get("name", ""))
+    folder = folders.pair(house.archives, asked.get("name", ""))
     return _drawn_pair(folder, asked.get("runs", ""), (folder / f"{STEM}.json").stat().st_mtime_ns)
 
 

@@ -29,7 +29,6 @@ from dsbench.web.house import House
 from dsbench.web.pages import PAGES, Page
 from dsbench.web.state import FOLDER
 
-PORT: Final = 8080
 _SILENCE_S: Final = 10.0
 _MOST_SILENT: Final = 128
 """How long a connection may ask for nothing, and how many may at a time."""

@@ -20,6 +20,7 @@ from dsbench.format import format_number, say_time
 from dsbench.library import Archive
 from dsbench.read.naming import server
 from dsbench.read.verdict import Soundness
+from dsbench.stats.values import known
 from dsbench.web.state import FOLDER
 
 _NOTES: Final = "notes.json"
@@ -224,7 +225,8 @@ def _read(name: str, path: Path) -> Book:
     figure = _figure(head) if _HEADER.search(head) else _highest(curve)
     return Book(
         name, spec.label, server(run), workload, run.host, run.started[:19].replace("T", " "), run.status,
-        _answer(head), _dangers(head), _soundness(head), figure, curve, clients, _p99(results), load,
+        _answer(head), _dangers(head), _soundness(head), figure, curve, clients,
+        "" if spec.rate or spec.load or spec.searches else _p99(results), load,
     )  # fmt: skip
 
 
@@ -299,11 +301,12 @@ def _highest(curve: Sequence[tuple[int, float]]) -> str:
 
 
 def _p99(results: str) -> str:
-    """Of the row with the highest rate: that rate of transactions which took as long is its multiplier over them."""
+    """Of the row with the highest rate: that rate of transactions which took as long is its multiplier over them. Empty
+    where they are too few; in an open loop these are no response times."""
     try:
         rows = [row for row in csv.DictReader(results.splitlines()) if row["rate_median_tps"]]
         best = max(rows, key=lambda row: float(row["rate_median_tps"]), default=None)
-        if best is None or not float(best["rate_p99_tps"] or 0):
+        if best is None or not float(best["rate_p99_tps"] or 0) or not known(0.99, int(best["transactions"])):
             return ""
         return say_time(1e9 * float(best["rate_multiplier"]) / float(best["rate_p99_tps"]))
     except (KeyError, ValueError, csv.Error):

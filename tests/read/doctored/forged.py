@@ -10,7 +10,6 @@ from typing import Any
 from tests.read.doctored.copies import Absent, Copy, Doctor
 
 _KEYS = ("scale", "stage", "cycle", "node", "clients", "group", "kind")
-_OF_CYCLES = ("cycles", "groups", "buckets", "seconds", "monitors", "machine", "programs", "errors", "sums", "samples")
 
 
 def _numbered(copy: Copy, change: Callable[[int, int], int]) -> None:

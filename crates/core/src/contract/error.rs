@@ -26,7 +26,7 @@ pub enum ErrorKind {
     Syntax,
     /// Any other error of a statement: a check, a type, a limit, a full disk.
     Statement,
-    /// A statement took longer than it may, and was ended; its session goes on.
+    /// A statement took longer than it may, and was ended. Its session goes on, unless the server did not end it.
     Timeout,
     /// The request makes no sense, whatever the state of the server: a bad URL or option.
     Configuration,

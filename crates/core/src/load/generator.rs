@@ -441,7 +441,10 @@ fn attempt_on(connection: &mut dyn Connection, client: &mut dyn Client, shape: S
     });
     if let Err(error) = &done {
         if !matches!(error.kind, ErrorKind::Disconnected | ErrorKind::Unknown) {
-            connection.rollback()?;
+            if let Err(lost) = connection.rollback() {
+                // What led to it says more than that it is gone.
+                return Err(Error { kind: lost.kind, ..error.clone() });
+            }
         }
     }
     done

@@ -6,15 +6,19 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dsbench_core::engine::Interrupt;
+use dsbench_core::error::{Error, ErrorKind, Result};
 use dsbench_core::locking::lock;
 
 use super::api::{cancel, Api, Handle};
 use super::status::Status;
 
-/// Between two attempts to end a statement.
+/// From the start of a statement to the first attempt to end it, and between two of them.
 const AGAIN: Duration = Duration::from_millis(100);
 /// One of so many attempts allows them again.
 const ALLOWED: u32 = 10;
+/// After so many the connection is given up: a server that reads the statement and an attempt at once looks at this one
+/// and all later ones when the statement has ended.
+const MOST: u32 = 100;
 
 /// What other threads share of an attachment.
 pub(super) struct Gate {
@@ -36,29 +40,39 @@ impl Gate {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// Does `work`, and ends the statement under way when that takes longer.
-    pub(super) fn limited<T>(&self, longest: Duration, work: impl FnOnce() -> T) -> T {
+    /// Does `work`, and ends the statement under way when that takes longer: an error of kind `Timeout`. A server that does
+    /// not end it loses the connection.
+    pub(super) fn limited<T>(&self, longest: Duration, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let (working, ended) = channel::<()>();
         std::thread::scope(|scope| {
             let watch = scope.spawn(move || {
-                let (mut tries, mut wait) = (0, longest);
+                let (mut tries, mut wait) = (0, longest.max(AGAIN));
                 // One that comes before the server has begun with the statement is lost. The server may also have done what
                 // came after an earlier statement in another order, and takes none until that is allowed again, which in
                 // turn takes back a wish that it has not met.
                 while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                     tries += 1;
+                    if tries > MOST {
+                        self.ended.store(true, Ordering::Relaxed);
+                        self.cancel(&[cancel::ABORT]);
+                        break;
+                    }
                     self.cancel(&[if tries % ALLOWED == 0 { cancel::ENABLE } else { cancel::RAISE }]);
                     wait = AGAIN;
                 }
-                tries > 0
+                tries
             });
             let done = work();
             drop(working);
-            if watch.join().unwrap_or(true) {
-                // What came when the statement had just ended must not end the next one.
-                self.cancel(&[cancel::DISABLE, cancel::ENABLE]);
+            match watch.join().unwrap_or(1) {
+                0 => done,
+                tries if tries > MOST => done.map_err(|error| Error { kind: ErrorKind::Timeout, ..error }),
+                _ => {
+                    // What came when the statement had just ended must not end the next one.
+                    self.cancel(&[cancel::DISABLE, cancel::ENABLE]);
+                    done
+                }
             }
-            done
         })
     }
 

@@ -7,7 +7,7 @@ use dsbench_core::error::ErrorKind;
 use dsbench_core::value::{Rows, Type};
 
 use crate::bed::{cell, prepare, Bed, ADMIN, LOAD};
-use crate::server::{Server, PASSWORD};
+use crate::server::{Hold, Server, PASSWORD};
 
 #[test]
 fn a_killed_server_is_a_lost_connection_and_in_commit_an_unknown_end() {
@@ -35,11 +35,41 @@ fn a_killed_server_is_a_lost_connection_and_in_commit_an_unknown_end() {
     assert_eq!(engine.connect(LOAD).err().unwrap().kind, ErrorKind::Setup);
 }
 
+/// Counts some 10^12 rows.
+fn endless() -> String {
+    let tables: Vec<String> = (0..5).map(|number| format!("rdb$types t{number}")).collect();
+    format!("SELECT count(*) FROM {}", tables.join(" CROSS JOIN "))
+}
+
+/// A server that reads a statement and the wish to end it at once looks at no wish any more.
+#[test]
+fn a_server_that_does_not_end_a_statement_loses_the_connection() {
+    let server = Server::start("Super");
+    let hold = Hold::default();
+    let engine = dsbench_engines::open(&server.url_through(&hold, &format!("sysdba:{PASSWORD}"))).unwrap();
+    engine.place().create("test").unwrap();
+    let mut lost = 0;
+    // Which packet has the server count depends on the library.
+    for packets in 0..8 {
+        let mut conn = engine.connect(LOAD).unwrap();
+        conn.limit(Duration::ZERO).unwrap();
+        hold.after(packets);
+        assert_eq!(conn.fetch(&endless()).unwrap_err().kind, ErrorKind::Timeout);
+        conn.limit(Duration::from_secs(600)).unwrap();
+        match conn.fetch("SELECT 1 FROM rdb$database") {
+            Ok(found) => assert_eq!(found.rows.len(), 1),
+            Err(error) => {
+                assert_eq!(error.kind, ErrorKind::Disconnected, "{error}");
+                lost += 1;
+            }
+        }
+    }
+    assert!(lost > 0, "the server has read both at once");
+}
+
 #[test]
 fn an_interrupt_ends_a_statement_and_the_session() {
-    // Some 10^12 rows.
-    let tables: Vec<String> = (0..5).map(|number| format!("rdb$types t{number}")).collect();
-    let endless = format!("SELECT count(*) FROM {}", tables.join(" CROSS JOIN "));
+    let endless = endless();
     for bed in Bed::all() {
         let engine = bed.furnished("");
         let mut conn = engine.connect(LOAD).unwrap();

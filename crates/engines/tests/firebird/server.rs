@@ -1,11 +1,14 @@
 //! Private Firebird servers, each in its own folder, lent to one test after another.
 
 use std::fs;
-use std::net::TcpStream;
+use std::io::{copy, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::folder::Folder;
@@ -118,6 +121,11 @@ impl Running {
         self.folder.0.join(format!("data{}", self.used))
     }
 
+    /// As `url`, by way of `hold`.
+    pub fn url_through(&self, hold: &Hold, login: &str) -> String {
+        self.url(login, "").replacen(&format!(":{}/", self.port), &format!(":{}/", hold.listen(self.port)), 1)
+    }
+
     /// Ends it without a warning.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
@@ -131,6 +139,62 @@ impl Drop for Running {
         let group = format!("-{}", self.process.id());
         let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
         let _ = self.process.wait();
+    }
+}
+
+/// Forwards what clients send, and holds one packet until more has come: the server reads both at once.
+#[derive(Clone, Default)]
+pub struct Hold(Arc<AtomicUsize>);
+
+impl Hold {
+    /// How long a packet is held.
+    const LONG: Duration = Duration::from_millis(400);
+
+    /// Holds the packet that is sent after so many others.
+    pub fn after(&self, packets: usize) {
+        self.0.store(packets + 1, Ordering::Relaxed);
+    }
+
+    /// A port that leads to that of the server.
+    fn listen(&self, server: u16) -> u16 {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let hold = self.clone();
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                let (mut from, mut to) = (client.unwrap(), TcpStream::connect(("127.0.0.1", server)).unwrap());
+                to.set_nodelay(true).unwrap();
+                let (mut back, mut answers) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                std::thread::spawn(move || {
+                    let _ = copy(&mut answers, &mut back);
+                    let _ = back.shutdown(Shutdown::Both);
+                });
+                let hold = hold.clone();
+                std::thread::spawn(move || {
+                    hold.forward(&mut from, &mut to);
+                    let _ = to.shutdown(Shutdown::Both);
+                });
+            }
+        });
+        port
+    }
+
+    fn forward(&self, from: &mut TcpStream, to: &mut TcpStream) {
+        let mut packet = [0; 65_536];
+        while let Ok(length @ 1..) = from.read(&mut packet) {
+            let left = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+            let mut length = length;
+            if left == Ok(1) {
+                std::thread::sleep(Self::LONG);
+                // Nothing more may have come.
+                from.set_nonblocking(true).unwrap();
+                length += from.read(&mut packet[length..]).unwrap_or(0);
+                from.set_nonblocking(false).unwrap();
+            }
+            if to.write_all(&packet[..length]).is_err() {
+                return;
+            }
+        }
     }
 }
 

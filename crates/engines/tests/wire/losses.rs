@@ -34,7 +34,7 @@ fn wait_for(wire: Wire, admin: &mut dyn Connection, condition: &str, count: &str
 
 /// Of sessions that wait a minute.
 fn sleeping(wire: Wire) -> &'static str {
-    wire.either("wait_event = 'PgSleep'", "INFO LIKE 'DO sleep%'")
+    wire.either("wait_event = 'PgSleep'", "STATE = 'User sleep'")
 }
 
 /// Prepares what takes a minute.

@@ -6,10 +6,10 @@ afterwards has to change all of them, and none of these rules needs the machine.
 
 ``rows`` adds the rows up. One file for each subject: ``whole`` (is all there that was asked for), ``kept`` (what the
 database kept), ``pace`` (open loops, levels, searches,
-terminals), ``queries`` (those of TPC-H), ``clients``, ``times`` (histograms and courses), ``shapes``
-(the same by second and from intended starts), ``counters`` (of server and machine), ``gaps`` (time between cycles),
-``described`` (durability, stack, sizes, workload), ``claims`` (the conditions by which it is ranked), ``excuses`` (what
-frees a run of rules). ``RULES`` names each.
+terminals, queries of TPC-H), ``clients``, ``times`` (histograms and courses), ``shapes`` (the same by second and from
+intended starts), ``counters`` (of server and machine), ``gaps`` (time between cycles), ``described`` (durability,
+stack, sizes, workload), ``claims`` (the conditions by which it is ranked, and what frees it of rules).
+``RULES`` names each.
 """
 
 from __future__ import annotations
@@ -25,11 +25,9 @@ from dsbench.commons.audit import (
     clients,
     counters,
     described,
-    excuses,
     gaps,
     kept,
     pace,
-    queries,
     shapes,
     times,
     whole,
@@ -65,7 +63,7 @@ RULES: Final[Mapping[str, Callable[[Rows], Iterator[str]]]] = {
     "levels": pace.graded,
     "search": pace.search,
     "terminals": pace.terminals,
-    "queries": queries.queries,
+    "queries": pace.queries,
     "clients": clients.clients,
     "times": clients.times,
     "remote": clients.remote,
@@ -93,8 +91,8 @@ RULES: Final[Mapping[str, Callable[[Rows], Iterator[str]]]] = {
     "flushes": described.flushed,
     "description": described.described,
     "machine": described.machine,
-    "nodes": excuses.nodes,
-    "there before": excuses.there_before,
+    "nodes": claims.nodes,
+    "there before": claims.there_before,
     "building": described.built,
     "workload": described.workload,
 }

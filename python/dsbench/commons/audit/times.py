@@ -122,12 +122,13 @@ def courses(run: Rows) -> Iterator[str]:
 def greatest(run: Rows) -> Iterator[str]:
     """The greatest time of the course is that of the clients, where all that ended is in the course."""
     seconds, extremes = run.tables["seconds"].filter(pc.field("count") > 0), extremes_of(run)
+    in_open_loop = summed(run, "response")
     for row in seconds.group_by(list(KIND)).aggregate([("max_ns", "max"), ("count", "sum")]).to_pylist():
         key = tuple(row[name] for name in KIND)
         least, most = extremes.get(key, (0, 0))
         here, whole = row["max_ns_max"], row["count_sum"] == sum(run.ended.get(key, (0, 0))[:2])
-        # In a load that changes the course has response times: what waited for its turn took longer.
-        most_here = here if run.run.spec.legs else most
+        # In an open loop the course has response times: what waited for its turn took longer.
+        most_here = here if key in in_open_loop else most
         if most and not (most if whole else least) <= here <= most_here:
             yield f"{where(key)}: the maximum time of its course is {here} ns, that of its clients {most} ns"
 

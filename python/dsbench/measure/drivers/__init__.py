@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Final
 
+from dsbench import caches
 from dsbench.measure.drivers import firebird, mysql, peers, postgres, sqlite
 from dsbench.measure.drivers.session import Session, Unproved, proved
-from dsbench.servers import cache
 from dsbench.spec.drivers import Driver, Peer
 from dsbench.spec.target import Target
 
@@ -34,7 +34,7 @@ def missing(client: Driver | Peer) -> str:
     if isinstance(client, Peer):
         return "" if peers.program(client.name) else f"{client.name} is not installed: apt install {client.package}"
     if client.version:
-        if cache.driver(client.name, client.version).is_dir():
+        if caches.driver(client.name, client.version).is_dir():
             return ""
         install = f"dsbench servers install {client.name} --version {client.version}"
         return f"{client.name} {client.version} is not installed: {install}"
@@ -54,7 +54,7 @@ def version(client: Driver | Peer) -> str:
         return f"{client.name} of {python}, SQLite {library}"
     package, places = client.package.partition("[")[0], sys.path
     if client.version:
-        places = [str(cache.driver(client.name, client.version))]
+        places = [str(caches.driver(client.name, client.version))]
     found = next(iter(importlib.metadata.distributions(name=package, path=places)), None)
     return f"{client.name} {found.version if found else client.version}, {python}"
 
@@ -64,7 +64,7 @@ def session_opener(driver: Driver, target: Target) -> Callable[[str], Session]:
     if words := missing(driver):
         raise DriverError(words)
     if driver.version:  # This process has no other driver, and takes all that belongs to it from there.
-        sys.path.insert(0, str(cache.driver(driver.name, driver.version)))
+        sys.path.insert(0, str(caches.driver(driver.name, driver.version)))
     try:
         module = importlib.import_module(driver.module)
     except ImportError as error:

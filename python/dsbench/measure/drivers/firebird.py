@@ -21,6 +21,9 @@ _LEVELS: Final = {"read-committed": 0, "repeatable-read": 1, "serializable": 2}
 class _Firebird(Session):
     """Without a mode in which each statement is a transaction: one is opened and committed around it."""
 
+    _changed = "rowcount"
+    """Attribute of a cursor: the rows that a statement changed."""
+
     def _alone(self, alone: bool) -> None:
         pass
 
@@ -31,6 +34,17 @@ class _Firebird(Session):
     @abstractmethod
     def _begin(self) -> None:
         """Opens a transaction."""
+
+    def _executing(self, cursor: Any, statement: Any, sql: str, reads: bool) -> Run:
+        returning = "RETURNING" in sql.upper()
+
+        def run(params: Sequence[Any]) -> Any:
+            cursor.execute(statement, params)
+            if reads:
+                return cursor.fetchall()
+            return _returned(cursor.fetchone()) if returning else getattr(cursor, self._changed)
+
+        return self._around(run)
 
     def _around(self, run: Run) -> Run:
         def alone_or_within(params: Sequence[Any]) -> Any:
@@ -61,6 +75,8 @@ class _Firebird(Session):
 class FirebirdDriver(_Firebird):
     """firebird-driver, on the client library of Firebird."""
 
+    _changed = "affected_rows"
+
     def __init__(self, module: ModuleType, target: Target, isolation: str) -> None:
         with _LOADING:
             if library := target.parameters.get("client_library"):
@@ -80,7 +96,6 @@ class FirebirdDriver(_Firebird):
 
     def _statement(self, sql: str, reads: bool, once: bool, /) -> Run:
         cursor = self._cursor
-        returning = "RETURNING" in sql.upper()
         statement: Any = sql
         if once:
             # A cursor to itself, as it forgets a statement when it goes on to another.
@@ -88,14 +103,7 @@ class FirebirdDriver(_Firebird):
             self.begin()
             statement = cursor.prepare(sql)
             self.commit()
-
-        def run(params: Sequence[Any]) -> Any:
-            cursor.execute(statement, params)
-            if reads:
-                return cursor.fetchall()
-            return _returned(cursor.fetchone()) if returning else cursor.affected_rows
-
-        return self._around(run)
+        return self._executing(cursor, statement, sql, reads)
 
 
 class FirebirdSQL(_Firebird):
@@ -117,19 +125,11 @@ class FirebirdSQL(_Firebird):
         self.connection.begin()
 
     def _statement(self, sql: str, reads: bool, once: bool, /) -> Run:
-        returning = "RETURNING" in sql.upper()
         self.begin()
         cursor = self.connection.cursor()
         statement: Any = cursor.prep(sql) if once else sql
         self.commit()
-
-        def run(params: Sequence[Any]) -> Any:
-            cursor.execute(statement, params)
-            if reads:
-                return cursor.fetchall()
-            return _returned(cursor.fetchone()) if returning else cursor.rowcount
-
-        return self._around(run)
+        return self._executing(cursor, statement, sql, reads)
 
 
 def _returned(row: Sequence[Any] | None) -> int:

@@ -17,7 +17,7 @@ from dsbench.archive.conditions import Commits, Condition, State
 from dsbench.dataclass import dataclass
 from dsbench.measure import drivers
 from dsbench.measure.loaders.answers import check_answers, lacks_engine, space_needed
-from dsbench.measure.loaders.core import CoreError, TargetDatabase, errors
+from dsbench.measure.loaders.core import CoreError, TargetDatabase, errors, fetch
 from dsbench.measure.loaders.cycle import POLL_S, Cycle, Source, Watch
 from dsbench.measure.loaders.peers import PeerProgram, Pgbench, Sysbench
 from dsbench.measure.loaders.processes import Processes
@@ -64,9 +64,7 @@ class Prepared:
 
     def fetch(self, sql: str) -> list[Mapping[str, str | None]]:
         """Rows of a query by column name, all text."""
-        with errors():
-            columns, rows = self._core.fetch(sql)
-        return [dict(zip(columns, row, strict=True)) for row in rows]
+        return fetch(self._core, sql)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,13 @@ def errors() -> Iterator[None]:
         raise CoreError(*error.args) from None
 
 
+def fetch(core: _core.Prepared | _core.Target, sql: str) -> list[Any]:
+    """Rows of a query as texts by column name."""
+    with errors():
+        columns, rows = core.fetch(sql)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
 def schemes() -> list[str]:
     """URL schemes this core knows."""
     return _core.schemes()
@@ -160,9 +167,7 @@ class TargetDatabase:
 
     def fetch(self, sql: str) -> list[dict[str, str | None]]:
         """Rows of an administrative query, by column name, all text."""
-        with errors():
-            columns, rows = self._core.fetch(sql)
-        return [dict(zip(columns, row, strict=True)) for row in rows]
+        return fetch(self._core, sql)
 
     def seen(self) -> list[tuple[str, str, str]] | None:
         """State, wait and statement of each session of the load in this process; ``None`` where a server has them."""

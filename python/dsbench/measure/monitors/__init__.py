@@ -19,6 +19,7 @@ from dsbench.dataclass import dataclass
 from dsbench.measure.monitors import firebird, mysql, postgres
 from dsbench.measure.monitors.machine import RUN, SERVER, Known, MachineSnapshot, beside, between, look, with_sessions
 from dsbench.measure.monitors.monitor import Figure, Lagging, Monitor, Queries, Value
+from dsbench.measure.monitors.replicas import Replicas
 from dsbench.measure.monitors.sampler import Sampler
 from dsbench.measure.monitors.sessions import SessionSampler
 from dsbench.measure.monitors.sizes import Sizes
@@ -38,8 +39,8 @@ from dsbench.measure.monitors.watchers import WATCHERS, EmbeddedWatcher, Monitor
 
 __all__ = [
     "RUN", "SERVER", "WATCHERS", "EmbeddedWatcher", "Known", "Lagging", "MachineSnapshot", "Monitor", "MonitorSession",
-    "Queries", "Sampler", "SessionSampler", "Sizes", "Statistics", "Value", "beside", "between", "look", "monitors_for",
-    "statistics_of", "with_sessions",
+    "Queries", "Replicas", "Sampler", "SessionSampler", "Sizes", "Statistics", "Value", "beside", "between", "look",
+    "monitors_for", "statistics_of", "with_sessions",
 ]  # fmt: skip
 
 _ENGINES: Final[dict[str, tuple[Callable[[Queries], Monitor], Callable[[Queries], list[Figure]]]]] = {

@@ -20,8 +20,6 @@ ACTIVE: Final = "active"
 WAITING: Final = "waiting"
 OPEN: Final = "idle in transaction"
 IDLE: Final = "idle"
-STATES: Final = (ACTIVE, WAITING, OPEN, IDLE)
-CLASSES: Final = ("", "lock", "latch", "flush", "read", "write", "client", "other")
 
 USUAL: Final = 20
 """Looks per second where nobody says how many."""

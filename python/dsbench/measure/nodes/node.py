@@ -306,7 +306,7 @@ def _settled(course: NodeCourse, result: CycleResult, spec: RunSpec) -> NodeCour
     """``course`` with what only the result tells: a failure, and how late the first transaction started."""
     if result.failure is not None:
         return NodeCourse(f"the database: {result.failure}")
-    if spec.rate is not None or spec.pace != "none":  # Their starts are due later: that is no delay.
+    if spec.rate is not None or spec.load or spec.pace != "none":  # Their starts are due later: that is no delay.
         return course
     counted = result.counters[:, :, COUNTERS.index("last_end_ns")] > 0
     starts = result.counters[:, :, COUNTERS.index("first_start_ns")][counted]

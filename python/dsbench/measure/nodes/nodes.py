@@ -24,11 +24,10 @@ from dsbench.measure.loaders.results import MISSED, NodePart, NodeResult
 from dsbench.measure.monitors import RUN
 from dsbench.measure.nodes import plain
 from dsbench.measure.nodes.bundle import Invitation
-from dsbench.measure.nodes.contradictions import refuse_contradictions
 from dsbench.measure.nodes.dask_setup import ExistingDask
 from dsbench.measure.nodes.members import POLL_S, Member, Members, quietly
 from dsbench.measure.nodes.node import Interrupted
-from dsbench.measure.nodes.outcome import LONGEST_RESULT, DamagedError, NodeLimits, decode
+from dsbench.measure.nodes.outcome import LONGEST_RESULT, DamagedError, NodeLimits, decode, refuse_contradictions
 from dsbench.measure.nodes.rules import FEW, PINGS, Lead, TimeEstimate, estimate
 from dsbench.spec import RunSpec, Target
 

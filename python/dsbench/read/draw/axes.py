@@ -259,11 +259,12 @@ def index_text(index: Index) -> str:
     return f"DSI {index.dsi.value:.2f} ({index.dsi.low:.2f} to {index.dsi.high:.2f})"
 
 
-def index_note(index: Index) -> str:
-    """What the DSI's figures mean: its scales and the level of the interval."""
+def index_note(index: Index, *, searched: bool = False) -> str:
+    """What the DSI's figures mean: its scales and the level of the interval; ``searched``: it is of capacities."""
     if index.dsi is None:
         return "no DSI: it needs two scales or more, and a rate above 0 at each"
     note = f"DSI over {index_scales(index)}"
     known = math.isfinite(index.dsi.low)
-    note += f"; {index.dsi.level * 100:g}% interval" if known else f"; no interval below {FEWEST} cycles"
+    open_end = "one of a capacity is open" if searched else f"below {FEWEST} cycles"
+    note += f"; {index.dsi.level * 100:g}% interval" if known else f"; no interval{':' * searched} {open_end}"
     return note if index.comparable else note + "; comparable only with --profile dsi"

@@ -145,7 +145,7 @@ def _time_rows(part: Evaluation, scale: int) -> list[Row]:
 
 
 def _times_of(count: int, kind: KindResult) -> list[Row]:
-    times_ns = {_MEAN: kind.response_mean_ns, _MAXIMUM: kind.response_ns[1.0]}
+    times_ns = {_MEAN: kind.response_mean_ns, _MAXIMUM: kind.longest_ns}
     return [
         {"kind": kind.kind, "connections": count, "measure": measure, "ms": float(time_ns) / 1e6}
         for measure, time_ns in times_ns.items()

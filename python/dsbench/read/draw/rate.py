@@ -75,7 +75,7 @@ def rate(evaluation: Evaluation, run: RunRecord, form: Form | None = None) -> Sp
         + [r.rate_max_tps for r in rows], form,
     )
     index = evaluation.of(RateResult).index
-    headline, notes = f"{subject(run)}: {index_text(index)}", [index_note(index)]
+    headline, notes = f"{subject(run)}: {index_text(index)}", [index_note(index, searched=run.spec.searches)]
     if evaluation.staged:
         headline, notes = f"{subject(run)}: stage {evaluation.stage}", []
     times = _time_rows(evaluation.of(RateResult).scales)

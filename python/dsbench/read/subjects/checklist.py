@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from math import isfinite
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -103,7 +104,7 @@ def _sizes(run: RunRecord, evaluation: Evaluation) -> Answer:
 def _rated(run: RunRecord, evaluation: Evaluation) -> str:
     """What the database is made for and what was made, where a unit of scale is that of one transaction per second
     (point 2 of the list); the parts of such a workload ask for no size."""
-    rates = {scale: rate for scale, (_, rate) in _best(evaluation).items() if rate > scale}
+    rates = {scale: rate for scale, (_, rate) in _best(run, evaluation).items() if rate > scale}
     if run.workload.unit.name != _RATED or not run.workload.meaning.parts or not rates:
         return ""
     scale = max(rates)
@@ -213,11 +214,14 @@ def _noticed(run: RunRecord) -> Answer:
 def _interval(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
     """A rating over less than the server or the system needs to write its changed pages is a burst."""
     question, source = "Is the interval long enough for a checkpoint or a sync?", "tables cycles, groups and monitors"
-    lengths = [seconds for part in parts for seconds in part.of(RateResult).durations_s.values() if seconds.size]
+    by_scale: dict[int, list[float]] = {}
+    for part in parts:
+        for scale, seconds in part.of(RateResult).durations_s.items():
+            by_scale.setdefault(scale, []).extend(seconds.tolist())
+    lengths = [seconds for seconds in by_scale.values() if seconds]
     if not lengths:
         return _unknown(question, source, "no cycle was finished")
-    cycles, shortest = sum(seconds.size for seconds in lengths), min(float(seconds.min()) for seconds in lengths)
-    stretch = min(float(seconds.sum()) for seconds in lengths)
+    cycles, shortest, stretch = sum(map(len, lengths)), min(map(min, lengths)), min(map(sum, lengths))
     length = f"{counted(cycles, 'cycle')}, the shortest of {shortest:.3g} s, {stretch:.3g} s in all at a scale"
     if _keeps_nothing(run):
         return Answer(question, f"{length}; the engine writes nothing", source, "told")
@@ -251,7 +255,7 @@ def _concurrency(run: RunRecord, evaluation: Evaluation) -> Answer:
     if len(numbers) < 2:
         clients = counted(numbers[0], "client") + nodes
         return Answer(question, f"chosen: {clients}; another number may be faster", source, "told")
-    best = _best(evaluation)
+    best = _best(run, evaluation)
     if not best:
         return _unknown(question, source, "no cycle was finished")
     told = ", ".join(f"at scale {scale} with {clients:,}" for scale, (clients, _) in best.items())
@@ -261,8 +265,10 @@ def _concurrency(run: RunRecord, evaluation: Evaluation) -> Answer:
     return Answer(question, swept, source, "good")
 
 
-def _best(evaluation: Evaluation) -> dict[int, tuple[int, float]]:
-    """By scale, the clients with the highest median rate, and that rate in tps."""
+def _best(run: RunRecord, evaluation: Evaluation) -> dict[int, tuple[int, float]]:
+    """By scale, the clients with the highest median rate, and that rate in tps; of a search what it found."""
+    if run.spec.peak:
+        return {x: (one.clients, one.rate_tps) for x, one in evaluation.of(RateResult).peaks.items()}
     found: dict[int, tuple[int, float]] = {}
     for part in tuple(evaluation.series.values()) or (evaluation,):
         for row in part.of(RateResult).scales:
@@ -340,11 +346,12 @@ def _within(parts: tuple[Evaluation, ...]) -> Answer:
     question, source = "Do 95% end within a second?", "table buckets"
     curves = [curve for part in parts
         for curve in (part.of(LatencyResult).response or part.of(LatencyResult).frequency).values()]
-    times = [curve.quantiles_ns[0.95] / 1e9 for curve in curves if 0.95 in curve.quantiles_ns]
+    times = [time_s for curve in curves if isfinite(time_s := curve.told(0.95) / 1e9)]
     if not times:
-        return _unknown(question, source)
-    worst = max(times)
-    return Answer(question, f"95% end within {worst:.3g} s", source, "good" if worst <= 1 else "beware")
+        return _unknown(question, source, "too few transactions" if curves else "")
+    worst, few = max(times), len(curves) - len(times)
+    without = f"; too few transactions in {few} of {len(curves)} series and scales" if few else ""
+    return Answer(question, f"95% end within {worst:.3g} s{without}", source, "good" if worst <= 1 else "beware")
 
 
 _NOTE: Final = (

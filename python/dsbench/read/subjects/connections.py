@@ -89,7 +89,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
 def _read_rows(part: Evaluation, scale: int) -> Iterator[tuple[Any, ...]]:
     for row in (row for row in part.of(RateResult).scales if row.scale == scale):
         found, kinds = part.of(KindsResult).nopm.get(scale), part.of(KindsResult).kinds.get(scale, ())
-        mean, most = (kinds[-1].response_mean_ns, float(kinds[-1].response_ns[1.0])) if kinds else (None, None)
+        mean, most = (kinds[-1].response_mean_ns, kinds[-1].longest_ns) if kinds else (None, None)
         curve = part.of(LatencyResult).curve(scale)
         p50, p99 = (curve.told(quantile) if curve else None for quantile in (0.5, 0.99))
         within = show_ends(quantile_interval(curve, 0.99)) if curve else ""

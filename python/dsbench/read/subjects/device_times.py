@@ -11,13 +11,14 @@ from dsbench.read.blocks import Block, Column, Diagram, Sentence, Table
 from dsbench.read.series import each_series
 from dsbench.read.subject import Result, Subject, computed
 from dsbench.stats.device_times import mean_of, quantile_of, survival_of
+from dsbench.stats.values import known
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
 
 _ORDER: Final = ("read", "write", "forced write", "flush")
 _LEAST: Final = 100
-"""Requests from which on there is a 99% quantile."""
+"""Requests from which on they are drawn."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Timed:
     p50_ns: float
     p90_ns: float
     p99_ns: float
-    """``nan`` where there are fewer than 100 requests."""
+    """As all quantiles ``nan`` where fewer than five requests are expected beyond."""
     max_ns: float
     buckets: tuple[tuple[int, int, int], ...]
     """Least time, greatest time and how many requests."""
@@ -50,10 +51,10 @@ def _read_times(evaluation: Evaluation) -> dict[int, tuple[Timed, ...]]:
     for (scale, operation), counts in sorted(sums.items(), key=lambda one: (one[0][0], _ORDER.index(one[0][1]))):
         buckets = tuple((low, high, count) for (low, high), count in sorted(counts.items()))
         number = sum(count for *_, count in buckets)
-        late = quantile_of(buckets, 0.99) if number >= _LEAST else float("nan")
+        middle, most, late = (quantile_of(buckets, q) if known(q, number) else float("nan") for q in (0.5, 0.9, 0.99))
         found[scale].append(Timed(
             operation, number, number / committed[scale] if committed[scale] else float("nan"), mean_of(buckets),
-            quantile_of(buckets, 0.5), quantile_of(buckets, 0.9), late, float(buckets[-1][1]), buckets,
+            middle, most, late, float(buckets[-1][1]), buckets,
         ))  # fmt: skip
     return {scale: tuple(some) for scale, some in found.items()}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
@@ -88,7 +89,8 @@ def of_kinds(
 
 def _counts(rows: pa.Table) -> KindCounts:
     names = ("committed", "rolled_back", "failed", "retries", "unknown", "residence_ns", "response_ns", "rows")
-    return KindCounts(*(int(whole(rows, name).sum()) for name in names))
+    sums = (int(whole(rows, name).sum()) for name in names)
+    return replace(KindCounts(*sums), in_flight_max_ns=int(whole(rows, "in_flight_max_ns").max(initial=0)))
 
 
 def _extremes(cycles: pa.Table, kind: str) -> tuple[int, int] | None:
@@ -266,7 +268,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
     failed = [((*key, kind), counts) for key, x, part in found for kind, counts in _failures(part, x)]
     yield from tabulate_classes("Failed attempts by kind and class", keys, failed)
     waits = any(part.of(KindsResult).kind_response.get(x) for _, x, part in found)
-    body = [(*key, row.kind, row.response_mean_ns, *row.told(row.response_ns), row.limit_s, _met(row.limit_met))
+    body = [(*key, row.kind, row.response_mean_ns, *row.told_response(), row.limit_s, _met(row.limit_met))
             for key, row in each]  # fmt: skip
     title = "Response times" + ", from the intended start" * waits
     yield Table(title, (*keys, *_TIMES, *_LIMIT), body, _marked(row.limit_met is False for _, row in each))

@@ -115,7 +115,8 @@ _WORDS: Final = {0.5: "median", 1.0: "maximum"}
 def _measure(name: str, quantile: float) -> Measure:
     """In the open loop of response times."""
     word = _WORDS.get(quantile, f"{quantile * 100:g}% quantile")
-    return Measure(name, "ms", f"{word} of the latencies", _of_quantile(quantile), more=False, own=True)
+    needs = "use more or longer cycles: a percentile needs 5 transactions beyond it" * (quantile < 1)
+    return Measure(name, "ms", f"{word} of the latencies", _of_quantile(quantile), more=False, own=True, needs=needs)
 
 
 def _of_quantile(quantile: float) -> Callable[[Evaluation], dict[int, float]]:
@@ -126,7 +127,7 @@ def _of_quantile(quantile: float) -> Callable[[Evaluation], dict[int, float]]:
         if quantile == 1:
             scales = sorted({*curves, *part.of(ClientsResult).ledger})
             return {x: (longest_ns(part, x) or 0.0) / 1e6 for x in scales}
-        return {x: one.quantiles_ns[quantile] / 1e6 for x, one in curves.items()}
+        return {x: one.told(quantile) / 1e6 for x, one in curves.items()}
 
     return read
 

@@ -42,8 +42,10 @@ class LegResult:
     p99_ms: float
     """The same of the 99% quantile of a second."""
     worst_p99_ms: float
-    """The greatest of these quantiles."""
+    """The greatest of these quantiles; ``inf`` with a second in which none completed beside one in flight for all of
+    it."""
     longest_ms: float
+    """In flight or not."""
     like: int
     """Number of the leg before the peak that it is compared with; 0 where it follows no peak."""
     back_s: float
@@ -78,8 +80,9 @@ def _seconds(leg: Leg, length: int) -> slice:
 
 
 def back_after(p99: Floats, calm: slice, leg: slice) -> float:
-    """Seconds from the beginning of ``leg`` until no 99% quantile of 3 seconds in a row, or of all that are left, is
-    above the greatest of ``calm``; ``inf`` where that does not come, ``nan`` where nothing is known of ``calm``.
+    """Seconds from the first whole one of ``leg`` until no 99% quantile of 3 seconds in a row, or of all that are
+    left, is above the greatest of ``calm``; ``inf`` where that does not come, ``nan`` where nothing is known of
+    ``calm``.
 
     ``p99``: one value for each second of a cycle; nan where nothing ended.
     """
@@ -102,22 +105,26 @@ def _read_legs(evaluation: Evaluation) -> dict[int, tuple[LegResult, ...]]:
     for scale, course in evaluation.of(CourseResult).seconds.items():
         lengths = np.ceil(evaluation.of(RateResult).durations_s[scale]).astype(int)
         cycles = np.split(course, np.cumsum(lengths)[:-1])
-        found[scale] = tuple(_read_leg(legs, at, cycles) for at in range(len(legs)))
+        found[scale] = tuple(read_leg(legs, at, cycles) for at in range(len(legs)))
     return found
 
 
-def _read_leg(legs: Sequence[Leg], at: int, cycles: Sequence[Floats]) -> LegResult:
+def read_leg(legs: Sequence[Leg], at: int, cycles: Sequence[Floats]) -> LegResult:
+    """What was reached in leg number ``at``, from 0; ``cycles``: the course of each."""
     leg, calm = legs[at], _before_peak(legs, at)
     rows = np.concatenate([cycle[_seconds(leg, len(cycle))] for cycle in cycles])
     count, failed = float(np.nansum(rows[:, 0])), float(np.nansum(rows[:, 1]))
     times = rows[:, 2:] / 1e6
     known = times[np.isfinite(times[:, 1])]
     p50, p99 = (float(np.median(known[:, n])) if len(known) else nan for n in (0, 1))
-    worst, longest = (float(known[:, n].max()) if len(known) else nan for n in (1, 2))
+    stalled = np.isnan(times[:, 1]) & np.isfinite(times[:, 2])
+    worst = inf if stalled.any() else float(known[:, 1].max()) if len(known) else nan
+    longest = float(np.nanmax(times[:, 2])) if np.isfinite(times[:, 2]).any() else nan
     back: list[float] = []
     if calm is not None:
+        shared_s = max(round(ceil(leg.begin_s - 1e-9) - leg.begin_s, 9), 0.0)
         back = [back_after(one[:, 3], _seconds(legs[calm], len(one)), _seconds(leg, len(one))) for one in cycles]
-        back = [one for one in back if not isnan(one)]
+        back = [shared_s + one for one in back if not isnan(one)]
     achieved, share = count / len(rows) if len(rows) else nan, failed / (count + failed) if count + failed else 0.0
     return LegResult(
         at + 1, leg, leg.mean, achieved, share,
@@ -132,8 +139,9 @@ _COLUMNS: Final = (
     Column("failed", form=".1%", spare=True), Column("back after", left=True),
 )  # fmt: skip
 _NOTE: Final = (
-    "p50 and p99: medians over the seconds of the leg; response times count from the intended start; worst: the "
-    "maximum of a second. Back: the first second after a peak from which p99 stays for 3 seconds at or below the "
+    "p50 and p99: medians over the seconds of the leg in which a transaction completed; response times count from the "
+    "intended start; worst: the maximum of a second; none completed: in a second for all of which one was in flight. "
+    "Longest: in flight or not. Back: the first second after a peak from which p99 stays for 3 seconds at or below the "
     "maximum of the leg before the peak. Seconds that span two legs do not count."
 )  # fmt: skip
 
@@ -159,8 +167,9 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             for one in found:
                 if one.like and not isnan(one.back_s):
                     yield Sentence(f"{f'{where}: ' if where else ''}{_say_recovery(one, found)}", "lead")
-            rows = [(one.number, one.leg.begin_s, one.leg.words, one.achieved, one.p50_ms, one.p99_ms, one.worst_p99_ms,
-                     one.longest_ms, one.failed_share, say_back(one)) for one in found]  # fmt: skip
+            rows = [(one.number, one.leg.begin_s, one.leg.words, one.achieved, one.p50_ms, one.p99_ms,
+                     "none completed" if one.worst_p99_ms == inf else one.worst_p99_ms, one.longest_ms,
+                     one.failed_share, say_back(one)) for one in found]  # fmt: skip
             yield Table(f"The load, leg by leg{f', {where}' if where else ''}", _COLUMNS, rows)
     if told:
         yield Sentence(_NOTE, "note")
@@ -168,7 +177,8 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
 
 def _say_recovery(one: LegResult, found: Sequence[LegResult]) -> str:
     peak, calm = found[one.number - 2], found[one.like - 1]
-    level = f"p99 at most {format_number(calm.worst_p99_ms)} ms, as at {calm.leg.words} before"
+    most = f"p99 at most {format_number(calm.worst_p99_ms)} ms, as" if isfinite(calm.worst_p99_ms) else "p99 as"
+    level = f"{most} at {calm.leg.words} before"
     if one.back_s == inf:
         return f"After {peak.leg.words} response times had not recovered within {one.leg.duration_s:g} s ({level})."
     soon = "at once" if one.back_s == 0 else f"after {one.back_s:g} s"

@@ -37,6 +37,9 @@ class EventResult:
     """Of the event within the cycle, from 1."""
     text: str
     """``restart``, ``stop of 5 s``."""
+    group: str
+    """Those who saw it, where clients that read are served by another server (``--reads``): of the groups the one that
+    was without service the longest. Empty for all clients."""
     outage: Outage
     done_ns: float
     """When the server took sessions again, was no longer suspended or cut off, or the command had ended; nan where it
@@ -54,15 +57,25 @@ class EventSummary:
     scale: int
     number: int
     text: str
+    group: str
+    """As in ``EventResult``."""
     count: int
     length: Interval
     """From the last transaction before to the first one after: the median."""
     length_range_ns: tuple[float, float]
+    usual_ns: float
+    """Where the service did not stop: the longest gap that there may have been nevertheless."""
     all_ns: float
     """From the last transaction before until the last client had done one again: the median."""
     rate_ns: float
-    """From the event until the rate was 95% of that before it: the median."""
+    """From the event until the rate was 95% of that before it: the median; nan where it depends on cycles that ended
+    before that could be seen."""
     p99_ns: float
+
+    @property
+    def named(self) -> str:
+        """``restart``, ``restart, clients of write``."""
+        return self.text + (f", clients of {self.group}" if self.group else "")
 
 
 _SECOND_NS: Final = 1e9
@@ -103,6 +116,38 @@ def _read_pauses(rows: SeriesRows) -> dict[tuple[int, int], _CyclePauses]:
 
 def _read_events(evaluation: Evaluation) -> dict[int, tuple[EventResult, ...]]:
     """By scale, in the order of cycles and events; empty where none was asked for."""
+    groups = evaluation.groups if evaluation.run.spec.reads and not evaluation.rows.group else []
+    if len(groups) < 2:
+        return _read_seen(evaluation)
+    by_group = [evaluation.of_group(group).of(OutageResult) for group in groups]
+    scales = dict.fromkeys(scale for one in by_group for scale in one.events)
+    return {scale: _choose_longest([one.events.get(scale, ()) for one in by_group],
+                                   [one.outages.get(scale, ()) for one in by_group]) for scale in scales}  # fmt: skip
+
+
+def _choose_longest(
+    events: Sequence[Sequence[EventResult]], summaries: Sequence[Sequence[EventSummary]]
+) -> tuple[EventResult, ...]:
+    """Of what several groups saw, each event as the group saw it that was without service the longest."""
+    longest: dict[int, EventSummary] = {}
+    for one in (one for some in summaries for one in some):
+        best = longest.setdefault(one.number, one)
+        # What is not known may be longer than none, and not than what is known to be one.
+        if _rank(one) > _rank(best):
+            longest[one.number] = one
+    first = next(one.group for some in events for one in some)
+    chosen = {one.number: one.group for one in longest.values()}
+    found = [one for some in events for one in some if one.group == chosen.get(one.number, first)]
+    return tuple(sorted(found, key=lambda one: (one.cycle, one.number)))
+
+
+def _rank(one: EventSummary) -> float:
+    """Its length; half a nanosecond where that is not known."""
+    return 0.5 if isnan(one.length.value) else one.length.value
+
+
+def _read_seen(evaluation: Evaluation) -> dict[int, tuple[EventResult, ...]]:
+    """As these clients saw them."""
     rows = evaluation.rows
     events: pa.Table = rows.of_cycles("events")
     if not events.num_rows:
@@ -121,10 +166,11 @@ def _read_events(evaluation: Evaluation) -> dict[int, tuple[EventResult, ...]]:
             times = [(float(row["at_ns"]), float(row["done_ns"] or row["at_ns"])) for row in own]
             of_cycle = pauses[scale, number]
             outages = find_outages(
-                times, of_cycle.found, of_cycle.clients, second, duration_ns, blind_ns=of_cycle.blind_ns
-            )
+                times, of_cycle.found, of_cycle.clients, second, duration_ns, blind_ns=of_cycle.blind_ns,
+                due_tps=None if rows.group else rows.run.spec.rate,
+            )  # fmt: skip
             found[scale] += [
-                EventResult(scale, number, row["number"], row["text"], outage,
+                EventResult(scale, number, row["number"], row["text"], rows.group, outage,
                             nan if row["done_ns"] is None else row["done_ns"], row["error"], row["changed"])
                 for row, outage in zip(own, outages, strict=True)
             ]  # fmt: skip
@@ -143,19 +189,20 @@ def _summarise(evaluation: Evaluation) -> dict[int, tuple[EventSummary, ...]]:
 
 
 def _summary(same: Sequence[EventResult]) -> EventSummary:
-    first, lengths = same[0], [one.outage.length_ns for one in same]
-
-    def median(values: Sequence[float]) -> float:
-        known = [value for value in values if not isnan(value)]
-        return median_of(known).value if known else nan
-
-    known = [length for length in lengths if not isnan(length)]
+    first, seen = same[0], [one.outage for one in same]
+    known = [one.length_ns for one in seen if not isnan(one.length_ns)]
     return EventSummary(
-        first.scale, first.number, first.text, len(same), median_of(known),
-        (min(known, default=nan), max(known, default=nan)),
-        median([one.outage.all_ns for one in same]), median([one.outage.rate_ns for one in same]),
-        median([one.outage.p99_ns for one in same]),
+        first.scale, first.number, first.text, first.group, len(same), median_of(known),
+        (min(known, default=nan), max(known, default=nan)), max(one.usual_ns for one in seen),
+        _median([one.all_ns for one in seen]), _median([one.rate_ns for one in seen]),
+        _median([one.p99_ns for one in seen]),
     )  # fmt: skip
+
+
+def _median(values: Sequence[float]) -> float:
+    """Of times; those that are not known (nan) count as longer than all others. nan where one of them is the median."""
+    least, most = (median_of([end if isnan(value) else value for value in values]).value for end in (0.0, inf))
+    return most if isfinite(most) or least == inf else nan
 
 
 @dataclass(frozen=True)
@@ -173,11 +220,13 @@ class LostCommits:
 
 def add_commits(counted: Sequence[Commits]) -> LostCommits:
     """Those of several kinds of transactions together."""
-    known = [one.unknown for one in counted if one.unknown is not None]
-    unknown = sum(known) if len(known) == len(counted) else None
-    missing = sum(one.acknowledged - one.found for one in counted)
-    most = None if unknown is None else max(0, missing + unknown)
-    return LostCommits(sum(one.acknowledged for one in counted), max(0, missing), most, unknown)
+    known = [(one, one.unknown) for one in counted if one.unknown is not None]
+    sure = len(known) == len(counted)
+    most = sum(max(0, one.acknowledged - one.found + unknown) for one, unknown in known) if sure else None
+    return LostCommits(
+        sum(one.acknowledged for one in counted), sum(one.lost for one in counted), most,
+        sum(unknown for _, unknown in known) if sure else None,
+    )  # fmt: skip
 
 
 def _read_lost(evaluation: Evaluation) -> dict[int, LostCommits]:
@@ -247,7 +296,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
                 low, high = one.length_range_ns
                 ends = one.length
                 interval = "" if isnan(ends.low) else f"{say_length(ends.low)} to {say_length(ends.high)}"
-                rows.append((scale, one.text, one.count, say_length(one.length.value),
+                rows.append((scale, one.named, one.count, say_length(one.length.value),
                              f"{say_length(low)} to {say_length(high)}", interval, say_length(one.all_ns),
                              _say_back(one.rate_ns), _say_back(one.p99_ns)))  # fmt: skip
         for event in (event for some in result.events.values() for event in some):
@@ -265,11 +314,11 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
 
 def say_summary(one: EventSummary) -> str:
     """The lead of an event."""
-    name = one.text[0].upper() + one.text[1:]
+    name = one.named[0].upper() + one.named[1:]
     if isnan(one.length.value):
         return f"{name}: outages of this length are not known: clients had too many pauses."
     if not one.length.value:
-        return f"{name}: the service did not stop for 10 ms or more, or no longer than without it."
+        return f"{name}: the service did not stop for more than {say_length(one.usual_ns)}."
     if one.length.value == inf:
         return f"{name}: no client finished a transaction again within the cycle."
     low, high = one.length_range_ns
@@ -277,7 +326,7 @@ def say_summary(one: EventSummary) -> str:
     back = f"; the rate was back {_say_back(one.rate_ns)} after the event" if isfinite(one.rate_ns) else (
         "; the rate was not back within the cycle" if one.rate_ns == inf else "")  # fmt: skip
     last = f"; all clients were back after {say_length(one.all_ns)}" if isfinite(one.all_ns) else (
-        "; not all clients were back within the cycle")  # fmt: skip
+        "; not all clients were back within the cycle" if one.all_ns == inf else "")  # fmt: skip
     return f"{name}: no transaction for {say_length(one.length.value)}{several}{last}{back}."
 
 
@@ -290,12 +339,13 @@ def _tell_lost(evaluation: Evaluation) -> Iterator[Block]:
 
 
 def _lengths(part: Evaluation) -> dict[int, float]:
-    """The longest outage of a cycle, as its median over the cycles of a scale, in s."""
+    """The longest outage of a cycle, as its median over the cycles of a scale, in s; nan where none is known. Events
+    that failed are left out."""
     found = {}
     for scale, events in part.of(OutageResult).events.items():
-        longest: dict[int, float] = defaultdict(float)
-        for one in events:
-            longest[one.cycle] = float(np.fmax(longest[one.cycle], one.outage.length_ns))
+        longest: dict[int, float] = {}
+        for one in (one for one in events if not one.error and not isnan(one.outage.length_ns)):
+            longest[one.cycle] = max(longest.get(one.cycle, 0.0), one.outage.length_ns)
         found[scale] = median_of(list(longest.values())).value / 1e9
     return found
 

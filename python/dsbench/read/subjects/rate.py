@@ -145,6 +145,7 @@ def _read_cycle_rates(evaluation: Evaluation) -> dict[int, Floats]:
 
 def _read_index(evaluation: Evaluation) -> Index:
     spec, load = evaluation.rows.run.spec, evaluation.rows.load
+    known = read_capacities(evaluation)
     return index(
         {x: found for x, found in evaluation.of(RateResult).cycle_rates.items() if _counts(spec, x)},
         begun=[row.scale for row in evaluation.of(RateResult).scales if _counts(spec, row.scale)],
@@ -152,7 +153,22 @@ def _read_index(evaluation: Evaluation) -> Index:
         ladder=PROFILES["dsi"]["scales"],
         duration_s=min((float(part.duration_s.min()) for part in load.values()), default=spec.duration),
         conduct=len(evaluation.rows.whole.keys) == 1 and _as_profile(spec),
+        capacities={x: one for x, one in known.items() if _counts(spec, x)} if spec.searches else None,
     )
+
+
+def read_capacities(evaluation: Evaluation) -> dict[int, Interval]:
+    """Of a search the highest rate with the objective by scale, where one was found."""
+    found = {x: one.capacity for x, one in evaluation.of(LoadResult).load.items() if one.capacity}
+    return {x: Interval(one.rate, one.low, one.high, LEVEL) for x, one in found.items()}
+
+
+def indexed_rates(evaluation: Evaluation) -> dict[int, Floats]:
+    """What the index rests on, by scale: the rates of the cycles or, of a search, the capacity."""
+    spec, rate = evaluation.rows.run.spec, evaluation.of(RateResult)
+    known = {x: np.array([one.value]) for x, one in read_capacities(evaluation).items()}
+    given = known if spec.searches else rate.cycle_rates
+    return {x: found for x, found in given.items() if found.size and x not in rate.void_scales and _counts(spec, x)}
 
 
 def _counts(spec: Asked, scale: int) -> bool:
@@ -395,20 +411,22 @@ def _describe_index(evaluation: Evaluation) -> list[str]:
     rate, nopm = evaluation.of(RateResult), evaluation.of(KindsResult).nopm
     if not rate.cycle_rates:
         return []
-    lines = index_lines(rate.index)
+    lines = index_lines(rate.index, searched=evaluation.run.spec.searches)
     known = rate.index.dsi is not None or len(rate.scales) > 1
     return (lines[:1] if known and not (nopm and rate.index.dsi is None) else []) + ([] if nopm else lines[1:])
 
 
-def index_lines(index: Index) -> list[str]:
-    """DSI with its interval and range, and the rating where T(X) = X, in words, where there is such a scale."""
+def index_lines(index: Index, *, searched: bool = False) -> list[str]:
+    """DSI with its interval and range, and the rating where T(X) = X, in words, where there is such a scale;
+    ``searched``: of capacities."""
     if index.dsi is None:
         without = "".join(f"; scale {scale} was left out: {why}" for scale, why in index.left_out.items())
         first = "DSI not defined: it needs two scales, each with a rate above 0" + without
     else:
-        within = f" (no interval below {FEWEST} cycles)"
+        of = "of the capacities" if searched else "over the cycles"
+        within = " (no interval: one of a capacity is open)" if searched else f" (no interval below {FEWEST} cycles)"
         if isfinite(index.dsi.low):
-            within = f" [{index.dsi.low:.2f}, {index.dsi.high:.2f}] ({index.dsi.level:.0%}, over the cycles)"
+            within = f" [{index.dsi.low:.2f}, {index.dsi.high:.2f}] ({index.dsi.level:.0%}, {of})"
         ladder = "" if index.comparable else "; comparable only with --profile dsi"
         first = f"DSI {index.dsi.value:.2f}{within} over {index_scales(index)}{ladder}"
     rating = [f"T = X (TPC-B clause 4.1): {index.crossing:.4g} tps"] if index.crossing is not None else []
@@ -420,20 +438,20 @@ _STALE: Final = "each peak is the highest of several medians, so it tends to be 
 
 def peak_lines(evaluation: Evaluation) -> list[str]:
     """For each scale that was run at several numbers of clients, that with the greatest rate, and how sure it is."""
-    peaks = read_peaks(evaluation)
+    peaks = evaluation.of(RateResult).peaks
     stale = sum(not found.fresh for found in peaks.values()) > 1
     lines = [f"scale {scale}: {in_words(found, told=stale)}" for scale, found in peaks.items()]
     return lines + [_STALE] * stale
 
 
-def read_peaks(evaluation: Evaluation) -> dict[int, Peak]:
-    """By scale, where it was run at several numbers of clients."""
+def _read_peaks(evaluation: Evaluation) -> dict[int, Peak]:
     parts = [part for key, part in evaluation.series.items() if key.stage == evaluation.stage]
     scales = sorted({x for part in parts
         for x in part.of(RateResult).cycle_rates if x not in part.of(RateResult).void_scales})
+    searched = bool(scales) and evaluation.run.spec.peak
     peaks = {
         x: peak({part.clients: part.of(RateResult).cycle_rates[x].tolist()
-            for part in parts if x in part.of(RateResult).cycle_rates}) for x in scales
+            for part in parts if x in part.of(RateResult).cycle_rates}, searched=searched) for x in scales
     }
     return {x: found for x, found in peaks.items() if found is not None}
 
@@ -443,13 +461,18 @@ def _of_results(column: str) -> Callable[[Evaluation], dict[int, float]]:
 
 
 def _read_due(evaluation: Evaluation) -> dict[int, float]:
-    """Of an open loop: a transaction that is tried again has one start."""
-    if not evaluation.rows.makers.pacings <= {"constant", "poisson"}:
+    """Of an open loop: a transaction that is tried again has one start. Those in flight at the end of a cycle count
+    unless it had a ramp-up, whose last ones ended in their place."""
+    rows = evaluation.rows
+    if not rows.makers.pacings <= {"constant", "poisson"}:
         return {}
+    warm = {(row["scale"], row["cycle"]) for row in rows.groups.to_pylist() if row["ramp_up_ns"]}
     found = {}
-    for scale, load in evaluation.rows.load.items():
+    for scale, load in rows.load.items():
         made = sum(load[name] for name in ("committed", "rolled_back", "failed", "skipped_starts")) - load["retries"]
-        found[scale] = float(np.median(np.asarray(made).sum(axis=(1, 2)) / load.duration_s))
+        cold = np.array([(scale, int(cycle)) not in warm for cycle in load.cycles])
+        starts = np.asarray(made).sum(axis=(1, 2)) + cold * load["in_flight"].sum(axis=(1, 2))
+        found[scale] = float(np.median(starts / load.duration_s))
     return found
 
 
@@ -510,6 +533,8 @@ class RateResult(Result):
     falls_at = computed(_read_falls_at)
     """Confidence level (0-1) to where the rate at that level falls most; empty where ``fall`` is ``None``, and without
     levels whose rate falls by less than half anywhere."""
+    peaks = computed(_read_peaks, whole=_read_peaks)
+    """Scale to the number of clients with the greatest rate, where it was run at several."""
     placement: computed[str] = computed(lambda evaluation: placement_of(evaluation.rows.groups, evaluation.rows.cycles))
     """Where the clients ran, in words; empty without a cycle."""
     all_clients = computed(_read_clients)

@@ -14,6 +14,7 @@ from dsbench.read.blocks import Block, Column, Diagram, Sentence, Table
 from dsbench.read.draw.theme import HUES
 from dsbench.read.series import each_series
 from dsbench.read.subject import Result, Subject, computed
+from dsbench.stats.values import known, rank_of
 
 if TYPE_CHECKING:
     from dsbench.read.evaluation import Evaluation
@@ -22,6 +23,7 @@ _MONITOR: Final = "replication"
 _LAG: Final = "ns"
 _BEHIND: Final = "bytes"
 """Units of the monitor, whose metrics are the standbys."""
+_LATE: Final = 0.99
 
 
 @dataclass(frozen=True)
@@ -29,21 +31,19 @@ class StandbyLag:
     """One standby at one scale, over all looks in the cycles."""
 
     standby: str
-    """What its primary calls it."""
+    """What its primary calls it; of MariaDB and MySQL its number, or its host and port."""
     looks: int
     lag_median_ns: float
-    """From the write of the log on the primary to its replay, as the primary was told last."""
+    """From the write of the log on the primary to its replay: of PostgreSQL as the primary was told last, of MariaDB
+    and MySQL by the line between two looks at the primary."""
     lag_p99_ns: float
-    """``nan`` where there are fewer than 100 looks."""
+    """By nearest rank; ``nan`` with fewer than 500 looks, of which fewer than five are expected beyond."""
     lag_max_ns: float
     behind_median: float
     """Bytes of the log that were written and not replayed."""
     behind_max: float
     seconds: tuple[tuple[int, float, float, float], ...]
     """Cycle, seconds from its start, lag in ns, bytes behind."""
-
-
-_LEAST: Final = 100
 
 
 def _read_lags(evaluation: Evaluation) -> dict[int, tuple[StandbyLag, ...]]:
@@ -59,7 +59,7 @@ def _read_lags(evaluation: Evaluation) -> dict[int, tuple[StandbyLag, ...]]:
         if not seconds:
             continue
         lags, bytes_behind = np.array([one[2] for one in seconds]), np.array([one[3] for one in seconds])
-        late = float(np.quantile(lags, 0.99)) if len(lags) >= _LEAST else float("nan")
+        late = float(np.sort(lags)[rank_of(_LATE, len(lags)) - 1]) if known(_LATE, len(lags)) else float("nan")
         found[scale].append(StandbyLag(
             name, len(lags), float(np.median(lags)), late, float(lags.max()), float(np.median(bytes_behind)),
             float(bytes_behind.max()), seconds,
@@ -71,10 +71,16 @@ _COLUMNS: Final = (
     Column("standby", left=True), Column("looks"), Column("lag, median", "ms", 1e-6), Column("99% within", "ms", 1e-6),
     Column("longest", "ms", 1e-6), Column("behind, median", "kB", 1e-3), Column("most", "kB", 1e-3),
 )  # fmt: skip
-_NOTE: Final = (
+_OF_POSTGRES: Final = (
     "Read from pg_stat_replication once per second: the time from the write of the log on the primary until the "
     "standby had replayed it, as the standby reported last, and the log that it had not replayed. Looks at which the "
     "standby had not reported yet are left out."
+)
+_OF_MYSQL: Final = (
+    "Read once per second: up to which place each replica had applied the binary log, how much the primary had written "
+    "after it, and how long ago the primary was at this place. Between two looks it is taken to write at a constant "
+    "rate. Looks at places from before the first one are left out. A replica of MySQL with several applier threads "
+    "reports its place up to 300 ms late."
 )
 
 
@@ -91,7 +97,7 @@ def _tell(evaluation: Evaluation) -> Iterator[Block]:
             yield Diagram(f"replication-{part.stage}-clients-{part.clients}-scale-{scale}", _draw(lags, where), caption,
                           wide=True)  # fmt: skip
     if any_found:
-        yield Sentence(_NOTE, "note")
+        yield Sentence(_OF_POSTGRES if evaluation.run.engine == "postgres" else _OF_MYSQL, "note")
 
 
 def _draw(lags: Sequence[StandbyLag], where: str) -> dict[str, Any]:
@@ -129,5 +135,5 @@ SUBJECT: Final = Subject(
     "replication",
     "Replication", ReplicationResult,
     tell=_tell,
-    nothing="The server has no standby, or its user may not see pg_stat_replication.",
+    nothing="No lag was seen: the server has no standby, or its user may not see it.",
 )

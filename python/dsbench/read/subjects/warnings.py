@@ -207,6 +207,8 @@ def _populations(run: RunRecord, scale: int, load: Measured) -> int:
 def _run_facts(run: RunRecord, load: Mapping[int, Measured], makers: Makers) -> RunFacts:
     spec = run.spec
     durations_s = [float(part.duration_s.min()) for part in load.values()]
+    decided = not spec.peak and (spec.precision is not None or spec.min_duration is not None)
+    made = [part.cycles.size for part in load.values()] if decided else []
     return RunFacts(
         workload=run.workload,
         status=run.status,
@@ -214,6 +216,7 @@ def _run_facts(run: RunRecord, load: Mapping[int, Measured], makers: Makers) -> 
         remedy=run.remedy,
         duration_s=min(durations_s, default=spec.duration),
         cycles=spec.cycles,
+        made=min(made, default=spec.cycles),
         peak=spec.peak,
         searched=spec.searches or spec.graduated or bool(spec.legs) or bool(spec.event),
         outages=bool(spec.event),

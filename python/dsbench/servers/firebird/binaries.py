@@ -8,9 +8,9 @@ import importlib.util
 import re
 from pathlib import Path
 
-from dsbench import spec
+from dsbench import caches, spec
 from dsbench.dataclass import dataclass
-from dsbench.servers import acquire, cache
+from dsbench.servers import acquire
 from dsbench.servers.errors import ServerError
 from dsbench.servers.process import ask
 
@@ -105,7 +105,7 @@ def servers() -> list[FirebirdBinaries]:
 
 def engines() -> list[Engine]:
     """Those that were unpacked, and that of the Python package ``firebird-embedded``, the newest first."""
-    unpacked = (engine for home in cache.unpacked("firebird") for engine in in_folder(home))
+    unpacked = (engine for home in caches.unpacked("firebird") for engine in in_folder(home))
     # One version may be there in both ways.
     every = {engine.version: engine for engine in [*unpacked, *_of_the_package()] if isinstance(engine, Engine)}
     return sorted(every.values(), key=lambda engine: _order(engine.version), reverse=True)
@@ -158,9 +158,10 @@ def _said(program: str) -> str:
 
 
 def _written_in(library: Path) -> str:
-    """``4.0.7`` of ``LI-V4.0.7.3271 Firebird 4.0``, without loading it: a process takes one library only."""
+    """``4.0.7`` of ``LI-V4.0.7.3271 Firebird 4.0``, ``3.0.11`` of ``LI-V6.3.11.3363737 Firebird 3.0``, without loading
+    it: a process takes one library only."""
     try:
-        match = re.search(rb"[A-Z]I-[VT](\d+\.\d+\.\d+)\.\d+ Firebird", library.read_bytes())
+        match = re.search(rb"[A-Z]I-[VT]\d+\.\d+\.(\d+)\.\d+ Firebird (\d+\.\d+)", library.read_bytes())
     except OSError:
         return ""
-    return match[1].decode() if match else ""
+    return f"{match[2].decode()}.{match[1].decode()}" if match else ""

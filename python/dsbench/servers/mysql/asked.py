@@ -67,9 +67,9 @@ class MariaDBGroup(Replicated, AskedMember):
     """Several of them, which clients reach by one URL."""
 
     @property
-    def following_url(self) -> str:
-        one = next(one for one in self._members if one is not self._leader)
-        return self._url_of(one)
+    def following(self) -> dict[str, str]:
+        members = enumerate(self._members, start=1)
+        return {f"server {number}": self._url_of(one) for number, one in members if one is not self._leader}
 
     def _name_all(self) -> None:
         """The URL has all of them, in their order."""

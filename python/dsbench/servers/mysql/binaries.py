@@ -8,9 +8,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from dsbench import spec
+from dsbench import caches, spec
 from dsbench.dataclass import dataclass
-from dsbench.servers import acquire, cache
+from dsbench.servers import acquire
 from dsbench.servers.errors import Installation, ServerError
 from dsbench.servers.process import ask
 
@@ -111,7 +111,7 @@ def found(product: Product, base: Path | None = None) -> list[MySQLBinaries]:
     distinct: dict[Path, MySQLBinaries] = {}
     places = [(path, base) for path in _candidates(product, base)]
     if base is None:
-        places += [(path, home) for home in cache.unpacked(product.key) for path in _candidates(product, home)]
+        places += [(path, home) for home in caches.unpacked(product.key) for path in _candidates(product, home)]
     for path, home in places:
         # Links such as /usr/bin/mysqld lead to the same program.
         server = path.resolve()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from glob import glob
 from pathlib import Path
@@ -23,9 +24,15 @@ _LIBRARIES: Final = ("/usr/lib*/galera*/libgalera_smm.so", "/usr/lib*/*/galera*/
 _TOOLS: Final = (CLIENT, "rsync", "wsrep_sst_rsync")
 _SETTINGS: Final = {"binlog_format": "row", "innodb_autoinc_lock_mode": "2"}
 """What Galera demands."""
+_AGREE_S, _LOOK_S = 60.0, 0.2
 _STATE: Final = (
     "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS "
     "WHERE VARIABLE_NAME IN ('WSREP_LOCAL_STATE_COMMENT', 'WSREP_READY') ORDER BY VARIABLE_NAME"
+)
+
+_VIEW: Final = (
+    "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS "
+    "WHERE VARIABLE_NAME IN ('WSREP_CLUSTER_SIZE', 'WSREP_CLUSTER_STATUS') ORDER BY VARIABLE_NAME"
 )
 
 
@@ -63,6 +70,8 @@ def _library() -> Path | None:
 
 
 class _Node(AskedMember):
+    START_TIMEOUT_S = 600.0
+    """It may get all data from another one."""
     UNLOGGED = "SET SESSION wsrep_on=OFF"
     _number: int
     _groups: list[int]
@@ -100,7 +109,7 @@ class _Node(AskedMember):
         return 0
 
     def promote(self, *, others: bool) -> None:
-        """It takes writes as soon as the cluster has agreed on who is left."""
+        """``GaleraCluster`` waits for the others."""
 
     def wait_for(self, *, others: bool) -> None:
         """A commit waits for the cluster in any case."""
@@ -138,11 +147,33 @@ class GaleraCluster(MariaDBGroup, _Node):
         self._begins = False
         self._keep_command()
         for number in range(1, len(self._groups)):
-            group = self._grouped()
-            self._others.append(_Other(self, number, self._target, self._base, self._connections, group))
-            self._wait()
+            try:
+                group = self._grouped()
+                self._others.append(_Other(self, number, self._target, self._base, self._connections, group))
+                self._wait()
+            except ServerError as error:
+                raise self._blamed(error) from error
         self._name_all()
         self._note_others("other Galera")
+
+    def _blamed(self, error: ServerError) -> ServerError:
+        """``error`` of a node that could not join, or what the nodes said that ended before it."""
+        gone = [one for one in self._members if not one.is_running]
+        if not gone:
+            return error
+        said = "\n".join(line for one in gone for line in one.log_tail(40))
+        return ServerError(f"{len(gone)} of {len(self._groups)} nodes of {self.version} ended:\n{said}", error.remedy)
+
+    def _hand_over(self, *, kill: bool) -> None:
+        """The next one takes writes as soon as the cluster has agreed on who is left."""
+        super()._hand_over(kill=kill)
+        assert isinstance(self._leader, _Node)
+        left, give_up = str(len(self._groups) - len(self._away)), time.monotonic() + _AGREE_S
+        while self._leader.sql(_VIEW).split() != [left, "Primary"]:
+            if time.monotonic() > give_up:
+                words = f"{left} nodes of {self.version} did not agree within {_AGREE_S:.0f} s that the others are gone"
+                raise ServerError(words, "see their logs")
+            time.sleep(_LOOK_S)
 
     def settle(self, check: Callable[[], None] = lambda: None) -> None:
         super().settle(check)

@@ -25,7 +25,8 @@ _LOGS = ("ib_logfile*", "#innodb_redo")
 """What an installer makes of InnoDB's log."""
 _WARM = "ib_buffer_pool"
 """The file in which a server that stops notes what its buffer pool holds."""
-_READY = re.compile(r"ready for connections", re.IGNORECASE)
+_READY = re.compile(r": ready for connections", re.IGNORECASE)
+"""As the server says it, and not Galera, which is ready before the server has run its init file."""
 
 
 def find(product: Product, target: spec.Target) -> MySQLBinaries:
@@ -60,6 +61,12 @@ class MySQLInstance(OwnProcess):
         """Names its login anew."""
         if self._host:
             self._write_accounts(self._password)
+
+    def _serve_again(self, command: Sequence[str | Path] | None = None) -> None:
+        try:
+            super()._serve_again(command)
+        finally:
+            self._secret.unlink(missing_ok=True)
 
     def _allocator(self, group: Group | None) -> dict[str, str]:
         """MyRocks under a limit of its memory: one arena of glibc.
@@ -124,6 +131,8 @@ class MySQLInstance(OwnProcess):
         shape = options(of_the_data(self._settings))
         key = [self._binaries.server, self.version, *shape]
         templates.fill(self.directory, key, self._user, lambda: self._install(shape))
+        # MySQL's name of itself, which it makes anew: copies would not replicate from each other.
+        (self.directory / "auto.cnf").unlink(missing_ok=True)
 
     def _install(self, shape: list[str]) -> None:
         options = ["--no-defaults", *_base(self._binaries), f"--datadir={self.directory}", *shape]
@@ -244,7 +253,8 @@ DSBENCH = ("basedir", "storage_engine", "bind_address", "port", LOG)
 _OWN = (
     "datadir", "socket", "pid_file", "tmpdir", "user", "log_error", "init_file", "initialize", "initialize_insecure",
     "bootstrap", "skip_networking", "defaults_file", "defaults_extra_file", "no_defaults", "daemonize", "chroot",
-    "default_storage_engine", "skip_grant_tables", "console", "help", "verbose", "validate_config",
+    "default_storage_engine", "skip_grant_tables", "console", "help", "verbose", "validate_config", "lc_messages",
+    "language",
 )  # fmt: skip
 """Also as MariaDB and MySQL understand a name: after ``loose_`` and the like, and cut short."""
 _SWITCHES = ("log_bin",)

@@ -151,6 +151,11 @@ class _Member(AskedMember):
                 return int(found[1])
         return 0
 
+    def applied(self) -> str:
+        with suppress(ServerError):
+            return self.sql("SELECT @@gtid_slave_pos")
+        return ""
+
     def promote(self, *, others: bool) -> None:
         self.sql("STOP SLAVE IO_THREAD")
         position, give_up = self._state("Gtid_IO_Pos"), time.monotonic() + _PATIENCE_S

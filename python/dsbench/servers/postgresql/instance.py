@@ -7,6 +7,7 @@ import re
 import secrets
 import signal
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import quote
@@ -213,9 +214,12 @@ class PostgresInstance(OwnProcess):
             if self._process is not None:
                 self._process.stop(self.PATIENCE_S, *self.ENDING[1:])
             self._second.stop()
+        known = [self._memory] if self._memory is not None else []
+        if self.is_running and self._process is not None:  # It may have begun again, and not have been ready in time.
+            known.append(SharedMemory.held(self._process.pid, super().pids()))
         super().stop()
-        if self._memory is not None:
-            self._memory.remove()
+        for memory in known:
+            memory.remove()
 
 
 def refuse(binaries: PostgresBinaries, settings: Mapping[str, str], user: User | None, env: Mapping[str, str]) -> None:
@@ -290,6 +294,10 @@ def _quoted(value: str) -> str:
     return value.replace("\\", "\\\\").replace("'", "''")
 
 
+_LIST = (0x9A503D32).to_bytes(4, sys.byteorder)
+"""What the list of its segments of shared memory begins with (``PG_DYNSHMEM_CONTROL_MAGIC``)."""
+
+
 @dataclass(frozen=True)
 class SharedMemory:
     """Segments held by a server: files of POSIX shared memory, and ids of System V segments."""
@@ -311,13 +319,24 @@ class SharedMemory:
         return cls(server, frozenset(Path(f) for f in files), frozenset(int(s) for s in segments))
 
     def remove(self) -> None:
-        """Removes what is still there. The server must have ended."""
-        for file in self.files:
+        """Removes what is still there, with what the server made since. It must have ended."""
+        for file in self.files | self._listed():
             with contextlib.suppress(OSError):
                 file.unlink(missing_ok=True)
         for segment in self.segments & self._made():
             with contextlib.suppress(OSError):
                 subprocess.run(["ipcrm", "-m", str(segment)], capture_output=True, check=False)
+
+    def _listed(self) -> set[Path]:
+        """Files whose numbers are in the list that the server keeps of its segments, in one of them (dsm.c)."""
+        numbers = set[int]()
+        for file in self.files:
+            with contextlib.suppress(OSError):
+                if (content := file.read_bytes()).startswith(_LIST):
+                    # Which words are numbers depends on the version; one that is none is the name of no file.
+                    numbers.update(memoryview(content[: len(content) // 4 * 4]).cast("I"))
+        names = {f"PostgreSQL.{number}" for number in numbers if number}
+        return {file for file in Path("/dev/shm").glob("PostgreSQL.*") if file.name in names}
 
     def _made(self) -> set[int]:
         """Segments that the server made, by the kernel's word; an id may have been given to somebody else since.

@@ -186,10 +186,10 @@ class ReplicatedPostgres(Replicated, _Member):
         super().__init__(binaries, base, settings, connections, grouped())
 
     @property
-    def following_url(self) -> str:
-        one = next(one for one in self._members if one is not self._leader)
-        assert isinstance(one, _Member)
-        return f"postgresql://postgres@/postgres?host={quote(str(one.socket_directory), safe='/')}&port={one.port}"
+    def following(self) -> dict[str, str]:
+        others = [one for one in self._members if one is not self._leader and isinstance(one, _Member)]
+        places = {one._named: f"host={quote(str(one.socket_directory), safe='/')}&port={one.port}" for one in others}
+        return {name: f"postgresql://postgres@/postgres?{place}" for name, place in places.items()}
 
     def _start(self) -> None:
         super()._start()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from dsbench.dataclass import dataclass
@@ -18,11 +18,8 @@ from dsbench.web.pages import (
     live,
     new,
     new_study,
-    pair,
     study,
 )
-
-Asked = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ PAGES: Final = (
     Page("/archives", "Archives", archives.build, "Archives"),
     Page("/archive", "Archive", archive.build),
     Page("/compare", "Comparison", compare.build),
-    Page("/pair", "Compare two", pair.build),
+    Page("/pair", "Compare two", compare.pair),
     Page("/commons", "Published results", commons.build, "Published"),
     Page("/publish", "Publish an archive", commons.publish),
     Page("/study", "Studies", study.build, "Studies"),

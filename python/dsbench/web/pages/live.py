@@ -14,7 +14,7 @@ from nicegui import ui
 from dsbench.format import say_time
 from dsbench.library import RunError
 from dsbench.measure.moments import AFTER, AROUND, Moment, format_time
-from dsbench.web import fields, pairs
+from dsbench.web import fields, folders
 from dsbench.web.course import Course, FinishedCycle, cpus_of, waits_of
 from dsbench.web.house import House
 from dsbench.web.parts import button, copying, go, link, number, problem, shares, table, tag
@@ -259,7 +259,7 @@ class _Watching:
             tag("h2", answer)
         for danger in dangers:
             tag("p", danger, "foreign", role="note")
-        if state.pair in pairs.names(self._house.archives):
+        if state.pair in folders.pair_names(self._house.archives):
             primary = " primary" * (state.status == "complete")
             with tag("div", cls="go"):
                 link("Open the comparison", f"/pair?name={quote(state.pair)}", f"button{primary}")

@@ -12,7 +12,7 @@ from nicegui import run, ui
 
 from dsbench.measure.ahead import Ahead, scales_of
 from dsbench.spec import OPTIONS, Merged, share
-from dsbench.web import fields, form, pairs
+from dsbench.web import fields, folders, form
 from dsbench.web.house import House
 from dsbench.web.parts import link, table, tag
 from dsbench.web.planned import FormPlan, PlannedForm
@@ -64,9 +64,9 @@ async def _list(house: House, place: Any) -> None:
 def _told(house: House) -> list[list[Any]]:
     from dsbench.library.ab import brief  # Late: numerical libraries take a second.
 
-    folder = pairs.beside(house.archives)
+    folder = folders.place_of_pairs(house.archives)
     return [[lambda one=one: link(one, "/pair?" + urlencode({"name": one})), *brief(folder / one)]
-            for one in pairs.names(house.archives)]  # fmt: skip
+            for one in folders.pair_names(house.archives)]  # fmt: skip
 
 
 class _Pair(PlannedForm):
@@ -76,7 +76,7 @@ class _Pair(PlannedForm):
 
     def __init__(self, house: House, texts: Mapping[str, str]) -> None:
         super().__init__(house, texts)
-        self._out = pairs.beside(house.archives) / time.strftime("%Y%m%dT%H%M%S")
+        self._out = folders.place_of_pairs(house.archives) / time.strftime("%Y%m%dT%H%M%S")
         self._asks: dict[str, Any] = {}
         """By side, where its password is asked for."""
 

@@ -16,7 +16,7 @@ from dsbench.redaction import redact_words, secrets_of
 from dsbench.spec.trust import Untrusted
 from dsbench.study import Study
 from dsbench.study.estimate import Estimate, ahead_of
-from dsbench.web import studies
+from dsbench.web import folders
 from dsbench.web.house import House
 from dsbench.web.parts import BUSY, UNTRUSTED, button, go, on_text, problem, show_ahead, starter, tag
 
@@ -105,8 +105,8 @@ class StudyAhead:
 
     def _asked(self, text: str) -> tuple[Study, Any]:
         spec = room.of_text(text.encode("utf-8", "replace"), "the text")
-        folder = studies.beside(self._house.archives) / spec.folder_name
-        studies.refuse_commands(spec, folder, trust=self._trust)
+        folder = folders.place_of_studies(self._house.archives) / spec.folder_name
+        folders.refuse_commands(spec, folder, trust=self._trust)
         try:
             return room.begin(spec, folder)
         except SpecError as error:

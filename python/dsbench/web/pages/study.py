@@ -14,7 +14,7 @@ from dsbench.archive import ArchiveError, claimed
 from dsbench.library import RunError, SpecError
 from dsbench.spec.trust import Untrusted
 from dsbench.study import Study, Trial, again, combination, extend, load, store
-from dsbench.web import studies
+from dsbench.web import folders
 from dsbench.web.house import House
 from dsbench.web.parts import button, fields, frame_of, go, link, problem, table, tag, untrusted
 from dsbench.web.shelf import Shelf
@@ -45,7 +45,7 @@ def _list(house: House) -> None:
 
 
 async def _fill(house: House, place: Any) -> None:
-    rows = await run.io_bound(lambda: [_told(name, at) for name, at in studies.folders(house.archives).items()])
+    rows = await run.io_bound(lambda: [_told(name, at) for name, at in folders.studies(house.archives).items()])
     place.clear()
     with place:
         _table(rows or [])
@@ -87,7 +87,7 @@ class _Matrix:
 
     def __init__(self, house: House, name: str) -> None:
         self._house, self._name, self._written = house, name, (0, False)
-        self._folder = studies.folder(house.archives, name)
+        self._folder = folders.study(house.archives, name)
         self._shelf = Shelf(self._folder / "archives")
 
     def place(self, effects: str) -> None:
@@ -112,7 +112,7 @@ class _Matrix:
     async def _go_on(self, *, trust: bool = False, blocks: int = 0) -> None:
         self._wrong.clear()
         try:
-            studies.refuse_commands(await run.io_bound(again, self._folder), self._folder, trust=trust)
+            folders.refuse_commands(await run.io_bound(again, self._folder), self._folder, trust=trust)
             if blocks:
                 await run.io_bound(add_blocks, self._folder, blocks)
             key = self._house.runs.begin_study(self._folder)

@@ -188,7 +188,7 @@ impl Cycle {
         };
         Recorder::new(plan.workload.kinds().len(), Arc::clone(board), trace)
             .moving(carried)
-            .responding(!plan.groups[number].legs.is_empty())
+            .responding(board.is_open())
             .pausing(plan.pauses)
             .served_by(self.hosts.len())
     }

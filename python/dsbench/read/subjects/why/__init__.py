@@ -201,8 +201,9 @@ def _remark(evaluation: Evaluation, scale: int, parts: Sequence[Share]) -> Itera
         if known.get(count, 0.0) > 0 and known.get(time, 0.0) > 0:
             mean_ms = known[time] / known[count] / 1e3
             one = timed.get(word)
-            spread = "" if one is None else f"; under perf, half within {one.p50_ns / 1e6:.3g} ms" + (
-                f", 99% within {one.p99_ns / 1e6:.3g}" if isfinite(one.p99_ns) else "")  # fmt: skip
+            spread = "" if one is None or not isfinite(one.p50_ns) else (
+                f"; under perf, half within {one.p50_ns / 1e6:.3g} ms" +
+                (f", 99% within {one.p99_ns / 1e6:.3g}" if isfinite(one.p99_ns) else ""))  # fmt: skip
             yield f"the device took {mean_ms:.3g} ms for a {word}, {known[count]:,.0f} of them a second{spread}"
     flushed_ns = sum(part.time_ns for part in parts if part.kind == shares.FLUSH)
     made = [one for one in timed.values() if one.operation in ("flush", "forced write", "write")]
