@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import accumulate, pairwise
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 
 import psutil
@@ -120,16 +120,21 @@ def seen(outcome: Outcome) -> tuple[EventResult, ...]:
     return evaluate(Archive.open(outcome.archive)).of(OutageResult).events[4]
 
 
+DONE = ("committed", "rolled back")
+
+
 def judge_by_trace(outcome: Outcome, events: Sequence[EventResult]) -> list[EventResult]:
     """Holds what is said of the ``events`` of one cycle against every transaction of it: each that was longer than what
     clients waited before the first one is there, with its length. Gives those; a busy machine stands still by itself."""
     (cycle,) = {one.cycle for one in events}
     rows = [row for row in Archive.open(outcome.archive).table("trace").to_pylist() if row["cycle"] == cycle]
     rows.sort(key=lambda row: row["ended_ns"])
-    done = [0, *(row["ended_ns"] for row in rows if row["outcome"] in ("committed", "rolled back"))]
+    done = [0, *(row["ended_ns"] for row in rows if row["outcome"] in DONE)]
     wanted = list(accumulate((row["intended_ns"] for row in reversed(rows)), min))[::-1]
     ends = [row["ended_ns"] for row in rows]
-    gaps = [(max(a, wanted[bisect_right(ends, a)]), b) for a, b in pairwise(done) if b > a]
+    # Where a failed transaction is the last one, what it wanted did not come within the cycle.
+    until = [*done, inf] if bisect_right(ends, done[-1]) < len(ends) else done
+    gaps = [(max(a, wanted[bisect_right(ends, a)]), b) for a, b in pairwise(until) if b > a]
     first_ns = min(one.outage.at_ns for one in events)
     usual_ns = max(b - a for a, b in gaps if b <= first_ns)
     lengths: dict[int, float] = {}
@@ -142,6 +147,10 @@ def judge_by_trace(outcome: Outcome, events: Sequence[EventResult]) -> list[Even
     for one in events:
         if one in longer:
             assert one.outage.length_ns == pytest.approx(lengths[one.number], abs=1e6)
+            last_ns = [max((row["ended_ns"] for row in rows if row["client"] == client and row["outcome"] in DONE), default=0)
+                       for client in {row["client"] for row in rows}]  # fmt: skip
+            assert one.outage.longest is not None
+            assert isfinite(one.outage.all_ns) or min(last_ns) < one.outage.longest.ended_ns, "every client came back"
         else:
             assert one.outage.longest is None
     return longer
@@ -170,7 +179,6 @@ def test_a_server_comes_back_and_nothing_acknowledged_is_lost(target: str, progr
     assert stop in longer
     for one in (one for one in (restart, kill) if one in longer):
         assert one.outage.longest is not None
-        assert isfinite(one.outage.length_ns), "it came back within the cycle"
         assert one.outage.all_ns >= one.outage.length_ns
         assert one.outage.longest.began_ns <= one.done_ns, "nobody is served before the server takes sessions"
     commits = evaluate(Archive.open(outcome.archive)).of(OutageResult).commits[4]
@@ -217,8 +225,8 @@ def test_a_standby_takes_over_and_the_primary_comes_back(
     found = seen(outcome)
     assert [(one.cycle, one.text, one.error) for one in found] == [(1, event, ""), (2, event, "")]
     assert all("port " in one.changed for one in found), "another server answers"
-    for one in (one for each in found for one in judge_by_trace(outcome, [each])):
-        assert isfinite(one.outage.all_ns), "all clients found the new primary"
+    for each in found:
+        judge_by_trace(outcome, [each])
     commits = evaluate(Archive.open(outcome.archive)).of(OutageResult).commits[4]
     assert commits.lost == 0, "a standby had all that was acknowledged"
     assert data_of(os.getpid()) == before
