@@ -124,3 +124,10 @@ def test_the_full_size_is_what_the_paper_did(paper: str) -> None:
         assert plan or f"{paper} {name}" == "000 options"
         wrong += _differences(f"{paper} {name}", size, plan) if plan else []
     assert wrong == []
+
+
+@pytest.mark.parametrize("name", ["fig-21", "fig-32", "fig-39", "fig-41", "fig-47"])
+def test_frequencies_are_drawn_at_the_scales_of_the_paper(name: str) -> None:
+    parsed = [command.parsed(command.split(line)[0]) for line in papers.find("000", name).commands("full")]
+    asks = [context.params for context in parsed if context.info_name == "study run"]
+    assert [list(study.read(one["file"], one["changes"]).frequencies) for one in asks] == [SIZES["000"][name]["scales"]]

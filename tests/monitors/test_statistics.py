@@ -15,7 +15,10 @@ from dsbench.measure.monitors import statistics_of
 from dsbench.measure.monitors.firebird import parse_gstat
 from dsbench.measure.monitors.monitor import figures
 from dsbench.measure.run import execute
+from dsbench.read.blocks import Table
+from dsbench.read.draw.statistics import statistics
 from dsbench.read.evaluation import evaluate
+from dsbench.read.subjects import find_subject
 from dsbench.read.subjects.statistics import StatisticsResult
 from dsbench.spec import Target, build
 from fixtures.kept import warned
@@ -175,6 +178,26 @@ def test_each_load_stage_is_looked_at_before_and_after(tmp_path: Path, monkeypat
     found = evaluate(Archive.open(outcome.archive)).series
     looks = {key.stage: [(c.before, c.after) for c in part.of(StatisticsResult).changes[1]] for key, part in found.items()}
     assert looks == {"load": [(1, 2)], "query": [(3, 4)]}
+
+
+def test_each_number_of_clients_is_looked_at_before_and_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counting = Counting()
+    monkeypatch.setattr("dsbench.measure.run.statistics_of", lambda *_: counting)
+    target = {"url": "mock:?latency_us=300"}
+    spec = build({"target": target, "scales": (1, 2), "duration": 0.2, "cycles": 2, "clients": "1,3"})
+    archive = Archive.open(execute(spec, tmp_path, Silent()).archive)
+    found = evaluate(archive)
+    looks = {key.clients: {scale: (one.before, one.after) for scale, (one,) in part.of(StatisticsResult).changes.items()}
+             for key, part in found.series.items()}  # fmt: skip
+    assert looks == {1: {1: (1, 2), 2: (5, 6)}, 3: {1: (3, 4), 2: (7, 8)}}
+    # One look more from before the cycles to after them, for the transactions that the database has of them.
+    drawn = statistics(found, archive.run)
+    assert drawn is not None
+    rows = {row["connections"]: row["value"] for row in drawn["datasets"]["statistics"]}
+    kept = {key.clients: part.rows.load[2].kept for key, part in found.series.items()}
+    assert rows == pytest.approx({clients: 1 / kept[clients] for clients in (1, 3)}, rel=1e-5)
+    table = next(block for block in find_subject("statistics").tell(found) if isinstance(block, Table))
+    assert [row[:2] for row in table.rows] == [(1, 1), (1, 2), (3, 1), (3, 2)]
 
 
 class Refusing:

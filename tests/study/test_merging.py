@@ -37,6 +37,21 @@ def test_studies_of_two_machines_are_one_whose_factor_is_the_host(made: Study, t
     assert "dsbench study merge" in refused.value.remedy
 
 
+def test_frequencies_are_drawn_at_the_scales_that_the_study_names(tmp_path: Path) -> None:
+    path = Path(__file__).parents[1] / "data/archives/pg.zip"
+    found = merge([("old", path), ("new", path)], tmp_path / "both")
+    scales = Archive.open(path).run.spec.scales
+
+    def drawn(*named: int) -> set[str]:
+        of = replace(found, spec=found.spec.model_copy(update={"frequencies": named}))
+        return {row["scale"] for row in specs(outcomes(of))["freq-1"]["datasets"]["freq"]}
+
+    ends = {str(scales[0]), str(scales[-1])}
+    assert len(scales) == 3
+    assert (drawn(), drawn(scales[1]), drawn(*scales[1:])) == (ends, {str(scales[1])}, {str(one) for one in scales[1:]})
+    assert drawn(scales[0], 999) == ends, "of scales that no trial has none is drawn"
+
+
 def test_archives_of_one_run_are_a_study_too(tmp_path: Path) -> None:
     spec = {"workload": "tpcb", "scales": [1], "cycles": 2, "clients": 1}
     paths = []

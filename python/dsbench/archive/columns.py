@@ -471,12 +471,13 @@ _TABLES: Final = (
     ),
     ArchiveTable(
         "statistics",
-        "Statistics that the database keeps of itself, around the cycles of each load stage.",
+        "Statistics that the database keeps of itself, around the cycles of each load stage and number of clients.",
         (
             _SCALE,
             _STAGE,
+            ArchiveColumn("clients", "uint32", "Clients of each node; empty: as the groups of the stage have them."),
             ArchiveColumn("segment", "uint32", "Number of the population within the run."),
-            ArchiveColumn("moment", "string", "before the first cycle of the stage, or after the last."),
+            ArchiveColumn("moment", "string", "before the first of these cycles, or after the last."),
             ArchiveColumn("object", "string", "A table, a level of MyRocks, or empty for the whole."),
             ArchiveColumn("metric", "string", "The database's name for it."),
             ArchiveColumn("unit", "string", "Unit of the value."),

@@ -358,8 +358,8 @@ def _scale(spec: RunSpec, target: TargetDatabase, scale: int, before: int) -> Sc
     clean = _clean_s(spec, size, cleaned) if target.dialect.name == "postgres" and not spec.existing else (0.0, 0.0)
     checks = sum(stage.work == "check" for stage in bench.stages)
     check = _times((checks * rows, _CHECKED_PER_S)) if target.dialect.keeps_data else (0.0, 0.0)
-    loads = sum(stage.work == "load" for stage in bench.stages)
-    analysed = _statistics_s(size, 2 * loads) if _is_analysed(spec, target) else (0.0, 0.0)
+    looks = 2 * len({(cycle.stage.name, cycle.clients) for cycle in cycles})
+    analysed = _statistics_s(size, looks) if _is_analysed(spec, target) else (0.0, 0.0)
     loaded = bool(entry.data.loaded_rows)
     space, lacking = bench.check_bytes, bench.compares and lacks_engine()
     return ScaleAhead(

@@ -62,6 +62,8 @@ def run_cycle(setting: ScaleContext, scale: int, cycle: PlannedCycle, *, recorde
     setting = setting if recorded else replace(setting, outages=None)
     with setting.during("cycle", number):
         setting.target.hold()
+    if recorded:
+        setting.snapshots.turn(cycle.stage.name, cycle.clients)
     # What only reads leaves nothing to clean; to do so again would change what caches hold.
     reads_only = bool(workloads.find(setting.spec.workload, setting.spec.workload_settings).data.reads)
     if cycle.stage.cleaned and not (reads_only and setting.bench.cleaned):
@@ -70,7 +72,7 @@ def run_cycle(setting: ScaleContext, scale: int, cycle: PlannedCycle, *, recorde
         with setting.during("catch up", number):
             catch_up(setting.target, setting.target.reading, setting.watch("catch up", number), setting.spec.patience_s)
     if recorded and not cycle.stage.cold_each:  # What a server counts begins anew with it.
-        setting.snapshots.before(cycle.stage.name)
+        setting.snapshots.before(cycle.stage.name, cycle.clients)
     trace = journal.writer.path / "trace.bin" if setting.spec.trace and recorded else None
     seed = seed_of(setting.spec.seed, scale, number)
     setting = replace(setting, known=with_nodes(setting.known, setting.load.pids()))

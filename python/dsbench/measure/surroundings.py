@@ -173,21 +173,33 @@ class Snapshots:
         self._segment = segment
         self._ask_plans = plans
         self._before: dict[str, list[Plan]] = {}
-        self._begun: set[str] = set()
+        self._begun = set[tuple[str, int | None]]()
+        self._under_way: tuple[str, int | None] | None = None
 
-    def before(self, stage: str) -> None:
-        """Called when a cycle of ``stage`` is about to start, after the cleaning: the first call counts."""
-        if stage not in self._begun:
-            self._begun.add(stage)
-            self._take("before", stage)
+    def turn(self, stage: str, clients: int | None) -> None:
+        """Called before what cleans for a cycle of ``stage`` with so many ``clients``: another had its last."""
+        if self._under_way is not None and self._under_way != (stage, clients):
+            self._take("after", *self._under_way)
+            self._under_way = None
+
+    def before(self, stage: str, clients: int | None) -> None:
+        """Called when such a cycle is about to start, after the cleaning: the first call counts."""
+        if (stage, clients) in self._begun:
+            return
+        self._begun.add((stage, clients))
+        self._take("before", stage, clients)
+        self._under_way = stage, clients
+        if stage not in self._before:
             self._before[stage] = self._take_plans("before", stage)
 
     def after(self, stage: str) -> None:
         """Called after the last cycle of ``stage``, before another stage, or the check, reads whatever there is."""
-        if stage not in self._begun:
+        if self._under_way is not None:
+            self._take("after", *self._under_way)
+            self._under_way = None
+        if stage not in self._before:
             return
-        self._take("after", stage)
-        before = {(one.number, one.statement): one for one in self._before.get(stage, ())}
+        before = {(one.number, one.statement): one for one in self._before[stage]}
         for one in self._take_plans("after", stage):
             old = before.get((one.number, one.statement), one)
             if old.text and one.text and old.fingerprint != one.fingerprint and not is_cheap(old, one):
@@ -209,10 +221,10 @@ class Snapshots:
         self._journal.writer.rows("plans", f"scale-{self._scale:05d}_{self._segment:03d}_{stage}_{moment}", rows)
         return found
 
-    def _take(self, moment: str, stage: str) -> None:
+    def _take(self, moment: str, stage: str, clients: int | None) -> None:
         if self._statistics is None:
             return
-        key = {"scale": self._scale, "stage": stage, "segment": self._segment, "moment": moment}
+        key = {"scale": self._scale, "stage": stage, "clients": clients, "segment": self._segment, "moment": moment}
         try:
             found = self._statistics.take()
         except Exception as error:  # no right, a version without the view: the run does not fail for it
@@ -221,7 +233,8 @@ class Snapshots:
             self._statistics = None
             return
         rows = [{**key, "object": of, "metric": name, "unit": unit, "value": value} for of, name, unit, value in found]
-        self._journal.writer.rows("statistics", f"scale-{self._scale:05d}_{self._segment:03d}_{stage}_{moment}", rows)
+        part = f"scale-{self._scale:05d}_{self._segment:03d}_{stage}_{clients or 0:05d}_{moment}"
+        self._journal.writer.rows("statistics", part, rows)
 
 
 _LARGEST: Final = 2**20

@@ -55,6 +55,7 @@ _CAPTIONS: Final = {
     "response": "Mean and maximum of the response times over the number of connections.",
     "kinds": "Latencies of each kind of transactions, as above.",
     "stages": "Rate and largest response time of each second: of what is measured, and of what works beside it.",
+    "statistics": "What the database counts of itself, for each transaction, over the number of connections.",
     "load": "Response time over the rate that was reached, of each cycle of the search; the line is the limit, the "
             "band the interval of the highest rate that keeps it.",
     "graduated": "Power, or CPUs where none was measured, and response times over the load, from the capacity to idle.",

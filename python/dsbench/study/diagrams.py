@@ -382,12 +382,15 @@ def _lines(found: Outcomes, factor: int, beside: int | None) -> list[tuple[int |
 
 def frequencies(found: Outcomes, factor: int) -> Spec | None:
     """Cumulative frequencies of the levels in one diagram (the paper, figures 19, 21, 32 and 47), at those of the
-    smallest and the largest scale that all trials share; without one, each trial at its largest."""
+    smallest and the largest scale that all trials share, or at those that the study names; without one, each trial at its
+    largest."""
     rows: list[Row] = []
     each = found.alike(factor)
     own = [set(one.frequencies) for alike in each for one in alike if one.frequencies]
     common = set.intersection(*own) if own else set()
-    ends: list[int | None] = [*sorted(common)] or [None]
+    named = found.study.spec.frequencies
+    drawn = sorted(named if named and common.issuperset(named) else {min(common), max(common)}) if common else []
+    ends: list[int | None] = [*drawn] or [None]
     for level, alike in zip(found.levels[factor], each, strict=True):
         for scale in ends:
             at = [one.frequency if scale is None else one.frequencies.get(scale) for one in alike]

@@ -119,7 +119,7 @@ class OfStage:
     probes: Mapping[str, float] = field(default_factory=dict)
     """Tests of storage tools to what they found there."""
     frequencies: Mapping[int, Frequency] = field(default_factory=dict)
-    """Of its residence times at its smallest and at its largest scale."""
+    """Of its residence times at its smallest and at its largest scale, and at those that the study names."""
     missed: bool = False
     """Whether inserts in the background did not keep the target rate somewhere."""
     ladders: Mapping[int, Ladder] = field(default_factory=dict)
@@ -151,7 +151,7 @@ class Made:
     """Tests of storage tools to what they found there."""
     dsi: float = float("nan")
     frequencies: Mapping[int, Frequency] = field(default_factory=dict)
-    """Of its residence times at its smallest and at its largest scale."""
+    """Of its residence times at its smallest and at its largest scale, and at those that the study names."""
     measured: Mapping[str, Mapping[Point, float]] = field(default_factory=dict)
     """Name of each measure to its values in that stage."""
     stages: Mapping[str, OfStage] = field(default_factory=dict)
@@ -413,13 +413,13 @@ def _points(made: tuple[Made, ...], *, varied: bool) -> tuple[Point, ...]:
 
 def _made(study: Study, trial: Trial, evaluation: Evaluation, verdict: RunVerdict, group: str) -> Made:
     stages = {name: choose(evaluation, name, group) for name in list_stages(evaluation)}
-    found = {name: _of_stage(parts) for name, parts in stages.items() if parts}
+    found = {name: _of_stage(parts, study.spec.frequencies) for name, parts in stages.items() if parts}
     at = combination(study.factors, trial)
     return Made(trial, at, verdict, {}, np.empty(0), (), stages=found, last=evaluation.stage)
 
 
-def _of_stage(parts: Sequence[Evaluation]) -> OfStage:
-    """``parts`` are the numbers of clients of one stage."""
+def _of_stage(parts: Sequence[Evaluation], drawn: Collection[int]) -> OfStage:
+    """``parts`` are the numbers of clients of one stage; ``drawn``: scales whose frequencies were asked for."""
     several = len(parts) > 1
 
     def read(measure: Measure, *, alone: bool = False) -> dict[Point, float]:
@@ -440,7 +440,7 @@ def _of_stage(parts: Sequence[Evaluation]) -> OfStage:
         measured, units, whole.of_stage, np.asarray(course, dtype=float),
             whole.of(CostResult).resources.get(largest, ()),
         {one.name: one.mean for one in whole.of(ProbesResult).probes.get(largest, ())},
-            {x: frequency[x] for x in (min(frequency, default=0), largest) if x in frequency},
+            {x: frequency[x] for x in (min(frequency, default=0), *drawn, largest) if x in frequency},
         any(one.sustained is False for part in parts for one in part.of(StagesResult).efficiency.values()),
         {part.clients if several else 0: Ladder(part.of(RateResult).index.dsi, part.of(RateResult).fall)
             for part in parts},

@@ -115,6 +115,8 @@ class StudySpec(_Frozen):
     """The clients of that stage that count; empty for those that are measured."""
     pair: tuple[tuple[str, str], ...] = ()
     """Pairs of factors whose heat maps and lines are drawn; else those with the largest interactions."""
+    frequencies: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(max_length=2)] = ()
+    """Scales whose cumulative frequencies are drawn; else the smallest and the largest that all trials share."""
     run: dict[str, Any] = Field(default_factory=dict)
     """Settings of every run, by the names of ``dsbench run --help``."""
     factor: Annotated[tuple[Factor, ...], Field(min_length=1, max_length=MOST_SCREENED)]

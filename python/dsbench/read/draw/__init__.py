@@ -2,8 +2,8 @@
 
 Each function takes an evaluation and the content of run.json and gives a specification with its data inside,
 or ``None`` when there is nothing to draw: no scale was measured, no remote node took part (node), there was one
-number of clients (connections, latency, response), one kind of transactions (kinds), no second of a course (stages), no
-event (outage), or too little for a model (scalability, memory, collisions).
+number of clients (connections, latency, response, statistics), one kind of transactions (kinds), no second of a
+course (stages), no event (outage), or too little for a model (scalability, memory, collisions).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from dsbench.read.draw.load import load
 from dsbench.read.draw.outage import outage
 from dsbench.read.draw.queries import queries
 from dsbench.read.draw.rate import collisions, conf, memory, rate, scalability
+from dsbench.read.draw.statistics import statistics
 from dsbench.read.draw.vega import Spec
 from dsbench.read.evaluation import Evaluation
 from dsbench.read.series import run_shown
@@ -34,12 +35,12 @@ DIAGRAMS: Final[Mapping[str, Diagram]] = {
     "rate": rate, "load": load, "graduated": graduated, "legs": legs, "outage": outage, "node": node, "cycle": cycle,
     "freq": freq, "conf": conf,
     "connections": connections, "latency": latency, "response": response, "kinds": kinds, "stages": stages,
-    "queries": queries,
+    "statistics": statistics, "queries": queries,
     "scalability": scalability, "memory": memory, "collisions": collisions,
 }  # fmt: skip
 """Name, as in ``results-<name>.pdf``, to function; in the order of the papers."""
 
-_OF_SERIES: Final = frozenset({"rate", "connections", "latency", "response", "stages", "queries"})
+_OF_SERIES: Final = frozenset({"rate", "connections", "latency", "response", "stages", "statistics", "queries"})
 """Those that show every series; the others show the last."""
 
 _OF_RATES: Final = frozenset({"rate", "cycle", "conf", "connections", "latency", "response"})

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 
 from dsbench.dataclass import dataclass
+from dsbench.format import counted
 from dsbench.read.blocks import Block, Column, Sentence, Table
+from dsbench.read.groups import Series
 from dsbench.read.subject import Result, Subject, computed
 
 if TYPE_CHECKING:
@@ -33,17 +35,9 @@ class Change:
     """nan where it was not read."""
 
 
-def changes_of(table: pa.Table, stage: str) -> dict[int, tuple[Change, ...]]:
-    """The database's statistics by scale around ``stage``, of the last population that was looked at.
-
-    Older archives have them around all stages together: of such a run the first was looked at before, the last after.
-    """
-    rows: list[dict[str, Any]] = table.to_pylist()
-    moments: dict[str, set[str]] = {}
-    for row in rows:
-        moments.setdefault(row["stage"], set()).add(row["moment"])
-    if any(len(found) > 1 for found in moments.values()):
-        rows = [row for row in rows if row["stage"] == stage]
+def changes_of(table: pa.Table, key: Series) -> dict[int, tuple[Change, ...]]:
+    """The database's statistics by scale around the cycles of ``key``, of the last population that was looked at."""
+    rows = [row for row in table.to_pylist() if row["stage"] == key.stage and row["clients"] in (None, key.clients)]
     result = {}
     for scale in sorted({row["scale"] for row in rows}):
         last = max(row["segment"] for row in rows if row["scale"] == scale)
@@ -64,24 +58,28 @@ _COLUMNS: Final = (
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
-    stages = {key.stage: part for key, part in evaluation.series.items()} or {evaluation.stage: evaluation}
-    several = len(stages) > 1
+    series = evaluation.series or {evaluation.rows.key: evaluation}
+    heads = [Column("stage", left=True)] * (len({key.stage for key in series}) > 1)
+    by_clients = len({key.clients for key in series}) > 1
     rows: list[tuple[object, ...]] = []
     more = []
-    for stage, part in stages.items():
+    for key, part in series.items():
+        first = (key.stage,) * len(heads) + (key.clients,) * by_clients
         for scale, changes in sorted(part.of(StatisticsResult).changes.items()):
             moved = [one for one in changes if one.after != one.before]
             tables = [name for name in dict.fromkeys(one.of for one in moved) if name]
             seen = {"", *tables[:_MOST]}
-            rows += [((stage,) if several else ()) + _row(scale, one) for one in moved if one.of in seen]
+            rows += [first + _row(scale, one) for one in moved if one.of in seen]
             if hidden := len(tables[_MOST:]):  # Hundreds of tables would be most of the page.
-                where = f"scale {scale}" + f" of stage {stage}" * several
+                where = f"scale {scale}" + f" of stage {key.stage}" * len(heads)
+                where += f" with {counted(key.clients, 'client')}" * by_clients
                 more.append(f"At {where} {hidden} more tables are in the table statistics of the archive.")
-    if any(part.of(StatisticsResult).changes for part in stages.values()):
-        heads = ((Column("stage", left=True),) if several else ()) + _COLUMNS
-        yield Table("The database's statistics around the cycles", heads, rows)
+    if any(part.of(StatisticsResult).changes for part in series.values()):
+        heads += [Column("clients")] * by_clients
+        yield Table("The database's statistics around the cycles", (*heads, *_COLUMNS), rows)
         yield from (Sentence(words, "note") for words in more)
-        words = "Read after the first cleaning and the last cycle of each stage. Unchanged values are not shown."
+        each = "stage and number of clients" if by_clients else "stage"
+        words = f"Read after the first cleaning and the last cycle of each {each}. Unchanged values are not shown."
         yield Sentence(words, "note")
 
 
@@ -97,7 +95,7 @@ def _whole(value: float) -> float:
 
 class StatisticsResult(Result):
     changes: computed[Mapping[int, tuple[Change, ...]]] = computed(
-        lambda evaluation: changes_of(evaluation.rows.tables["statistics"], evaluation.rows.key.stage)
+        lambda evaluation: changes_of(evaluation.rows.tables["statistics"], evaluation.rows.key)
     )
     """By scale: what the database's own statistics said before and after the cycles."""
 
