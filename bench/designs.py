@@ -1,10 +1,10 @@
 """``python -m bench.designs FOLDER``: what ``dsbench ab`` finds on this machine while other programs come and go, one
 side after the other and both at the same time.
 
-B is PostgreSQL as it is, or with a planted CPU cost per message, which a library makes that is loaded before it. Each
-round makes all four comparisons: both designs, with B equal and with B slower. Beside them a process burns CPU time for
-5 to 60 s and rests as long. Comparisons that FOLDER has are not made again; ``--write`` puts the table into
-docs/noise.md.
+B is PostgreSQL as it is, or with a planted CPU cost per message, which a library makes that is loaded before it, or
+with a setting: it logs a sample of its statements, as many as take that share of the CPU time. Each round makes both
+designs with each B. Beside them a process burns CPU time for 5 to 60 s and rests as long. Comparisons that FOLDER has
+are not made again; ``--write`` puts their rows into the table of docs/noise.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from bench.tables import put
+from bench.tables import put, taken
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "noise.md"
 LOAD: Final = ("--workload", "select", "--scales", "4", "--clients", "4", "--cycles", "3", "--duration", "3")
@@ -59,12 +59,16 @@ ssize_t recv(int socket, void *data, size_t size, int flags)
 """
 
 
+PLANTED: Final = ("cpu", "setting")
+
+
 @dataclass(frozen=True)
 class Comparison:
     """One comparison."""
 
     duet: bool
-    planted: bool
+    planted: str
+    """One of ``PLANTED``; empty where B is equal."""
     verdict: str
     ratio: float | None
     low: float | None
@@ -124,26 +128,29 @@ def called(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def cpu_ns(base: Path, out: Path) -> float:
+def logging(url: str, share: float) -> str:
+    """The server at ``url`` with a setting that logs this share of its statements."""
+    return f"{url}&log_min_duration_sample=0&log_statement_sample_rate={share:.4f}"
+
+
+def cpu_ns(url: str, out: Path) -> float:
     """CPU time of the machine for a transaction where all CPUs are busy."""
     shutil.rmtree(out, ignore_errors=True)
-    url = f"private:postgresql?basedir={base}"
     called("run", url, *LOAD, "--out", out, "--report", "none")
     (archive,) = (path for path in out.iterdir() if path.is_dir())
     found = json.loads(called("show", archive, "--json").stdout)
     return 1e9 * len(os.sched_getaffinity(0)) / float(found["scales"][0]["rate_median_tps"])
 
 
-def compare(base: Path, other: Path, out: Path, duet: bool, blocks: int) -> Comparison:
-    """A is ``base``, B ``other``."""
-    sides = [f"private:postgresql?basedir={one}" for one in (base, other)]
+def compare(sides: Sequence[str], out: Path, duet: bool, planted: str, blocks: int) -> Comparison:
+    """The servers ``sides``."""
     begun = time.monotonic()
     shutil.rmtree(out, ignore_errors=True)  # What a comparison left that was cut short.
     done = called("ab", *sides, *LOAD, "--max-blocks", str(blocks), "--difference", "0.5%", "--json", "--quiet",
                   "--out", out, *(["--duet"] if duet else []))  # fmt: skip
     found = json.loads(done.stdout)
     within = found["ratio"]
-    return Comparison(duet, other != base, found["verdict"], within["value"], within["low"], within["high"],
+    return Comparison(duet, planted, found["verdict"], within["value"], within["low"], within["high"],
                       len(found["blocks"]), time.monotonic() - begun)  # fmt: skip
 
 
@@ -154,7 +161,7 @@ def table(made: Sequence[Comparison], size: float) -> str:
         "|---|---|--:|---|---|--:|--:|",
     ]
     for duet in (False, True):
-        for planted in (False, True):
+        for planted in ("", *PLANTED):
             some = [one for one in made if (one.duet, one.planted) == (duet, planted)]
             if not some:
                 continue
@@ -162,7 +169,8 @@ def table(made: Sequence[Comparison], size: float) -> str:
             wide = [sqrt_of(one.high / one.low) for one in some if one.low and one.high]
             known = f"±{median(wide) - 1:.1%}" if wide else "unknown"
             slower, faster = (sum(one.verdict == word for one in some) for word in ("slower", "faster"))
-            sides, what = "at the same time" if duet else "in turn", f"{size:.0%} more CPU time" if planted else "equal"
+            sides = "at the same time" if duet else "in turn"
+            what = {"": "equal", "cpu": f"{size:.0%} more CPU time", "setting": f"a setting, {size:.0%}"}[planted]
             lines.append(
                 f"| {sides} | {what} | {len(some)} "
                 f"| {median(ratios):.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f}) | {known} "
@@ -171,9 +179,21 @@ def table(made: Sequence[Comparison], size: float) -> str:
     return "\n".join(lines) + "\n"
 
 
+def together(old: str, new: str) -> str:
+    """The rows of ``new``, and those of ``old`` that it has not, by design."""
+    head, rule, *rows = new.splitlines()
+    kinds = [row.split("|")[1:3] for row in rows]
+    rows += [row for row in old.splitlines()[2:] if row.split("|")[1:3] not in kinds]
+    return "\n".join([head, rule, *sorted(rows, key=lambda row: "in turn" not in row)]) + "\n"
+
+
 def sqrt_of(ratio: float) -> float:
     """Half of an interval on the scale of ratios."""
     return exp(log(ratio) / 2)
+
+
+def _url(base: Path) -> str:
+    return f"private:postgresql?basedir={base}"
 
 
 def main() -> None:
@@ -183,6 +203,7 @@ def main() -> None:
     parser.add_argument("--base", type=Path, default=Path("/usr/lib/postgresql/15"), help="folder of PostgreSQL")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--duet", action="store_true", help="make only comparisons of both sides at the same time")
+    parser.add_argument("--only", choices=PLANTED, help="make only comparisons with B planted in this way")
     parser.add_argument("--size", type=float, default=0.05, help="planted share of a transaction's CPU time (0.05)")
     parser.add_argument("--foreign", type=float, default=0.5, help="share of the time that burns a CPU (0.5)")
     parser.add_argument("--blocks", type=int, default=12, help="blocks at most in turn; twice as many at the same time")
@@ -192,23 +213,30 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / "designs.json"
     made = [Comparison(**one) for one in json.loads(kept.read_text())] if kept.exists() else []
-    planted = folder / "planted"
+    planted, same = folder / "planted", _url(asked.base)
     if not (sizes := folder / "planted.json").exists():
-        cost = cpu_ns(asked.base, folder / "before")
-        more = cpu_ns(plant(asked.base, planted, round(10 * asked.size * cost)), folder / "ten") / cost - 1
+        cost = cpu_ns(same, folder / "before")
+        more = cpu_ns(_url(plant(asked.base, planted, round(10 * asked.size * cost))), folder / "ten") / cost - 1
         if not 3 * asked.size < more < 30 * asked.size:
             sys.exit(f"error: ten times the plant costs {more:.1%}: it does not act")
+        logged = cpu_ns(logging(same, 1), folder / "logged") / cost - 1
+        if logged < asked.size:
+            sys.exit(f"error: to log every statement costs {logged:.1%}: it is no plant of {asked.size:.0%}")
         plant(asked.base, planted, round(asked.size * cost))
-        sizes.write_text(json.dumps({"transaction_ns": cost, "ten_times": more}))
-        print(f"a transaction takes {cost / 1000:.1f} µs of CPU time; ten times the plant costs {more:.1%}")
+        sizes.write_text(json.dumps({"transaction_ns": cost, "ten_times": more, "logged": logged}))
+        print(f"a transaction takes {cost / 1000:.1f} µs of CPU time; ten times the plant costs {more:.1%}, "
+              f"to log every statement {logged:.1%}")  # fmt: skip
+    share = asked.size / json.loads(sizes.read_text())["logged"]
+    other = {"": same, "cpu": _url(planted), "setting": logging(same, share)}
     had = Counter((one.duet, one.planted) for one in made)
     with coming_and_going(asked.foreign):
-        kinds = [(duet, slower) for slower in (False, True) for duet in (False, True) if duet or not asked.duet]
+        kinds = [(duet, slower) for slower in ([asked.only] if asked.only else other)
+                 for duet in (False, True) if duet or not asked.duet]  # fmt: skip
         for duet, slower in kinds * asked.rounds:
             had[duet, slower] -= 1
             if had[duet, slower] >= 0:
                 continue
-            one = compare(asked.base, planted if slower else asked.base, folder / f"ab-{len(made)}", duet,
+            one = compare([same, other[slower]], folder / f"ab-{len(made)}", duet, slower,
                           asked.blocks * (2 if duet else 1))  # fmt: skip
             made.append(one)
             kept.write_text(json.dumps([asdict(each) for each in made], indent=1))
@@ -216,7 +244,7 @@ def main() -> None:
     text = table(made, asked.size)
     print(text)
     if asked.write:
-        put(PAGE, "designs", text)
+        put(PAGE, "designs", together(taken(PAGE, "designs"), text))
 
 
 if __name__ == "__main__":
