@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
+from fixtures.stalled import unless_stalled
+
 ROOT = Path(__file__).parent.parent
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 PAGE = (ROOT / "docs/ci.md").read_text()
@@ -136,6 +138,7 @@ def holds(condition: str, context: dict[str, Any]) -> bool:
     return True
 
 
+@unless_stalled
 def test_a_slower_change_fails_with_a_comment_that_the_next_commit_replaces(tmp_path: Path, forge: Forge) -> None:
     runner = Runner(tmp_path, forge)
     asked = {"a": "mock:", "options": QUICK, "install": "none", "comment": "true"}
@@ -173,6 +176,7 @@ def test_what_is_undecided_is_what_the_workflow_says(tmp_path: Path) -> None:
         assert outputs["verdict"] == ("undecided" if code != 2 else "")
 
 
+@unless_stalled
 def test_a_refusal_to_comment_is_a_warning_and_a_wrong_target_fails(tmp_path: Path, forge: Forge) -> None:
     forge.refuses = True
     runner = Runner(tmp_path, forge)
@@ -249,6 +253,7 @@ def _commit(folder: Path, message: str, cost_ns: int, sql: str) -> None:
 
 
 @pytest.mark.thorough
+@unless_stalled
 def test_the_workflows_of_the_page_find_what_a_pull_request_changes(tmp_path: Path, forge: Forge) -> None:
     """A patched PostgreSQL, a setting, and the SQL of an application."""
     for folder in (tmp_path, *tmp_path.parents[:2]):
@@ -259,7 +264,7 @@ def test_the_workflows_of_the_page_find_what_a_pull_request_changes(tmp_path: Pa
     _commit(tmp_path / "origin", "base", 0, "select 1")
     subprocess.run(["git", "clone", "-q", tmp_path / "origin", runner.work], check=True)
     subprocess.run(["git", "checkout", "-qb", "change"], cwd=runner.work, check=True)
-    _commit(runner.work, "change", 20_000_000, "select pg_sleep(0.1)")
+    _commit(runner.work, "change", 20_000_000, "select pg_sleep(0.02)")
     found = {}
     for block in blocks("yaml"):
         read = yaml.safe_load(block)

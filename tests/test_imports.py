@@ -14,6 +14,7 @@ import typer
 
 import dsbench
 from dsbench import cli
+from fixtures.stalled import unless_stalled
 
 
 def imports(file: Path) -> set[str]:
@@ -82,6 +83,7 @@ def test_what_is_shown_draws_nothing_and_measures_nothing() -> None:
     assert [name for name in loaded if name.startswith(("dsbench.measure", "dsbench.servers", "dsbench.library"))] == []
 
 
+@unless_stalled
 def test_a_run_without_a_report_whose_log_is_no_terminal_loads_nothing_that_reads_draws_or_moves(tmp_path: Path) -> None:
     words = ("--scales", "1", "--cycles", "1", "--duration", "0.1", "--clients", "1", "--report", "none")
     loaded = loaded_by("run", "private:sqlite", *words, "--out", str(tmp_path))

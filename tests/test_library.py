@@ -18,6 +18,7 @@ import pytest
 import dsbench
 from dsbench.read.subjects.course import CourseResult
 from dsbench.read.subjects.rate import RateResult
+from fixtures.stalled import unless_stalled
 
 ROOT = Path(__file__).parent.parent
 FAST = "mock:?latency_us=500"
@@ -73,6 +74,7 @@ def test_a_run_gives_its_sealed_archive(archive: dsbench.Archive) -> None:
     assert "with 2 clients at scale" in str(packed)
 
 
+@unless_stalled
 def test_an_observer_hears_rates_second_by_second(tmp_path: Path) -> None:
     hears = Hears()
     spec = dsbench.specify(FAST, scales=(1,), cycles=1, duration=2.5, clients=2)

@@ -32,6 +32,7 @@ from dsbench.stats.comparison import Verdict, order_of
 from fixtures.archives import MS, cycle_row, reads_of_device, run_json, write
 from fixtures.program import Program
 from fixtures.sample import handmade
+from fixtures.stalled import unless_stalled
 from fixtures.waiting import until
 
 VALID = RunVerdict(Soundness.VALID)
@@ -299,6 +300,7 @@ def test_a_run_that_fails_ends_it_and_what_was_made_is_kept(
 
 
 @pytest.mark.thorough
+@unless_stalled
 def test_ctrl_c_keeps_what_was_made(tmp_path: Path) -> None:
     words = ("ab", "mock:", "mock:", "--scales", "1", "--cycles", "1", "--duration", "0.3", "--clients", "1", "--workload", "select")
     command = [sys.executable, "-m", "dsbench", *words]

@@ -17,6 +17,7 @@ import pytest
 from dsbench.cli.errors import told
 from fixtures import archives
 from fixtures.program import Program, only_archive
+from fixtures.stalled import unless_stalled
 from fixtures.thorough import mostly_thorough
 
 TINY = ["--scales", "1,2", "--cycles", "2", "--duration", "0.5", "--clients", "2"]
@@ -294,6 +295,7 @@ def test_every_command_has_help_with_an_example(called: Program) -> None:
         assert "Example" in helped.stdout
 
 
+@unless_stalled
 def test_examples_can_be_pasted_out_of_80_columns(called: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     for words in (["plot"], ["show"], ["run"], ["ab"], ["study", "run"], ["servers", "install"]):
@@ -369,6 +371,7 @@ def test_ctrl_c_while_a_compiled_part_is_loaded_is_no_error_of_it(capsys: pytest
         raise ImportError("no such part")
 
 
+@unless_stalled
 def test_several_archives_are_shown_one_after_the_other(called: Program, tmp_path: Path) -> None:
     """The zip of a folder that is named too is the same archive."""
     for label in ("first", "second"):

@@ -28,6 +28,7 @@ from dsbench.spec import RunSpec, SpecError, merged
 from dsbench.stats.comparison import Verdict
 from fixtures.archives import MS, cycle_row, run_json, write
 from fixtures.program import Program
+from fixtures.stalled import unless_stalled
 
 SMALL = {"scales": (1,), "cycles": 2, "duration": 0.5, "clients": 1, "seed": 4}
 
@@ -191,6 +192,7 @@ def test_nobody_waits_for_a_side_that_has_ended() -> None:
     assert "ended before it" in other.why
 
 
+@unless_stalled
 def test_real_runs_have_their_cycles_at_the_same_time(called: Program, tmp_path: Path) -> None:
     words = ("--scales", "1", "--cycles", "2", "--duration", "0.5", "--clients", "1", "--max-blocks", "3", "--quiet", "--json")
     done = called("ab", "private:sqlite", "private:sqlite?synchronous=OFF", "--duet", *words, "--out", str(tmp_path / "o"))

@@ -21,6 +21,7 @@ from dsbench.several import trend
 from dsbench.several.trend import ResultHistory, TrendPoint
 from dsbench.stats.changes import changes
 from fixtures.program import Program
+from fixtures.stalled import unless_stalled
 
 VALID = RunVerdict(Soundness.VALID)
 
@@ -103,6 +104,7 @@ def test_otava_has_a_file_for_each_history(tmp_path: Path) -> None:
     assert tests["configuration-1"]["metrics"] == {"rate": {"column": "rate", "direction": 1}}
 
 
+@unless_stalled
 def test_commands_print_them(called: Program, tmp_path: Path) -> None:
     words = ("--scales", "1", "--cycles", "1", "--duration", "0.2", "--clients", "1", "--quiet", "--max-blocks", "3")
     done = called("ab", "mock:", "mock:?latency_us=3000", *words, "--as", "junit", "--out", "o")

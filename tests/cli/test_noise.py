@@ -25,6 +25,7 @@ from dsbench.several.compare import read
 from dsbench.spec import RunSpec, SpecError, merged
 from fixtures.archives import MS, cycle_row, run_json, write
 from fixtures.program import Program
+from fixtures.stalled import unless_stalled
 
 
 @pytest.fixture(autouse=True)
@@ -217,6 +218,7 @@ def test_what_has_no_noise_is_refused(words: tuple[str, ...], option: str, calle
     assert "hint: " in done.stderr
 
 
+@unless_stalled
 def test_real_runs_of_embedded_sqlite(called: Program, cache: Path, tmp_path: Path) -> None:
     words = ("--databases", "2", "--starts", "2", "--cycles", "2", "--duration", "0.3", "--scales", "1", "--watch", "3")
     done = called("noise", "private:sqlite", *words, "--out", str(tmp_path / "o"), "--json", "--quiet")

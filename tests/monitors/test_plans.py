@@ -12,9 +12,11 @@ import dsbench
 from dsbench.measure.monitors.counted import StatementCounts
 from dsbench.measure.plans import Plan, Row, ask_plans, describe_change, is_cheap
 from dsbench.read import subjects
+from dsbench.read.evaluation import evaluate
 from dsbench.read.subjects import server_statements
 from dsbench.read.subjects.server_statements import ServerStatementsResult
 from dsbench.read.text import render_text
+from fixtures.archives import MS, cycle_row, run_json, write
 
 
 class Server:
@@ -45,6 +47,16 @@ def test_postgres_tells_the_plan_for_any_value_without_values() -> None:
     assert plan.cost == 8.16
     assert "EXPLAIN EXECUTE dsbench_plan(NULL)" in server.asked
     assert server.asked[-1] == "DEALLOCATE dsbench_plan"
+
+
+def test_counts_are_divided_by_the_transactions_that_they_are_of(tmp_path: Path) -> None:
+    """They are read around ramp-up and cycle: 30 transactions, of which the cycle counts 20 in its time."""
+    row = {"scale": 1, "cycle": 1, "source": "s", "statement": "u", "calls": 60, "time_ns": 90 * MS, "rows": None}
+    done = cycle_row(1, 1, [MS] * 18, rolled_back=2, commits_before_window=9, commits_after_window=1)
+    spec = {"workload": "tpcb", "scales": [1], "cycles": 1, "clients": 1}
+    archive = write(tmp_path, run_json(spec), {"cycles": [done], "server_statements": [row]})
+    (ran,) = evaluate(archive).of(ServerStatementsResult).ran[1]
+    assert (ran.calls, ran.time_ns, ran.rows) == (2, 3 * MS, None)
 
 
 def test_postgres_is_told_the_types_where_it_cannot_know_them() -> None:

@@ -11,6 +11,7 @@ from dsbench.measure.monitors.postgres import Postgres
 from dsbench.servers import Server
 from dsbench.servers.postgresql import binaries
 from fixtures.psql import Psql
+from fixtures.stalled import unless_stalled
 
 _COUNTS = {
     "blocks_hit", "blocks_read", "commits", "rollbacks", "tuples_returned", "tuples_fetched", "tuples_inserted",
@@ -37,6 +38,7 @@ def test_names_and_units_are_those_of_the_archive(queries: Psql) -> None:
     assert isinstance(monitor, Lagging)
 
 
+@unless_stalled
 def test_a_cycle_counts_all_that_its_sessions_did(server: Server, queries: Psql) -> None:
     _psql(server, "create table if not exists filled (n int)")
     beside = Sampler([Postgres(queries)])

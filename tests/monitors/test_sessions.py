@@ -18,6 +18,7 @@ from dsbench.measure.loaders import TargetDatabase
 from dsbench.measure.monitors import SessionSampler, watchers
 from dsbench.measure.monitors.sessions import SessionSeen, without_values
 from dsbench.measure.monitors.watchers import MonitorSession
+from fixtures.stalled import unless_stalled
 
 SECOND = 1_000_000_000
 BUSY, IDLE = SessionSeen("active", statement="UPDATE t"), SessionSeen("idle", "client")
@@ -217,6 +218,7 @@ def test_a_lock_is_seen_with_its_table_and_the_state_of_its_holder(product: str,
     assert [one.state for one in seen if one.state != "waiting"] == ["idle in transaction"]
 
 
+@unless_stalled
 def test_a_run_keeps_what_its_sessions_waited_for(tmp_path: Path) -> None:
     archive = dsbench.run("private:sqlite", scales=(1,), cycles=1, duration=1, clients=3, out=tmp_path)
     rows = archive.table("samples").to_pylist()

@@ -22,6 +22,7 @@ from dsbench.read.subjects import find_subject
 from dsbench.read.subjects.statistics import StatisticsResult
 from dsbench.spec import Target, build
 from fixtures.kept import warned
+from fixtures.stalled import unless_stalled
 from fixtures.thorough import mostly_thorough
 
 
@@ -118,6 +119,7 @@ def test_a_run_on_firebird_has_gstat_before_and_after(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", mostly_thorough(["private:postgresql", "private:mariadb"], "private:postgresql"))
+@unless_stalled
 def test_a_run_keeps_what_the_database_said_before_and_after(tmp_path: Path, url: str) -> None:
     spec = build({"target": {"url": url}, "scales": (1,), "cycles": 2, "duration": 0.4, "clients": 2, "seed": 3})
     outcome = execute(spec, tmp_path, Silent())

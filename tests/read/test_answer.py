@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dsbench.archive import Archive
 from dsbench.commons.figures import compute_figures
 from dsbench.read.answer import Tile, _follow, answer, describe, format_size, highest, say, tiles
 from dsbench.read.draw.hero import apart, hero
@@ -26,7 +27,7 @@ from dsbench.stats.tpcc import nopm
 from dsbench.stats.values import Doubt, Interval, ScaleResult
 from dsbench.workloads import find
 from fixtures import sample
-from fixtures.archives import MS, cycle_row, run_json, write
+from fixtures.archives import MS, STORED, cycle_row, run_json, write
 from fixtures.sample import replace
 from read.test_glance import use
 
@@ -143,7 +144,25 @@ def test_a_search_tells_the_time_of_its_last_cycles_as_theirs() -> None:
         return shown["99% in the last cycles"].note
 
     assert time(True, False, False).startswith("at 1,000/s · 2 of 3 miss it · median")
-    assert time(True, True, True).startswith("at 1,000/s · all 3 keep it · median")
+    assert time(True, True, True).startswith("at 1,000/s · kept in each · median")
+
+
+def test_a_search_of_one_rate_has_no_range() -> None:
+    def extent(*tried: tuple[float, bool]) -> str:
+        steps = [Tried(at, rate, rate, 8.0, (), (Step(rate, 8.0, 1000, 0),), kept) for at, (rate, kept) in enumerate(tried)]
+        return Load(tuple(steps), Objective("p99=20ms", 0.01, 20_000_000), None).extent
+
+    assert extent((100.0, True)) == "the only rate, 100 tps, keeps it"
+    assert extent((100.0, False), (100.0, False)) == "the only rate, 100 tps, does not keep it"
+    assert extent((100.0, True), (200.0, True)) == "all of 2 rates from 100 to 200 tps keep it"
+
+
+def test_the_times_beside_a_composite_are_those_of_the_run_that_counts() -> None:
+    archive = Archive.open(STORED / "tpch.zip")
+    top = highest(evaluate(archive))
+    assert top is not None
+    assert top.part.stage == "throughput1"
+    assert any("run 1, the lower one" in tile.note for tile in tiles(evaluate(archive), archive.run))
 
 
 def test_a_capacity_that_its_last_cycles_miss_all_together_is_told_so() -> None:
@@ -153,7 +172,7 @@ def test_a_capacity_that_its_last_cycles_miss_all_together_is_told_so() -> None:
         capacity = Capacity(rate, 900.0, 1000.0, 10.0, 1.0, 4, 50.0)
         return Load(tuple(steps), Objective("p99=20ms", 0.01, 20_000_000), capacity).broken
 
-    assert broken(5, 5, 401) == "the last 3 cycles, at 950/s, miss it overall: 13.7%, allowed are 1.00%"
+    assert broken(5, 5, 401) == "the last 3 cycles, at 950/s, miss it overall: 13.700%, allowed are 1.000%"
     assert not broken(5, 5, 15)
     assert not broken(500, rate=800), "a step above the capacity has to miss it"
     evaluation = sample.evaluation()
@@ -161,7 +180,7 @@ def test_a_capacity_that_its_last_cycles_miss_all_together_is_told_so() -> None:
     assert top is not None
     steps = tuple(Tried(at, 950.0, 950.0, 8.0, (), (Step(950.0, 8.0, 1000, 40),), False) for at in range(2))
     load = Load(steps, Objective("p99=20ms", 0.01, 20_000_000), Capacity(950.0, 900.0, 1000.0, 10.0, 1.0, 4, 50.0))
-    assert ", but the last 2 cycles, at 950/s, miss it overall: 4.0%" in say(sample.replace(evaluation, load={top.scale: load}), sample.run())
+    assert ", but the last 2 cycles, at 950/s, miss it overall: 4.000%" in say(sample.replace(evaluation, load={top.scale: load}), sample.run())
 
 
 @pytest.mark.parametrize(("due", "words"), [

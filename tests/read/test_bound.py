@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dsbench.several.bounds import Bound, Bounds, MeasuredRun, spec
 from dsbench.stats import equations as eq
 from dsbench.stats.equations import bound_tps, minimum_time_s
 
@@ -22,6 +23,20 @@ def test_the_bound_is_that_of_the_publication(
     assert minimum_time_s(parts) == pytest.approx(seconds, abs=0.001 if seconds < 0.1 else 0.01)
     assert bound_tps(parts) == pytest.approx(bound, abs=0.1)
     assert observed / bound_tps(parts) == pytest.approx(share, abs=0.01)
+
+
+def test_runs_of_two_scales_are_lines_of_their_own() -> None:
+    def run(workload: str, scale: int, *rates: tuple[int, float]) -> MeasuredRun:
+        return MeasuredRun(f"{workload}-{scale}", "PG 17 on h", workload, workload.lower(), "on", scale, rates, None)
+
+    large, small = run("T1", 100, (1, 300.0), (2, 400.0)), run("T1", 10, (1, 1000.0), (2, 1800.0))
+    whole = run("TP1", 10, (1, 500.0), (2, 900.0))
+    drawn = spec(Bounds((Bound(whole, ((small, 1),)),), (large, small, whole)), "PG 17 on h")
+    lines = {row["run"] for row in drawn["datasets"]["rates"]}
+    assert lines == {"T1 [logging on], scale 100", "T1 [logging on], scale 10", "TP1 [logging on], scale 10"}
+    said = " ".join(drawn["title"]["subtitle"])
+    assert said.startswith("dashed: upper bound")
+    assert "TP1 [logging on], scale 10: 50% of the bound 1,800" in said
 
 
 def test_a_part_without_a_rate_bounds_nothing() -> None:

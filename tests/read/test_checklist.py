@@ -24,6 +24,15 @@ def answers(run: RunRecord, evaluation: Evaluation) -> dict[str, Answer]:
     return {" ".join(one.question.split()[:3]): one for one in checklist(run, evaluation)}
 
 
+def test_attempts_are_those_that_ended_with_intended_rollbacks() -> None:
+    archive = Archive.open(next(one for one in KEPT if one.stem == "ch"))
+    rows = archive.table("cycles").to_pylist()
+    failed, attempts = (sum(row[name] for row in rows for name in names)
+                        for names in (("failed",), ("committed", "rolled_back", "failed")))  # fmt: skip
+    said = answers(archive.run, evaluate(archive))["Are deadlocks prevented,"].text
+    assert f"{failed:,} of {attempts:,} attempts failed" in said
+
+
 def test_a_run_with_fsync_off_is_named_by_it() -> None:
     found, run = sample.evaluation(scales=(1, 2)), sample.run()
     logged = answers(run, found)["Is every commit"]

@@ -95,7 +95,7 @@ def test_collisions_say_from_which_scale_they_are_rare() -> None:
     found = collisions(scales, shares, model)
     assert found is not None
     assert found.fits
-    assert found.conclusion == "one attempt in a hundred fails from scale 891 on"
+    assert found.conclusion == "at most one attempt in a hundred fails from scale 891 on"
     few = collisions(scales[:3], shares[:3], model)
     assert few is not None
     assert few.conclusion.startswith("more than one attempt in a hundred fails up to scale 32")

@@ -45,6 +45,7 @@ def seen(run: RunRecord | None = None, *uses: CycleUse, **changes: Any) -> tuple
         ([use(run=1, server=1, others=1.7)], "other programs used 1.7 of 4 CPUs"),
         ([use(run=1, server=1, stolen=0.5)], "the hypervisor took 0.5 of 4 CPUs"),
         ([use(run=1, server=1, others=1, stolen=0.5)], "other programs used 1 and the hypervisor took 0.5 of 4 CPUs"),
+        ([use(run=1, server=1, others=0.16, stolen=0.16)], "other programs used 0.16 and the hypervisor took 0.16 of 4 CPUs"),
         ([use(run=1, server=2), use("far", run=1, others=2)], "other programs used 2 of 4 CPUs of far"),
     ],
 )  # fmt: skip

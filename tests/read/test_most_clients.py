@@ -24,6 +24,7 @@ from dsbench.stats.cycles import CycleFigures, KindOutcomes
 from dsbench.stats.histogram import histogram
 from dsbench.stats.most_clients import ClientsTried, find_most, judge_clients
 from dsbench.stats.values import Interval
+from fixtures.stalled import unless_stalled
 
 MS = 10**6
 
@@ -54,6 +55,18 @@ def test_the_answer_is_the_most_below_the_first_that_misses() -> None:
         "8 clients keep 99% below 20 ms: 10 ms at 800 tps, kept in 1 of 2 cycles; but 32 clients keep it again. "
         "16 do not: 30 ms at 1,600 tps, kept in 0 of 1 cycle. 9 to 15 clients were not measured"
     )
+
+
+def test_failures_that_miss_it_are_told_beside_a_time_that_keeps_it() -> None:
+    """3% fail, where 1% may take longer."""
+    few, many = judged(8, cycle(8, fast=1000, slow=0)), judged(16, cycle(16, fast=970, slow=0, failed=30))
+    found = find_most([few, many])
+    assert found is not None
+    assert found.clients == 8
+    assert "16 do not: 10 ms with 3.0% failed or slower at 1,600 tps" in found.words
+    alone = find_most([judged(1, cycle(1, fast=1000, slow=0))])
+    assert alone is not None
+    assert alone.untold == "more than 1 client was not measured"
 
 
 def test_all_may_keep_it_and_all_may_miss_it() -> None:
@@ -99,6 +112,7 @@ def test_several_numbers_of_clients_are_judged_and_one_is_searched() -> None:
         build({**spec.described(), "graduated": True})
 
 
+@unless_stalled
 def test_a_run_answers_on_the_first_screen_in_the_table_and_as_json(tmp_path: Path) -> None:
     archive = dsbench.run(
         "mock:?latency_us=2000", scales=(1,), cycles=2, duration=0.5, clients=(1, 2, 4), objective="failed=1%", out=tmp_path,

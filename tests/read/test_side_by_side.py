@@ -16,7 +16,7 @@ from dsbench.read.subjects.rate import RateResult
 from dsbench.several import shown
 from dsbench.several.compare import Comparison, read
 from dsbench.several.drawn import specs
-from fixtures.archives import MS, bucket_rows, cycle_row, run_json, write
+from fixtures.archives import MS, STORED, bucket_rows, cycle_row, run_json, write
 from fixtures.program import Program
 
 
@@ -183,6 +183,27 @@ def test_runs_that_differ_in_their_threads_are_a_line_over_clients(tmp_path: Pat
     assert sorted(row["clients"] for row in rows) == [1, 1, 4, 4, 64, 64]
 
 
+def test_the_bar_of_repeated_runs_is_that_of_all_their_cycles(tmp_path: Path) -> None:
+    """Medians of 100 and 400: a point at their geometric mean, and a bar from the lowest cycle to the highest."""
+    few, many = ({1: tuple(times * n for n in (90, 95, 100, 105, 110))} for times in (1, 4))
+    paths = [
+        _archive(tmp_path, f"{clients}-{number}", few if number == 1 else many, spec={"clients": clients})
+        for clients in (2, 4) for number in (1, 2)
+    ]  # fmt: skip
+    rows = specs(read(paths))["clients"]["datasets"]["clients"]
+    assert [(row["clients"], row["rate"], row["low"], row["high"]) for row in rows] == [
+        (clients, pytest.approx(200), 90, 440) for clients in (2, 4)
+    ]  # fmt: skip
+
+
+def test_a_section_that_one_archive_has_alone_says_nothing_of_the_others(called: Program) -> None:
+    """Of one client only the first has samples: the others have no 0 ms."""
+    said = called("compare", *(str(STORED / f"{name}.zip") for name in ("sqlite-clients", "sqlite-tpcb", "mariadb"))).stdout
+    (alone,) = re.findall(r"Time of a transaction at scale 5\n(.*?)\n\n", said, re.S)
+    cells = [line.split("  ")[1:] for line in alone.splitlines()[1:]]
+    assert all([cell.strip() for cell in line if cell.strip()][-2:] == ["–", "–"] for line in cells)
+
+
 def test_a_stage_has_one_rate_in_its_diagram_and_in_its_table() -> None:
     """That of the measured clients, without what runs beside them."""
     kept = Path(__file__).parent.parent / "data/archives/insert.zip"
@@ -289,7 +310,7 @@ def test_the_index_of_repeated_runs_rests_on_the_ladder_alone(tmp_path: Path) ->
     assert 32 in section.compared[1].relative, "its rates are compared all the same"
     lines = [" ".join(line.split()) for line in shown.text(found).splitlines()]
     assert "DSI 2.50 [2.50, 2.50] 2.65 [2.65, 2.65]" in lines
-    assert "sum – +0.151" in lines
+    assert "sum of these – +0.151" in lines
 
 
 def test_times_failures_and_checks_stand_beside_the_rates(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from dsbench.read.subjects.cost import CostResult
 from dsbench.read.subjects.course import CourseResult
 from dsbench.read.subjects.latency import LatencyResult
 from dsbench.read.subjects.rate import RateResult
+from dsbench.read.subjects.stages import StagesResult
 from dsbench.read.subjects.warnings import WarningsResult
 from fixtures.archives import MS, S, bucket_rows, cycle_row, group_row, phase_rows, run_json, write
 from fixtures.told import summary_text
@@ -38,6 +39,18 @@ def samples(stage: str, cycle: int, until_ns: int, value: float) -> list[dict[st
 def second(stage: str, cycle: int, number: int, count: int) -> dict[str, Any]:
     times = {"p50_ns": MS, "p99_ns": MS, "max_ns": MS, "failed": 0}
     return {"scale": 1, "stage": stage, "cycle": cycle, "node": "local", "kind": "tpcb", "second": number, "count": count, **times}
+
+
+def test_the_rate_of_a_stage_is_the_median_of_its_cycles(tmp_path: Path) -> None:
+    """10 and 20 per second in 2 s and 4 s: 15, and not the 16.7 of 100 in 6 s. What ends before its stage is over its own
+    time: 200 rows in 1.5 s, of which the deletes last 1 s."""
+    parts = {key.stage: part for key, part in evaluate(archive(tmp_path)).series.items()}
+    assert parts["reading"].own_rates == {1: pytest.approx(15)}
+    assert parts["reading"].of(StagesResult).efficiency[1].rate == pytest.approx(100 / 6)
+    writing = parts["writing"]
+    assert {name: writing.of_group(name).own_rates[1] for name in writing.groups} == {
+        "inserts": pytest.approx(200 / 1.5), "deletes": pytest.approx(100),
+    }  # fmt: skip
 
 
 def rows() -> dict[str, list[dict[str, Any]]]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from dsbench.archive.conditions import Condition, State
 from dsbench.read.answer import tiles
-from dsbench.read.evaluation import Evaluation
-from dsbench.read.verdict import RunVerdict, Soundness, Tally, judge_run
+from dsbench.read.evaluation import Evaluation, evaluate
+from dsbench.read.subjects.rate import RateResult
+from dsbench.read.verdict import RunVerdict, Soundness, Tally, judge_cycles, judge_run
 from dsbench.stats.values import Doubt
 from fixtures import sample
+from fixtures.archives import MS, S, cycle_row, group_row, run_json, write
 from read.test_glance import use
 
 SHORT = Doubt("short-cycles", "2 cycles of 1 s: too short", "use longer ones")
@@ -104,6 +107,27 @@ def test_a_side_that_was_disturbed_more_often_is_told() -> None:
         "1 of 4 runs is disturbed (1 of 2 of B): the hypervisor took 2 of 4 CPUs."
     ]
     assert "(" not in Tally({"A": [loud], "B": [loud]}).say()[0], "both sides, all of them"
+
+
+def test_of_a_search_each_cycle_is_judged_once_at_every_rate(tmp_path: Path) -> None:
+    """The figures are those of the cycle at the last rate, the result rests on all."""
+    kept = {"run_ns": S, "server_ns": 0, "kernel_ns": 0, "unseen_ns": 0, "stolen_ns": 0, "idle_ns": 0}
+    machine = [
+        {"scale": 1, "cycle": cycle, "node": node, "span_ns": S, "cpus": 2, "others_ns": S if cycle == 1 else 0, **kept}
+        for cycle in (1, 2, 3) for node in ("local", "far")
+    ]  # fmt: skip
+    tables = {
+        "cycles": [cycle_row(1, cycle, [MS] * 10) for cycle in (1, 2, 3)], "machine": machine,
+        "groups": [group_row(1, "load", cycle, S, pacing="poisson", rate_per_s=rate)
+                   for cycle, rate in ((1, 100.0), (2, 200.0), (3, 150.0))],
+    }  # fmt: skip
+    spec = {"workload": "tpcb", "scales": [1], "cycles": 1, "clients": 2, "duration": 1, "objective": "p99=20ms"}
+    archive = write(tmp_path, run_json(spec), tables)
+    evaluation = evaluate(archive)
+    assert evaluation.of(RateResult).cycle_numbers[1].tolist() == [3]
+    assert judge_cycles(evaluation, archive.run).say("cycle") == [
+        "1 of 3 cycles is disturbed: other programs used 1 of 2 CPUs; other programs used 1 of 2 CPUs of far."
+    ]
 
 
 def test_what_is_not_known_of_a_run_is_known_of_those_that_rest_on_it() -> None:

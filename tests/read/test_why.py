@@ -9,14 +9,17 @@ import pyarrow as pa
 import pytest
 
 import dsbench
+from dsbench.archive import Archive
 from dsbench.read.blocks import Part, Table
+from dsbench.read.evaluation import evaluate
 from dsbench.read.glance import best
 from dsbench.read.subjects import find_subject
 from dsbench.read.subjects.why import FOREIGN, Why, name_causes
-from dsbench.read.subjects.why.looks import read_log_use
+from dsbench.read.subjects.why.looks import read_log_use, read_looks
 from dsbench.several.causes import say_change
 from dsbench.stats import shares
 from dsbench.stats.shares import StateSeen, Threads, What, divide, summarise
+from fixtures.archives import STORED
 
 
 def parts(seen: StateSeen) -> dict[str, float]:
@@ -24,6 +27,17 @@ def parts(seen: StateSeen) -> dict[str, float]:
     assert sum(found.values()) == pytest.approx(seen.in_progress)
     assert all(value >= 0 for value in found.values())
     return {what.kind: value for what, value in found.items()}
+
+
+def test_clients_that_wait_for_their_turn_have_no_transaction_in_progress() -> None:
+    """Of two inserters in step one waits for the other a fifth of the time; the rest of it is what the ledger counts."""
+    archive = Archive.open(STORED / "insert.zip")
+    part = next(part for key, part in evaluate(archive).series.items() if key.stage == "l.i2")
+    load = part.rows.load[2]
+    ledger = sum(int(load[name].sum()) for name in ("ended_ns", "in_flight_ns", "connecting_ns")) / int(load.duration_ns.sum())
+    (seen,) = read_looks(part)[2].cycles.values()
+    assert ledger < 1.6
+    assert seen.in_progress == pytest.approx(ledger, rel=0.05)
 
 
 def test_without_anything_seen_all_is_not_known() -> None:

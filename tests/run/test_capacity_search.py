@@ -20,6 +20,7 @@ from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.tables import results_txt
 from dsbench.read.text import render_text
 from dsbench.spec import SpecError
+from fixtures.stalled import unless_stalled
 
 # Two clients and 5 ms for each call: no rate beyond 400 per second can be kept up, however fast the machine is.
 TARGET = "mock:?latency_us=5000"
@@ -33,6 +34,7 @@ def rates(archive: Archive) -> list[float]:
     return [row["rate_per_s"] for row in rows]
 
 
+@unless_stalled
 def test_a_run_searches_and_repeats_what_it_found(tmp_path: Path) -> None:
     archive = dsbench.run(TARGET, out=tmp_path, **LITTLE)
     found, tried = archive.evaluate(), rates(archive)
@@ -69,6 +71,7 @@ class _Impatient(Silent):
             raise RunError("enough", "go on")
 
 
+@unless_stalled
 def test_a_search_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
     cut = execute(spec.build({"target": {"url": TARGET}, **LITTLE}), tmp_path, _Impatient())
     assert cut.status == "failed"

@@ -26,6 +26,7 @@ from dsbench.read.subjects.kinds import KindsResult
 from dsbench.read.text import render_text
 from dsbench.spec import build
 from fixtures.program import Program
+from fixtures.stalled import unless_stalled
 from fixtures.thorough import mostly_thorough
 
 duckdb = pytest.importorskip("duckdb")
@@ -39,6 +40,7 @@ QUERIES = [f"Q{number}" for number in range(1, 23)]
 
 
 @pytest.mark.parametrize("url", mostly_thorough(QUIET, "private:postgresql"))
+@unless_stalled
 def test_both_groups_work_alone_and_together_and_every_answer_is_right(url: str, tmp_path: Path) -> None:
     asked = build({
         "target": {"url": url, "settings": QUIET[url]}, "workload": "ch", "scales": (1,), "seed": 7, "cycles": 1,

@@ -20,6 +20,7 @@ from dsbench.read.subjects.rate import RateResult
 from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.spec import RunSpec, build
 from fixtures.program import described
+from fixtures.stalled import unless_stalled
 from fixtures.thorough import mostly_thorough
 from fixtures.told import kept
 
@@ -37,6 +38,7 @@ def cycles_of(archive: Path) -> list[tuple[int, int, int]]:
 WHOLE = [(x, 2 * place + i, n) for x in (1, 2) for place, n in enumerate((1, 2, 4)) for i in (1, 2)]
 
 
+@unless_stalled
 def test_the_cycles_of_every_scale_are_run_at_each_number_of_threads(tmp_path: Path) -> None:
     outcome = execute(spec_for("mock:?latency_us=3000"), tmp_path, Silent())
     assert outcome.status == "complete"

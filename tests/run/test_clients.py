@@ -39,6 +39,7 @@ from dsbench.spec.drivers import DRIVERS, PEERS
 from dsbench.stats.histogram import histogram, quantile_ns
 from fixtures.archives import timed
 from fixtures.program import Program
+from fixtures.stalled import unless_stalled
 from fixtures.thorough import mostly_thorough
 
 SECRET = "not to be shown"
@@ -171,6 +172,7 @@ def test_a_process_that_is_gone_is_told_as_that_and_ends_the_others(
     assert not psutil.pid_exists(other)
 
 
+@unless_stalled
 def test_the_times_of_a_second_are_told_while_the_cycle_goes_on(tmp_path: Path) -> None:
     heard: list[Moment] = []
 
@@ -193,6 +195,7 @@ def test_the_times_of_a_second_are_told_while_the_cycle_goes_on(tmp_path: Path) 
 
 
 @pytest.mark.thorough
+@unless_stalled
 def test_collisions_have_the_codes_and_the_meaning_that_they_have_for_the_own_client(
     urls: dict[str, str], tmp_path: Path
 ) -> None:
@@ -212,6 +215,7 @@ ENDED = (
 
 
 @pytest.mark.parametrize("client", mostly_thorough(["psycopg", "psycopg2", "pg8000"], "psycopg"))
+@unless_stalled
 def test_a_statement_that_commits_itself_ends_unknown_when_its_connection_is_lost(
     postgresql: servers.Server, tmp_path: Path, client: str
 ) -> None:
@@ -271,6 +275,7 @@ def test_a_program_leaves_what_it_says_in_the_database(
     assert f"by {client}" in subject(archive.run)
 
 
+@unless_stalled
 def test_the_time_in_a_log_of_pgbench_is_that_of_its_report(urls: dict[str, str], tmp_path: Path) -> None:
     archive = dsbench.run(
         urls["postgres"],

@@ -16,6 +16,7 @@ from dsbench.measure.loaders import Bench, TargetDatabase, now_ns
 from dsbench.measure.loaders.results import NodePart, NodeResult
 from dsbench.measure.scale import Counts
 from dsbench.spec import build
+from fixtures.stalled import unless_stalled
 from fixtures.thorough import mostly_thorough
 from fixtures.waiting import until
 
@@ -23,6 +24,7 @@ CLIENTS = 4
 
 
 @pytest.mark.parametrize("reconnect", mostly_thorough([False, True], False))
+@unless_stalled
 def test_calls_under_way_when_a_server_is_lost_may_have_committed(tmp_path: Path, reconnect: bool) -> None:
     """Each client has sent a call, which is a transaction of its own, to a server that answers no more."""
     with Child(NullPostgresql, "the null server") as server:

@@ -21,6 +21,7 @@ from dsbench.measure.loaders import TargetDatabase
 from dsbench.spec import Target
 from fixtures.kept import data_of, finished, servers_of
 from fixtures.program import Program, described, only_archive
+from fixtures.stalled import unless_stalled
 from fixtures.started import Begin, wait_for_cycle, wait_until_under_way
 from fixtures.thorough import mostly_thorough
 
@@ -133,6 +134,7 @@ END_CLEANING = (
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("sessions", "code"), [(1, 0), (3, 1)])
+@unless_stalled
 def test_a_session_that_is_ended_while_it_cleans_is_followed_by_another(
     begin: Begin, tmp_path: Path, sessions: int, code: int
 ) -> None:

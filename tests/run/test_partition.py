@@ -23,6 +23,7 @@ from dsbench.servers.network import Network
 from dsbench.spec import build
 from fixtures import network
 from fixtures.kept import data_of, servers_of
+from fixtures.stalled import unless_stalled
 from fixtures.thorough import mostly_thorough
 
 pytestmark = pytest.mark.skipif(not network.possible(), reason="no networks can be made here")
@@ -36,6 +37,7 @@ def ends(pid: int) -> set[str]:
 
 
 @pytest.mark.parametrize("target", mostly_thorough(PRODUCTS, "postgresql", "mariadb"))
+@unless_stalled
 def test_clients_wait_and_nothing_is_lost(target: str, tmp_path: Path) -> None:
     before = data_of(os.getpid())
     asked = {"scales": (2,), "cycles": 2, "duration": 8.0, "clients": 4, "event": "2s:partition 1s", "samples": 0}

@@ -15,6 +15,7 @@ from dsbench.read.subjects.rate import RateResult, peak_lines
 from dsbench.read.subjects.warnings import WarningsResult
 from dsbench.read.tables import results_txt, to_json
 from dsbench.spec.checks import peak_numbers
+from fixtures.stalled import unless_stalled
 
 # Long answers: what a busy machine adds to them is little, and the rates are as the numbers of clients.
 TARGET = "mock:?latency_us=5000"
@@ -29,6 +30,7 @@ def tried(archive: Archive) -> dict[int, set[int]]:
     return found
 
 
+@unless_stalled
 def test_a_run_tries_a_few_numbers_and_tells_the_best(tmp_path: Path) -> None:
     archive = dsbench.run(TARGET, out=tmp_path, **LITTLE)
     found = tried(archive)
@@ -59,6 +61,7 @@ class _Impatient(Silent):
             raise RunError("enough", "go on")
 
 
+@unless_stalled
 def test_a_search_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
     asked = spec.build({"target": {"url": TARGET}, **LITTLE})
     cut = execute(asked, tmp_path, _Impatient())

@@ -19,6 +19,7 @@ from dsbench.measure.opening import during
 from dsbench.measure.run import execute
 from dsbench.spec import RunSpec, Target, build
 from fixtures.relay import Relay
+from fixtures.stalled import unless_stalled
 from fixtures.thorough import mostly_thorough
 from fixtures.told import kept
 
@@ -53,6 +54,7 @@ def test_a_second_run_is_refused_and_the_first_goes_on(server: servers.Server, t
     assert TargetDatabase(server.url).state() == ("absent", "")
 
 
+@unless_stalled
 def test_a_run_from_another_host_is_seen(server: servers.Server, tmp_path: Path) -> None:
     """Its process is not here: what it holds at the server tells."""
     other = TargetDatabase(server.url)

@@ -14,6 +14,7 @@ from dsbench.measure import placing
 from dsbench.measure.placing import fix_placement
 from dsbench.read.subjects.rate import RateResult
 from dsbench.spec import run as run_spec
+from fixtures.stalled import unless_stalled
 from fixtures.thorough import mostly_thorough
 
 POSTGRES = {"scales": (1,), "cycles": 1, "duration": 2, "clients": 2}
@@ -117,6 +118,7 @@ def test_where_nothing_can_be_tried_clients_are_free(
     assert archive.table("groups").column("placement").to_pylist() == ["free"]
 
 
+@unless_stalled
 def test_who_asks_for_a_placement_has_no_trial(tmp_path: Path) -> None:
     archive = dsbench.run("mock:", scales=(1,), cycles=1, duration=0.1, clients=1, placement="follow", out=tmp_path)
     assert archive.run.placement_tried is None

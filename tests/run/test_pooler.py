@@ -17,6 +17,7 @@ from dsbench.measure.place import lock
 from dsbench.spec import Target
 from dsbench.spec.drivers import DRIVERS
 from fixtures.pooler import pgbouncer
+from fixtures.stalled import unless_stalled
 from fixtures.thorough import mostly_thorough
 
 IGNORING = {"ignore_startup_parameters": "extra_float_digits,default_transaction_isolation,search_path,options"}
@@ -168,6 +169,7 @@ def test_two_runs_do_not_share_a_target_behind_a_pooler(postgresql: servers.Serv
         lock(next_one)
 
 
+@unless_stalled
 def test_a_pool_of_one_session_is_told(postgresql: servers.Server) -> None:
     with (
         pgbouncer(postgresql, "session", default_pool_size="1") as url,

@@ -10,11 +10,13 @@ from dsbench.measure.loaders import TargetDatabase
 from dsbench.spec import Target
 from fixtures.program import Program, described, only_archive
 from fixtures.proxies import haproxy, pgpool
+from fixtures.stalled import unless_stalled
 from fixtures.standby import SETTINGS, standby
 
 SHORT = ("--scales", "1", "--cycles", "2", "--duration", "1", "--clients", "4", "--out", "out")
 
 
+@unless_stalled
 def test_idle_control_sessions_that_a_proxy_cuts_are_opened_anew(
     postgresql: servers.Server, called: Program, tmp_path: Path
 ) -> None:

@@ -27,6 +27,7 @@ from dsbench.spec.files import with_file
 from dsbench.spec.target import with_hosts
 from fixtures.program import Program
 from fixtures.psql import Psql
+from fixtures.stalled import unless_stalled
 from fixtures.waiting import until
 
 SHOP = """
@@ -188,6 +189,7 @@ def test_a_role_is_read_or_write(dsbench: Program, tmp_path: Path) -> None:
     assert "role is read or write" in done.stderr
 
 
+@unless_stalled
 def test_clients_leave_a_server_that_takes_no_more_writes(tmp_path: Path) -> None:
     """A primary that is up and hands over, as a manager of servers does it: nothing tells the clients but an error."""
 

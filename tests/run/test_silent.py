@@ -17,6 +17,7 @@ from dsbench import servers
 from dsbench.spec import Target
 from fixtures.kept import data_of, finished, servers_of
 from fixtures.program import described
+from fixtures.stalled import unless_stalled
 from fixtures.started import program, wait_for_cycle, wait_until_under_way
 from fixtures.thorough import mostly_thorough
 
@@ -74,6 +75,7 @@ def check_end(process: subprocess.Popen[str], archive: Path, silenced: list[psut
 
 
 @pytest.mark.parametrize("target", mostly_thorough(PROGRAMS, "private:postgresql"))
+@unless_stalled
 def test_a_silent_server_ends_the_run_with_one_error(
     running: subprocess.Popen[str], target: str, tmp_path: Path
 ) -> None:

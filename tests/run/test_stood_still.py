@@ -14,6 +14,7 @@ import pytest
 
 from dsbench.measure.loaders import Cycle
 from fixtures.program import described
+from fixtures.stalled import unless_stalled
 from fixtures.started import program
 
 MS = 1_000_000
@@ -100,6 +101,7 @@ looking.time = SimpleNamespace(sleep=sleep, monotonic=time.monotonic)
 """
 
 
+@unless_stalled
 def test_a_stopped_program_tells_it(tmp_path: Path) -> None:
     load = ("--scales", "1", "--cycles", "2", "--duration", "3", "--clients", "2", "--out", "out")
     command = program("run", "mock:?latency_us=500", *load, before=STOPPED_ONCE)

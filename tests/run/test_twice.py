@@ -18,6 +18,7 @@ from dsbench.measure.twice import find_changes
 from dsbench.read.evaluation import evaluate
 from dsbench.read.subjects.clients import ClientsResult
 from dsbench.spec import Target, merged
+from fixtures.stalled import unless_stalled
 from fixtures.thorough import mostly_thorough
 
 HERE = Database(
@@ -67,6 +68,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("product", mostly_thorough(CHANGES, "postgresql"))
 @pytest.mark.parametrize("meddles", mostly_thorough([True, False], True), ids=["changed", "left alone"])
+@unless_stalled
 def test_a_promise_that_is_given_up_during_the_cycles_is_told(product: str, meddles: bool, tmp_path: Path) -> None:
     asked, words = CHANGES[product]
     with servers.start(Target(url=f"private:{product}"), 10) as server:
@@ -84,6 +86,7 @@ def test_a_promise_that_is_given_up_during_the_cycles_is_told(product: str, medd
     assert given_up in [one.switch for one in run.unsafe]
 
 
+@unless_stalled
 def test_transactions_of_somebody_else_are_told(tmp_path: Path) -> None:
     with servers.start(Target(url="private:postgresql", settings={"fsync": "off"}), 10) as server:
         values = {"scales": (1,), "cycles": 2, "duration": 2.0, "clients": 2, "placement": "free", "samples": 0}

@@ -23,6 +23,7 @@ from dsbench.read.text import render_text
 from dsbench.spec import SpecError, build, examples, merged, taking
 from fixtures import sample
 from fixtures.program import Program
+from fixtures.stalled import unless_stalled
 
 SHOP = """
 name = "shop"
@@ -91,6 +92,7 @@ def kept(shop: Path, name: str, **asked: object) -> tuple[dsbench.Archive, Path]
     return done, next(folder.rglob("run.db"))
 
 
+@unless_stalled
 def test_clients_count_over_all_groups(shop: Path) -> None:
     text = SHOP.replace("UPDATE customer SET", "UPDATE customer SET born = :client_id,")
     shop.write_text(text.replace("rate = 200", ""))
@@ -266,6 +268,7 @@ def test_the_headline_stands_in_every_form_of_the_results(shop: Path, called: Pr
     assert render_text(subjects.find_subject("kinds").tell(of_one)).startswith("scale 1, ")
 
 
+@unless_stalled
 def test_the_example_of_the_documentation_runs(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs/workload-files.md").read_text()
     example, look = (re.search(rf"^```{kind}\n(.*?)^```", page, re.M | re.S)[1] for kind in ("toml", "sql"))

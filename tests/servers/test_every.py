@@ -9,6 +9,7 @@ import pytest
 
 from dsbench import servers
 from fixtures.program import Program, described, only_archive
+from fixtures.stalled import unless_stalled
 from fixtures.thorough import mostly_thorough
 
 URLS = [target.in_one for target in servers.variants()]
@@ -16,6 +17,7 @@ ONE_OF_EACH = {url.partition("?")[0].partition("@")[0]: url for url in reversed(
 
 
 @pytest.mark.parametrize("url", mostly_thorough(URLS, *ONE_OF_EACH))
+@unless_stalled
 def test_a_short_run_leaves_a_consistent_database(url: str, called: Program, dsbench: Program, tmp_path: Path) -> None:
     options = ["--scales", "1", "--cycles", "1", "--duration", "0.5", "--clients", "2", "--out", "out", "--json"]
     # An engine reads its configuration once in a process.

@@ -17,7 +17,9 @@ from dsbench.library.archive import Archive
 from dsbench.measure.loaders import TargetDatabase
 from dsbench.servers.postgresql.pooler import Pooler, Pooling
 from dsbench.servers.process import Process
+from fixtures.kept import warned
 from fixtures.program import Program
+from fixtures.stalled import unless_stalled
 
 PGBOUNCER = "private:postgresql?pooler=pgbouncer"
 SMALL = {"scales": (1,), "cycles": 1, "duration": 1.0, "clients": 4, "workload": "select"}
@@ -45,6 +47,7 @@ def test_a_pool_of_transactions_needs_few_sessions_and_one_of_sessions_all(base:
             assert bool(server.notes) == raised, server.notes
 
 
+@unless_stalled
 def test_a_thousand_clients_share_a_pool_of_transactions(tmp_path: Path) -> None:
     url = f"{PGBOUNCER}&pgbouncer.pool_mode=transaction&pgbouncer.default_pool_size=8"
     archive = dsbench.run(url, **SMALL | {"clients": 1000, "duration": 3.0}, out=tmp_path)
@@ -56,7 +59,7 @@ def test_a_thousand_clients_share_a_pool_of_transactions(tmp_path: Path) -> None
     assert min(committed.values()) > 0
     assert archive.run.pooled == "transactions"
     assert archive.run.item("pooler", "program").startswith("PgBouncer 1.")
-    assert {warning.code for warning in archive.run.warnings} == set()
+    assert warned(archive) == []
 
 
 SLOW = """#!/usr/bin/env python3

@@ -28,6 +28,7 @@ from dsbench.study.findings import Finding, Kind
 from dsbench.study.record import extend, make_folder
 from dsbench.study.spec import parse
 from fixtures.archives import MS, cycle_row, run_json, write
+from fixtures.program import Program
 from fixtures.studies import archived
 
 
@@ -115,6 +116,13 @@ def test_frequencies_are_those_of_the_smallest_and_the_largest_scale(whole: Outc
     drawn = specs(whole)["freq-1"]
     assert {row["scale"] for row in drawn["datasets"]["freq"]} == {str(scales[0]), str(scales[-1])}
     assert drawn["title"]["subtitle"] == [f"all trials of a level together; solid: scale {scales[-1]}, dashed: scale {scales[0]}"]
+
+
+def test_a_measure_that_most_trials_lack_is_said_to_be_unknown_and_not_unrepeated(called: Program) -> None:
+    said = called("study", "show", str(Path(__file__).parents[1] / "data/kept/study"), "--of", "p99").stdout
+    assert "\nThe p99 is known in 1 of 8 trials, too few to show an effect.\n" in said
+    assert re.search(r"^isolation +read-committed \(reference\) +– +0$", said, re.M)
+    assert re.search(r"^isolation +serializable +2.883 +1$", said, re.M)
 
 
 def _axis(low: float, high: float) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from dsbench.library.ab import load
 from dsbench.spec import Script, Target, parted_scripts
 from dsbench.stats.comparison import Verdict
 from fixtures.psql import Psql
+from fixtures.stalled import unless_stalled
 from fixtures.web import Seen
 
 NAMED = "<img src=x onerror=window.hacked=1>"
@@ -262,6 +263,7 @@ def test_a_password_comes_back_in_no_page(page: Any, base: str) -> None:
     assert not re.search("(infield|inurl)77", page.content())
     assert "failed" in page.locator(".status").text_content()
 
+@unless_stalled
 def test_two_are_compared_as_on_the_command_line(page: Any, base: str, archives: Path) -> None:
     seen, command = Seen(page), page.locator("#command")
     page.goto(f"{base}/?for=two")
@@ -302,6 +304,7 @@ def test_two_are_compared_as_on_the_command_line(page: Any, base: str, archives:
     assert seen.well()
 
 
+@unless_stalled
 def test_two_are_compared_at_the_same_time(page: Any, base: str, archives: Path) -> None:
     seen, command = Seen(page), page.locator("#command")
     page.goto(f"{base}/?for=two")

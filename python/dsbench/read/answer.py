@@ -116,11 +116,17 @@ def _divide_time(why: Why) -> tuple[TimePart, ...]:
     return tuple(TimePart(one.name, one.share, say_time(one.time_ns), COLOURS[one.part]) for one in why.causes)
 
 
+def _find_counted(parts: Sequence[Evaluation], stage: str) -> Evaluation:
+    """That of the stage, or the last one."""
+    return next((part for part in parts if part.stage == stage), parts[-1])
+
+
 def highest(evaluation: Evaluation) -> Highest | None:
     """The rate, or what the workload counts in its place; ``None`` where nothing that is not void was committed."""
     parts = list(evaluation.series.values()) or [evaluation]
     composites = [
-        Highest(one.value, f"{one.composite}@{one.factor:g}-like", f"{one.composite}-like", x, parts[-1])
+        Highest(one.value, f"{one.composite}@{one.factor:g}-like", f"{one.composite}-like", x,
+                _find_counted(parts, f"throughput{one.reported.number}"))
         for x, one in evaluation.of(QueriesResult).queries.items()
             if x not in evaluation.of(RateResult).void_scales and isfinite(one.value)
     ]  # fmt: skip
@@ -487,7 +493,7 @@ def _tile_of_time(top: Highest, evaluation: Evaluation) -> Iterator[Tile]:
         if (load := evaluation.of(LoadResult).load.get(top.scale)) and load.capacity and load.last:
             # Those are near the capacity and not at it, so that this may lie beyond what the sentence promises.
             missed = sum(not one.keeps for one in load.last)
-            kept = f"{missed} of {len(load.last)} miss it" if missed else f"all {len(load.last)} keep it"
+            kept = f"{missed} of {len(load.last)} miss it" if missed else "kept in each"
             rate = f"{_number(load.last[-1].demanded)}/s"
             yield Tile("99% in the last cycles", say_time(p99), f"at {rate} · {kept}{median}")
             return

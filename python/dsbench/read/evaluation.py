@@ -109,7 +109,7 @@ class Evaluation:
         """Scale to the median over the cycles; in stages, and of one group of clients, that of the operations of the
         measured clients alone, never with what runs beside them."""
         if self.counts_operations:
-            return {scale: found.rate for scale, found in self.own.of(StagesResult).efficiency.items()}
+            return {scale: found.median_rate for scale, found in self.own.of(StagesResult).efficiency.items()}
         return {row.scale: row.rate_median_tps for row in self.of(RateResult).scales}
 
     @property

@@ -15,7 +15,7 @@ from dsbench.read.subjects.connections import ConnectionsResult
 from dsbench.read.subjects.errors import ErrorsResult
 from dsbench.read.subjects.machine import MachineResult
 from dsbench.read.subjects.rate import RateResult
-from dsbench.stats.machine import MOST_OTHERS, MachineUse
+from dsbench.stats.machine import MOST_OTHERS, CycleUse, MachineUse
 from dsbench.stats.precision import median_interval
 from dsbench.stats.values import Floats, Interval, ScaleResult
 
@@ -181,9 +181,10 @@ class Taken:
     def say(self, alike: Sequence[Taken] = ()) -> str:
         """``other programs used 1.7 and the hypervisor took 0.5 of 4 CPUs``; of several ``alike`` from the least to the
         most."""
-        said = [f"{what} {_span([getattr(one, name) for one in alike or (self,)])}"
-                for what, name in ((f"{self.who} used", "others"), ("the hypervisor took", "stolen"))
-                if any(getattr(one, name) > _TOLD * self.cpus for one in alike or (self,))]  # fmt: skip
+        parts = {f"{self.who} used": [one.others for one in alike or (self,)],
+                 "the hypervisor took": [one.stolen for one in alike or (self,)]}  # fmt: skip
+        much = {what: values for what, values in parts.items() if max(values) > _TOLD * self.cpus}
+        said = [f"{what} {_span(values)}" for what, values in (much or parts).items()]
         return f"{' and '.join(said)} of {self.cpus} CPUs{f' of {self.node}' if self.node else ''}"
 
 
@@ -201,12 +202,15 @@ def find_taken(part: Evaluation, scale: int, embedded: bool) -> list[Taken]:
     return taken
 
 
-def find_taken_by_cycle(part: Evaluation, scale: int, embedded: bool) -> list[Taken | None]:
-    """The same of each machine in each cycle; ``None`` where it was little."""
+def find_taken_by_cycle(part: Evaluation, scale: int, embedded: bool) -> list[tuple[Taken, ...]]:
+    """The same of each cycle, by machine; empty where it was little on all of them."""
+    cycles: dict[int, list[CycleUse]] = {}
+    for one in part.of(MachineResult).machine.get(scale, ()):
+        cycles.setdefault(one.cycle, []).append(one)
     return [
-        Taken(_name_others([one.use], embedded), one.use.cpus_of(one.use.others_ns), one.use.cpus_of(one.use.stolen_ns),
-              one.use.cpus, one.node, scale) if one.disturbed else None
-        for one in part.of(MachineResult).machine.get(scale, ())
+        tuple(Taken(_name_others([one.use], embedded), one.use.cpus_of(one.use.others_ns),
+                    one.use.cpus_of(one.use.stolen_ns), one.use.cpus, one.node, scale) for one in uses if one.disturbed)
+        for uses in cycles.values()
     ]  # fmt: skip
 
 

@@ -64,11 +64,15 @@ class RunRows:
 
     def of_series(self, key: Series) -> SeriesRows:
         """The rows of one series."""
-        here = pc.field("stage") == key.stage
         if self.run.spec.graduated and (graded := self.of_level(GRADES[0], key)).cycles.num_rows:
             return graded
         if self.run.spec.searches:
             return SeriesRows(self, self.run.of_stage(key.stage), self._last_rates(), key)
+        return self.of_every_cycle(key)
+
+    def of_every_cycle(self, key: Series) -> SeriesRows:
+        """The same, of a search for a rate with the cycles at every rate."""
+        here = pc.field("stage") == key.stage
         tables = {name: rows if name in _OF_SCALES else rows.filter(here) for name, rows in self.tables.items()}
         if len(self.keys) == 1:
             return SeriesRows(self, self.run.of_stage(key.stage), tables, key)

@@ -156,9 +156,10 @@ def _find_unknown(parts: Sequence[Evaluation], run: RunRecord) -> Iterable[str]:
 def judge_cycles(evaluation: Evaluation, run: RunRecord) -> Tally:
     """Those of all cycles of a search, whose result rests on each of them and on no median."""
     parts = list(evaluation.series.values()) or [evaluation]
-    each = [one for part in parts for row in part.of(RateResult).scales
+    searched = [Evaluation(part.rows.whole.of_every_cycle(part.key)) if part.has_clients else part for part in parts]
+    each = [one for part in searched for row in part.of(RateResult).scales
         for one in find_taken_by_cycle(part, row.scale, run.embedded)]
-    disturbed = [RunVerdict(Soundness.DISTURBED, taken=(one,)) for one in each if one is not None]
+    disturbed = [RunVerdict(Soundness.DISTURBED, taken=one) for one in each if one]
     return Tally({"": [*disturbed, *[RunVerdict(Soundness.VALID)] * (len(each) - len(disturbed))]})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import isnan
 from pathlib import Path
@@ -258,19 +258,20 @@ def _state(one: MeasuredRun) -> str:
     return "logging on" if one.logging == SAFE else one.logging
 
 
-def _subtitle(bounds: Sequence[Bound], scale: int) -> list[str]:
+def _subtitle(bounds: Sequence[Bound], names: Mapping[MeasuredRun, str], scales: Sequence[int]) -> list[str]:
     """Below the title: what the dashed lines are, and what was observed of them."""
     states = " or ".join(dict.fromkeys(_state(one.parts[0][0]) for one in bounds))
-    lines = [f"scale {scale}; dashed: upper bound from the peaks of the parts{f' [{states}]' if states else ''}"]
-    lines += [f"{one.whole.label} [{_state(one.whole)}]: {one.share:.0%} of the bound {format_number(one.tps)}"
-              for one in bounds]  # fmt: skip
+    where = f"scale {scales[0]}; " * (len(scales) == 1)
+    lines = [f"{where}dashed: upper bound from the peaks of the parts{f' [{states}]' if states else ''}"]
+    lines += [f"{names[one.whole]}: {one.share:.0%} of the bound {format_number(one.tps)}" for one in bounds]
     return [part for line in lines for part in textwrap.wrap(line, _LINE)]
 
 
 def spec(bounds: Bounds, system: str) -> Spec:
     """Rates of all runs of ``system`` over their clients, with the bounds as lines across."""
     runs = [one for one in bounds.measured if one.system == system]
-    names = {one: f"{one.label} [{_state(one)}]" for one in runs}
+    scales = sorted({one.scale for one in runs})
+    names = {one: f"{one.label} [{_state(one)}]" + f", scale {one.scale}" * (len(scales) > 1) for one in runs}
     rows: list[Row] = [
         {"run": names[one], "clients": clients, "tps": rate} for one in runs for clients, rate in one.rates
     ]
@@ -301,7 +302,7 @@ def spec(bounds: Bounds, system: str) -> Spec:
     return finish(
         layers, name="bound", archive=system, data={"rates": rows, "bounds": across_rows},
         title=vega.title(f"{system}: rates and upper bounds",
-                              subtitle=_subtitle(mine, runs[0].scale)),
+                              subtitle=_subtitle(mine, names, scales)),
         description="Rates of a workload and of its parts over the number of clients, with the upper bound from "
         "the peaks of the parts.",
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from math import isfinite
+from math import isfinite, nan
 from typing import Final
 
 import numpy as np
@@ -63,8 +63,10 @@ def tell_changes(
         if differs(number, scale) and (words := say_change(times[base], times[number])):
             yield Sentence(f"{name} beside {names[base]}: {words}.")
     causes = sorted({name for one in times for name in one}, key=lambda name: -max(one.get(name, 0.0) for one in times))
+    # A side without any has no run here, or none with samples.
+    lacking = [0.0 if one else nan for one in times]
     columns = [Column("cause", left=True), *(Column(name, "ms") for name in names)]
-    rows = [[name, *(one.get(name, 0.0) for one in times)] for name in causes]
+    rows = [[name, *(one.get(name, none) for one, none in zip(times, lacking, strict=True))] for name in causes]
     yield Table(f"Time of a transaction at scale {scale}", columns, rows)
     yield from _tell_plans(sides, bases, names)
 

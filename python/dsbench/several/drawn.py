@@ -199,9 +199,10 @@ def _by_clients(comparison: Comparison) -> dict[str, dict[int, Mapping[int, Span
         key = (comparison.sides[number].runs[0].spec.label, *(comparison.differences[name][number] for name in others))
         line = named.setdefault(key, re.sub(r", clients \d+\b", "", label))
         for section in comparison.sections:
-            for one in section.evaluations[number][:1]:
-                rates_of = {x: _cycles(one, section, x) for x in section.compared[number].medians}
-                spans = {x: (section.compared[number].medians[x], *_ends([r])) for x, r in rates_of.items()}
+            runs = section.evaluations[number]
+            for one in runs[:1]:
+                medians = section.compared[number].medians
+                spans = {x: (medians[x], *_ends([_cycles(run, section, x) for run in runs])) for x in medians}
                 name = f"{line}, {one.stage}" if len(stages) > 1 else line
                 curves.setdefault(name, {})[one.clients] = spans
     return curves
@@ -221,7 +222,7 @@ def _cycles(one: Evaluation, section: Section, scale: int) -> Sequence[float]:
 
 def _ends(cycles: Sequence[Sequence[float]]) -> tuple[float, float]:
     values = [value for some in cycles for value in some]
-    return min(values), max(values)
+    return min(values, default=math.nan), max(values, default=math.nan)
 
 
 def _within(factor: Interval) -> Span:

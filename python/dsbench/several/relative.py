@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite, isnan
 from typing import Any, Final
 
+from dsbench.format import format_share
 from dsbench.read.blocks import Column, Overview, Ratio, Table
 from dsbench.read.naming import listed
 from dsbench.several import noise
@@ -52,8 +53,9 @@ def _say_noise(comparison: Comparison, sections: Sequence[Section]) -> list[str]
              for one in _factors(section).values() if one.low > 1 or one.high < 1]  # fmt: skip
     if not sizes or (limit := noise.limit_of_pairs(runs)) is None or min(sizes) >= limit[0]:
         return []
-    return [f"On this machine 95% of pairs of runs that do the same differ by less than {limit[0] - 1:.0%} (dsbench "
-            f"noise, {limit[1]}): a smaller difference may be chance. Repeat the runs, or use dsbench ab."]  # fmt: skip
+    return [f"On this machine 95% of pairs of runs that do the same differ by less than {format_share(limit[0] - 1)} "
+            f"(dsbench noise, {limit[1]}): a smaller difference may be chance. "
+            "Repeat the runs, or use dsbench ab."]  # fmt: skip
 
 
 def _reference(comparison: Comparison) -> str:

@@ -182,8 +182,8 @@ def _tell_section(section: Section, names: Sequence[str]) -> Iterator[Block]:
     parts = [section.dsi_parts(at) for at in sides]
     if section.measure == "tps" and any(parts):
         shares = [[str(scale), *(one.get(scale) for one in parts)] for scale in section.scales]
-        sums = ["sum", *(sum(one.values()) if one else None for one in parts)]
-        title = f"part of each scale in the difference of the DSI from that of {reference}"
+        sums = ["sum of these", *(sum(one.values()) if one else None for one in parts)]
+        title = f"part of each common scale in the difference of the DSI from that of {reference}"
         yield table(title, [*shares, sums], form="+.3f")
     times = [[f"{scale}, {name}", *(_show_time(section.time_interval(at, scale, quantile)) for at in sides)]
              for scale in section.begun for quantile, name in TIMES.items()]  # fmt: skip

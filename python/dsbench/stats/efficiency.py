@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from statistics import median
 from typing import Final
 
 import numpy as np
@@ -192,12 +193,19 @@ class Efficiency:
     """Group to its response times, from the intended starts where there are."""
     deletes_per_s: float = _NAN
     """Rows that all groups deleted; nan in a stage without."""
+    cycles: tuple[float, ...] = ()
+    """``rate`` of each cycle; empty of statements that are timed."""
 
     @property
     def rate(self) -> float:
         """Operations per second of the measured clients."""
         queries = self.values["qps"]
         return self.values["ips"] if math.isnan(queries) else queries
+
+    @property
+    def median_rate(self) -> float:
+        """Its median over the cycles."""
+        return median(self.cycles) if self.cycles else self.rate
 
     @property
     def ruled(self) -> tuple[Background, ...]:

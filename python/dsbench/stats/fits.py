@@ -221,7 +221,7 @@ def collisions(scales: Floats, shares: Floats, found: Collision) -> Fit | None:
     needed = found.kappa * (found.clients - 1) / (1 / 0.99 - 1)
     largest = float(scales[-1])
     words = (
-        f"one attempt in a hundred fails from scale {needed:,.0f} on" if needed <= BEYOND * largest
+        f"at most one attempt in a hundred fails from scale {needed:,.0f} on" if needed <= BEYOND * largest
         else f"more than one attempt in a hundred fails up to scale {BEYOND * largest:g}, twice the measured maximum"
     ) if fits else _unfit(shares, law(scales), scales, "scales")  # fmt: skip
     return Fit("collisions", "scale", "share of attempts that succeed", scales, shares, law(scales),

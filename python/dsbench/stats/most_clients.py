@@ -34,6 +34,12 @@ class Judged:
             return f"{format_share(self.missed)} failed"
         return say_time(self.time_ns) if isfinite(self.time_ns) else f"{format_share(self.missed)} are slower"
 
+    @property
+    def failed(self) -> str:
+        """Of a time that keeps the objective, `` with 3.0% failed or slower``; empty where they do not miss it."""
+        kept = not self.objective.of_failures and self.time_ns <= self.objective.limit_ns
+        return f" with {format_share(self.missed)} failed or slower" * (kept and self.missed > self.objective.allowed)
+
 
 @dataclass(frozen=True)
 class ClientsTried:
@@ -57,7 +63,9 @@ class ClientsTried:
     def values(self) -> str:
         """``14.2 ms``."""
         told = [f"half of the client time above {say_time(self.waited_ns)}"] if self.waited_ns else []
-        return " and ".join([*(one.said for one in self.judged), *told])
+        counted_apart = any(one.objective.of_failures for one in self.judged)
+        said = [one.said + one.failed * (not counted_apart) for one in self.judged]
+        return " and ".join([*said, *told])
 
     @property
     def rate(self) -> str:
@@ -97,7 +105,8 @@ class MostClients:
         """What was not measured: ``9 to 15 clients were not measured``; empty where nothing lies between."""
         beyond = self.beyond
         if beyond is None:
-            return f"more than {counted(self.clients, 'client')} were not measured"
+            verb = "was" if self.clients == 1 else "were"
+            return f"more than {counted(self.clients, 'client')} {verb} not measured"
         low, high = self.clients + 1, beyond.clients - 1
         if low > high or not self.clients:
             return ""

@@ -106,7 +106,7 @@ class Load:
         cycles = f"last {len(steps)} cycles" if len(steps) > 1 else "last cycle"
         miss = "miss" if len(steps) > 1 else "misses"
         rate = say_rate(self.tried[-1].demanded)
-        return f"the {cycles}, at {rate}/s, {miss} it overall: {share:.1%}, allowed are {self.objective.allowed:.2%}"
+        return f"the {cycles}, at {rate}/s, {miss} it overall: {share:.3%}, allowed are {self.objective.allowed:.3%}"
 
     @property
     def is_open(self) -> bool:
@@ -138,6 +138,9 @@ class Load:
         """What no step broke, or none kept: ``none of 14 rates from 67.2 to 2,030 tps keeps it``."""
         counted = self.counted or self.tried
         rates = sorted({one.demanded for one in counted})
+        if len(rates) == 1:
+            keeps = "keeps" if any(one.keeps for one in counted) else "does not keep"
+            return f"the only rate, {say_rate(rates[0])} tps, {keeps} it"
         many = f"{len(rates)} rates from {say_rate(rates[0])} to {say_rate(rates[-1])} tps"
         if not any(one.keeps for one in counted):
             return f"none of {many} keeps it"

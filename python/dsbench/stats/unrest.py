@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from math import isnan
 
 from dsbench.stats.facts import RunFacts, ScaleFacts
-from dsbench.stats.machine import cycles_named, describe_cpu, use_doubts
+from dsbench.stats.machine import OWN_CPUS, cycles_named, describe_cpu, use_doubts
 from dsbench.stats.steady import SteadyVerdict
 from dsbench.stats.values import Doubt
 
@@ -69,14 +69,19 @@ def ended_early(run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
     early = {cycle: lasted_s for cycle, lasted_s in scale.lasted_s if lasted_s < _EARLY * run.sized_for_s}
     if early:
         words = (
-            f"{cycles_named(early)} ended after {min(early.values()):.3g} s, and not {run.sized_for_s:g} s: the trial "
+            f"{cycles_named(early)} ended after {_span(early.values())} s, and not {run.sized_for_s:g} s: the trial "
             "that set the number of transactions was slower, perhaps disturbed"
         )
         yield Doubt("ended-early", words, "repeat the run on a quiet machine, or with a longer --duration", scale.scale)
 
 
+def _span(values: Collection[float]) -> str:
+    low, high = f"{min(values):.3g}", f"{max(values):.3g}"
+    return low if low == high else f"{low} to {high}"
+
+
 def few_checkpoints(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
-    """Cycles are shorter than the time between checkpoints, so that the median is that of cycles without one.
+    """Cycles are shorter than the time between checkpoints, so that the median knows little of what one costs.
 
     It is kept back where cycles differ and the doubt about that names the checkpoints.
     """
@@ -86,7 +91,7 @@ def few_checkpoints(_run: RunFacts, scale: ScaleFacts) -> Iterator[Doubt]:
         yield Doubt(
             "few-checkpoints",
             f"a cycle is shorter than the checkpoint interval: only {met} of {scale.cycles} cycles had one "
-            f"({cycles_named(scale.checkpoints)}), and the median is from the others",
+            f"({cycles_named(scale.checkpoints)}), so the median says little about what a checkpoint costs",
             "use cycles long enough for a checkpoint in each, or use the mean of the rates",
             scale.scale,
         )
@@ -204,6 +209,10 @@ def _remedy(scale: ScaleFacts) -> str:
 
 
 def _disturbed(scale: ScaleFacts) -> str:
-    cycles = {use.cycle for use in scale.uses if use.disturbed}
-    words = f"other programs used the CPUs during {cycles_named(cycles)}: measure again on a quiet machine"
-    return words if cycles else ""
+    disturbed = [one for one in scale.uses if one.disturbed]
+    if not disturbed:
+        return ""
+    when = cycles_named({one.cycle for one in disturbed})
+    if sum(one.use.stolen_ns for one in disturbed) > sum(one.use.others_ns for one in disturbed):
+        return f"the hypervisor took CPU time during {when}: {OWN_CPUS}"
+    return f"other programs used the CPUs during {when}: measure again on a quiet machine"

@@ -382,8 +382,8 @@ def _lines(found: Outcomes, factor: int, beside: int | None) -> list[tuple[int |
 
 def frequencies(found: Outcomes, factor: int) -> Spec | None:
     """Cumulative frequencies of the levels in one diagram (the paper, figures 19, 21, 32 and 47), at those of the
-    smallest and the largest scale that all trials share, or at those that the study names; without one, each trial at its
-    largest."""
+    smallest and the largest scale that all trials share, or at those that the study names; without one, each trial at
+    its largest."""
     rows: list[Row] = []
     each = found.alike(factor)
     own = [set(one.frequencies) for alike in each for one in alike if one.frequencies]

@@ -95,6 +95,10 @@ def _of_one(found: Outcomes) -> list[Finding]:
     effects = found.effects
     if found.made and not any(isfinite(found.value(one)) for one in found.made):
         return [Finding(Kind.OTHER, f"no trial has the {name_measure(found)}: {found.how.about}")]
+    known = sum(isfinite(found.value(one)) for one in found.made)
+    if (effects is None or not effects.free) and known < len(found.made):
+        words = f"the {name_measure(found)} is known in {known} of {len(found.made)} trials, too few to show an effect"
+        return [Finding(Kind.OTHER, words)]
     if effects is None or not effects.free:
         words = "no effect can be distinguished from chance without repetitions; dsbench study add FOLDER --repeat 2"
         return [Finding(Kind.OTHER, words)]

@@ -183,7 +183,8 @@ def _tabulate_ladders(rows: Sequence[Row]) -> Iterator[Block]:
         if cut:
             falls = [f"{cut[0]}–{cut[1]}", "–".join(map(format_number, cut[2:])), len(row.falls)]
         marks = agreed([one.marks for one in row.alike])
-        cells.append([*ends, len(row.alike), *falls, row.unread, *(marks.get(name, nan) for name in names)])
+        known = sum(isfinite(one.dsi) for one in row.alike)
+        cells.append([*ends, known, *falls, row.unread, *(marks.get(name, nan) for name in names)])
     yield _table("DSI and cut-off by level", rows, heads, cells)
     yield Sentence(_OF_INDEX, "note")
 

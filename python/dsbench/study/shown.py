@@ -254,7 +254,8 @@ def _by_level(found: Outcomes, rows: Sequence[Row]) -> Iterator[list[Any]]:
     points = found.points if len(found.points) > 1 else ()
     for row in rows:
         values = [found.mean(one.values.get(point, nan) for one in row.alike) for point in points]
-        yield [*values, found.mean(found.value(one) for one in row.alike), len(row.alike)]
+        known = [value for one in row.alike if isfinite(value := found.value(one))]
+        yield [*values, found.mean(known), len(known)]
 
 
 def _costs(rows: Sequence[Row], names: Sequence[str]) -> Iterator[list[Any]]:

@@ -175,8 +175,11 @@ def _deadlocks(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
     question = "Are deadlocks prevented, or their transactions resubmitted?"
     source = "table errors, run.json: spec.retry"
     failed = sum(row.failed for part in parts for row in part.of(RateResult).scales)
-    done = sum(row.transactions for part in parts for row in part.of(RateResult).scales)
-    if not done + failed:
+    attempts = sum(
+        part.rows.load[row.scale].attempts if part.has_clients else row.transactions + row.failed
+        for part in parts for row in part.of(RateResult).scales
+    )  # fmt: skip
+    if not attempts:
         return _unknown(question, source, "no cycle was finished")
     if not failed:
         why = "; the engine allows one writing transaction at a time" if run.dialect.single_writer else ""
@@ -186,7 +189,7 @@ def _deadlocks(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
         for errors in part.of(ErrorsResult).errors.values():
             classes.update(errors)
     named = ", ".join(f"{name} {count:,}" for name, count in classes.most_common(3))
-    what = f"{failed:,} of {done + failed:,} attempts failed" + (f" ({named})" if named else "")
+    what = f"{failed:,} of {attempts:,} attempts failed" + (f" ({named})" if named else "")
     if run.spec.retry:
         return Answer(question, f"{what} and were retried", source, "good")
     return Answer(question, f"{what} and were not retried (--retry)", source, "beware")

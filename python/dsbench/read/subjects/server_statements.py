@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 Place = tuple[str, int]
 """The heading of a series, which may be empty, and a scale."""
 _MOST: Final = 20
+_DONE: Final = ("committed", "rolled_back", "commits_before_window", "commits_after_window")
+"""Transactions of which the server has counted statements: its counts are read around ramp-up and cycle."""
 _COUNTS: Final = ("calls", "time_ns", "rows", "blocks_hit", "blocks_read", "lock_ns")
 
 
 @dataclass(frozen=True)
 class Ran:
-    """One statement at one scale, per committed transaction; ``None`` where the server does not tell it."""
+    """One statement at one scale, per transaction; ``None`` where the server does not tell it."""
 
     statement: str
     source: str
@@ -61,7 +63,7 @@ def _read_ran(evaluation: Evaluation) -> dict[int, tuple[Ran, ...]]:
     for (scale, statement, source), known in sums.items():
         load = evaluation.rows.load[scale]
         counted = sum(
-            float(sum(load[name][at].sum() for name in ("committed", "rolled_back")))
+            float(sum(load[name][at].sum() for name in _DONE))
             for at, cycle in enumerate(load.cycles.tolist()) if cycle in cycles[scale]
         )  # fmt: skip
         if counted:

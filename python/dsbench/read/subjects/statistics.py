@@ -58,7 +58,7 @@ _COLUMNS: Final = (
 
 
 def _tell(evaluation: Evaluation) -> Iterator[Block]:
-    series = evaluation.series or {evaluation.rows.key: evaluation}
+    series = evaluation.series or {evaluation.key: evaluation}
     heads = [Column("stage", left=True)] * (len({key.stage for key in series}) > 1)
     by_clients = len({key.clients for key in series}) > 1
     rows: list[tuple[object, ...]] = []

@@ -28,6 +28,7 @@ from dsbench.read.subjects.stages.operations import (
     inserted_bytes,
     last_sizes,
     live_bytes,
+    own_times,
     taken_from,
     target,
 )
@@ -41,6 +42,7 @@ from dsbench.stats.efficiency import (
     Spent,
     Times,
     in_buckets,
+    per,
     values,
 )
 from dsbench.stats.values import Floats
@@ -71,7 +73,7 @@ def efficiencies(
     names = in_order(tables.groups)
     counts = count(tables.cycles, kinds)
     taken = taken_from(tables.cycles, tables.groups, tables.monitors)
-    sizes = last_sizes(tables.monitors)
+    sizes, times_of = last_sizes(tables.monitors), own_times(tables.groups)
     found = {}
     for scale, part in load.items():
         here = {name: counts[scale, name] for name in names.get(scale, ()) if (scale, name) in counts}
@@ -83,12 +85,17 @@ def efficiencies(
         times, flying = _times(tables.buckets, scale), _in_flight(tables.cycles, scale)
         times = {name: replace(some, max_ns=max(some.max_ns, flying.get(name, 0))) for name, some in times.items()}
         longest_ns = times[measured].max_ns if measured in times else flying.get(measured, 0)
-        inserting = [group.total for group in here.values() if group.inserts]
+        inserting = [group for group in here.values() if group.inserts]
+        # Groups may end at times of their own; what several insert is over the time of the stage.
+        lasted: dict[int, float] = dict(zip(part.cycles.tolist(), part.duration_s.tolist(), strict=True))
+        own: dict[int, float] = {} if one.inserts else times_of.get((scale, measured), {})
+        times_s = {cycle: own.get(cycle, in_all) for cycle, in_all in lasted.items()}
+        counted = inserting if one.inserts else [one]
         spent = Spent(
-            duration_s=part.measured_s,
+            duration_s=sum(times_s.values()) if own else part.measured_s,
             operations=one.total,
             inserts=one.inserts,
-            inserted=sum(inserting) if inserting else nan,
+            inserted=sum(group.total for group in inserting) if inserting else nan,
             **spans,
             **_last(sizes, scale),
             longest_ns=float(longest_ns) if longest_ns else nan,
@@ -104,8 +111,10 @@ def efficiencies(
         deleting = [group.total for group in here.values() if group.deletes]
         deleted = sum(deleting) / part.measured_s if deleting else nan
         found[scale] = Efficiency(
-            measured, "rows" if one.rows else "transactions", values(spent), background, times, deleted
-        )
+            measured, "rows" if one.rows else "transactions", values(spent), background, times, deleted,
+            tuple(per(sum(group.operations.get(cycle, 0.0) for group in counted), time_s)
+                  for cycle, time_s in times_s.items()),
+        )  # fmt: skip
     return found
 
 

@@ -76,6 +76,14 @@ def count(cycles: pa.Table, kinds: Mapping[str, Kind]) -> dict[tuple[int, str], 
     return result
 
 
+def own_times(groups: pa.Table) -> dict[tuple[int, str], dict[int, float]]:
+    """(scale, group) to the seconds that it had in each cycle."""
+    found: dict[tuple[int, str], dict[int, float]] = defaultdict(dict)
+    for row in groups.select(["scale", "group", "cycle", "duration_ns"]).to_pylist():
+        found[row["scale"], row["group"]][row["cycle"]] = (row["duration_ns"] or 0) / 1e9
+    return found
+
+
 def in_order(groups: pa.Table) -> dict[int, list[str]]:
     """Scale to its groups, in the order of the workload."""
     found: dict[int, dict[str, None]] = defaultdict(dict)

@@ -86,7 +86,7 @@ def _see_load(evaluation: Evaluation, load: Measured, at: int, trip_s: float, fo
     in_time = evaluation.rows.groups.filter(pc.field("cycle") == cycle)
     ramp_ns = max((value or 0 for value in in_time["ramp_up_ns"].to_pylist()), default=0)
     return StateSeen(
-        float(makers.clients) if closed else total("ended_ns", "in_flight_ns", "connecting_ns")
+        float(makers.clients) - total("waiting_ns") if closed else total("ended_ns", "in_flight_ns", "connecting_ns")
         or total("residence_ns", "failed_ns"),
         client_cpu=total("cpu_ns") * duration_ns / max(duration_ns + ramp_ns, 1),
         network=total("messages_sent") * trip_s * 1e9,
