@@ -29,7 +29,7 @@ def test_attempts_are_those_that_ended_with_intended_rollbacks() -> None:
     rows = archive.table("cycles").to_pylist()
     failed, attempts = (sum(row[name] for row in rows for name in names)
                         for names in (("failed",), ("committed", "rolled_back", "failed")))  # fmt: skip
-    said = answers(archive.run, evaluate(archive))["Are deadlocks prevented,"].text
+    said = answers(archive.run, evaluate(archive))["Are deadlocks prevented,"].answer
     assert f"{failed:,} of {attempts:,} attempts failed" in said
 
 
