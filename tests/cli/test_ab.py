@@ -453,6 +453,8 @@ def test_a_dry_run_says_how_many_runs_there_are_and_touches_nothing(called: Prog
 
 def test_both_sides_have_one_load_where_nobody_says_which(called: Program) -> None:
     """SQLite has one client by default, a server four on a larger database."""
+    done = called("ab", "mock:", "mock:", "--clients", "1,2", "--dry-run")
+    assert (done.returncode, "one number of clients" in done.stderr) == (2, True)
     planned = called("ab", "private:sqlite", "mock:", "--dry-run").stdout
     assert planned.count("scales    1, 2, 5 ") == planned.count("clients   1 ") == 2
     planned = called("ab", "private:sqlite", "mock:", "--clients", "2", "--scales", "3", "--dry-run").stdout

@@ -72,6 +72,10 @@ def test_gstat_and_cycles_beside_perf_are_in_the_estimate(called: Program) -> No
     assert estimate("postgresql", "--scales", "10")["statistics_s"] == [0, 0]
     seen = estimate("firebird", "--scales", "10", "--perf", "all")
     assert seen["load_s"] - small["load_s"] == pytest.approx(4 * 15.3), "a cycle each"
+    tried = estimate("firebird", "--scales", "10", "--find-ramp-up", "--clients", "1,2")
+    plain = estimate("firebird", "--scales", "10", "--clients", "1,2")
+    assert tried["load_s"] - plain["load_s"] == pytest.approx(2 * 15.3), "a trial of each number of clients"
+    assert plain["statistics_s"][0] == pytest.approx(2 * small["statistics_s"][0]), "around each of them"
 
 
 def test_checks_and_databases_that_grow_are_in_the_estimate(called: Program) -> None:

@@ -125,7 +125,7 @@ def test_a_comparison_of_single_runs_says_what_equal_ones_differ_by(made: list[R
     assert spread is not None
     limit = np.exp(4.303 * np.sqrt(2) * spread.value)  # Three databases: Student's t of two degrees of freedom.
     (line,) = [line for line in told("near", 1.02) if "dsbench noise" in line]
-    assert f"differ by less than {limit - 1:.0%} (dsbench noise" in line
+    assert f"differ by less than {limit - 1:.1%} (dsbench noise" in line
     for name, more in (("far", {"times": 1.5}), ("elsewhere", {"times": 1.02, "host": "other"}), ("often", {"times": 1.02, "repeat": 2})):
         assert not any("dsbench noise" in line for line in told(name, **more)), name
 

@@ -160,6 +160,25 @@ def test_hosts_of_servers_are_told_apart_and_not_named() -> None:
     assert Hider((), {}).servers("db1:5432") == "db1:5432"
 
 
+def test_what_errors_say_of_the_server_is_hidden_wherever_it_stands() -> None:
+    hider = Hider(HIDDEN, {"db1": "host"})
+    assert hider.words("203.0.113.7:3306: Connection refused") == "address:3306: Connection refused"
+    assert hider.words("203.0.113.7-203.0.113.9, 127.0.0.1:5432") == "address-address, 127.0.0.1:5432"
+    assert hider.words("[2001:db8::1]:5432") == "[address]:5432"
+    assert hider.words("MySQL://alice@DB.corp.example.com:3306/x") == "MySQL://user@host:3306/x"
+    assert hider.words("db.corp.example.com:3306: Connection refused") == "host:3306: Connection refused"
+    assert hider.words("postgresql://postgres:5432/x") == "postgresql://host:5432/x"
+    assert hider.words("postgres:5432: the engine is postgres") == "host:5432: the engine is postgres"
+    assert hider.words("DB1.corp.example.com said so, and db1. Then db10") == "host said so, and host. Then db10"
+
+
+def test_paths_are_hidden_as_a_whole() -> None:
+    hider = Hider(HIDDEN, {})
+    assert hider.words("private:postgresql?directory=/home/Alice Smith/pg data&x=1") == "private:postgresql?directory=/…&x=1"
+    assert hider.words("/home/alice/run=1/db and lib:/home/alice/x") == "/… and lib:/…"
+    assert hider.words("/usr/lib/postgresql/15/bin, postgresql://localhost/x") == "/usr/lib/postgresql/15/bin, postgresql://localhost/x"
+
+
 def test_a_run_that_its_report_calls_void_is_no_entry(tmp_path: Path, called: Program) -> None:
     honest = prepare(ARCHIVES / "pg-tpcc.zip", PublisherNotes())
     changed = Copy(ARCHIVES / "pg-tpcc.zip")

@@ -35,7 +35,7 @@ COMMANDS: Final = {
         "show": "Show the results of a run, or one subject of them.",
         "plot": "Draw the diagrams of a run as SVG, PDF, PNG or for gnuplot.",
         "query": "Query runs with SQL.",
-        "web": "Do all of this in a browser.",
+        "web": "Start, watch, read and compare runs and studies in a browser.",
     },
     "Publish": {"commons": "Publish results, check others, build a website."},
     "Set up": {

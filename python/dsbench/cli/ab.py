@@ -89,14 +89,14 @@ def command(
     """Find out which of two servers or settings is faster, by runs in pairs, each A B or B A as drawn.
 
     The options of dsbench run apply to both, such as --clients and --scales: dsbench run --help. Each run has a fresh
-    server and a fresh database; with --one-database only the server is fresh. With --duet both sides of a pair run at
-    the same time, so that what else the machine does meets both. A failure or Ctrl-C keeps the complete blocks, and
-    --resume continues after them.
+    database and, if dsbench starts the server, a fresh server; with --one-database only the server is fresh. With
+    --duet both sides of a pair run at the same time, so that what else the machine does meets both. A failure or Ctrl-C
+    keeps the complete blocks, and --resume continues after them.
     """
     terminal.refuse_both(as_json, form)
     # Late: numerical libraries take a second, and help should not.
     from dsbench.exports import bencher, junit
-    from dsbench.library.ab import look_ahead_of, say_plan, versus, write
+    from dsbench.library.ab import look_ahead_of, refuse_incomparable, say_plan, versus, write
     from dsbench.library.pair import RATE
     from dsbench.measure.ahead import text_of
     from dsbench.read.choice import make_choice
@@ -114,6 +114,7 @@ def command(
         known = say_of_ab([of_a, of_b], blocks, max_blocks, share, one_database=one_database)
         plan += f"\n{known}" * bool(known)
     if dry_run:
+        refuse_incomparable(of_a, of_b, one_database=one_database)
         for name, one, after in zip("AB", asked, ahead, strict=True):
             print(f"{name}  {one.spec.target.redacted}\n{text_of(after)}\n")
         print(plan)

@@ -23,12 +23,15 @@ HIDEABLE: Final = {
 HIDDEN: Final = ("host", "user", "paths", "addresses")
 """What it hides where nobody says otherwise."""
 _SYSTEM: Final = ("/usr/", "/proc/", "/sys/", "/dev/", "/etc/", "/lib/", "/bin/", "/opt/")
-_PATH: Final = re.compile(r"(?<![\w.:/*])/(?:[\w.@%+~-]+/)+[\w.@%+~-]*|(?<![\w.:/*])/(?:home|root|srv|data|mnt|tmp)\b")
+_PATH: Final = re.compile(r"(?<![\w./*])/(?:[\w.@%+~=-]+/)+[\w.@%+~=-]*|(?<![\w./*])/(?:home|root|srv|data|mnt|tmp)\b")
+_FOLDER: Final = re.compile(r"\b(directory|basedir|datadir|tmpdir)=(/[^&\"'\n]*)")
+"""A folder in a URL, which may have spaces."""
 _FILE: Final = re.compile(r"\b(sqlite):/{2,}([^\s\"'?]+)")
 _ADDRESS: Final = re.compile(
-    r"(?<![\w.:-])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7})(?![\w:-]|\.\d)"
+    r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)|"
+    r"(?<![\w.:-])[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:-]|\.\d)"
 )
-_AUTHORITY: Final = re.compile(r"\b([a-z][a-z0-9+.-]*)://(?:([^/?#@\s\"']*)@)?([^/?#\s\"']*)")
+_AUTHORITY: Final = re.compile(r"\b([a-zA-Z][a-zA-Z0-9+.-]*)://(?:([^/?#@\s\"']*)@)?([^/?#\s\"']*)")
 _HERE: Final = frozenset({"", "localhost", "local", "127.0.0.1", "[::1]", "::1", "0.0.0.0"})
 
 
@@ -42,6 +45,8 @@ class Hider:
     found: dict[str, dict[str, str]] = field(default_factory=dict)
     """Kind to what was hidden and what stands there now."""
     _named: dict[str, str] = field(default_factory=dict)
+    _hosts: dict[str, None] = field(default_factory=dict)
+    """Those of URLs. A short one may be a word of its own, and is a host before a port alone."""
 
     def note(self, kind: str, was: str, now: str) -> str:
         self.found.setdefault(kind, {})[was] = now
@@ -54,29 +59,37 @@ class Hider:
             text = _AUTHORITY.sub(self._authority, text)
         if "paths" in self.kinds and "/" in text:
             text = _FILE.sub(lambda found: f"{found[1]}:///{self.note('paths', found[2], '…')}", text)
-            text = _PATH.sub(self._path, text)
+            text = _FOLDER.sub(lambda found: f"{found[1]}={self._path(found[2])}", text)
+            text = _PATH.sub(lambda found: self._path(found[0]), text)
         if "addresses" in self.kinds:
             text = _ADDRESS.sub(self._address, text)
         if "host" in self.kinds:
             for name, now in (*self.machines.items(), *self._named.items()):
-                if name in text:
-                    new = re.sub(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", now, text)
-                    text = new if new == text else self.note("host", name, now) and new
+                text = self._without(name, now, r"(?:\.[A-Za-z][\w-]*)*", text)
+            for name in self._hosts:
+                text = self._without(name, "host", "" if "." in name else r"(?=:\d)", text)
         return text
+
+    def _without(self, name: str, now: str, more: str, text: str) -> str:
+        if name.lower() not in text.lower():
+            return text
+        new = re.sub(rf"(?<![A-Za-z0-9]){re.escape(name)}{more}(?![A-Za-z0-9])", now, text, flags=re.IGNORECASE)
+        return new if new == text else self.note("host", name, now) and new
 
     def _authority(self, found: re.Match[str]) -> str:
         scheme, login, host = found[1], found[2], found[3]
-        if scheme == "sqlite":
+        if scheme.lower() == "sqlite":
             return found[0]
         name, colon, port = host.rpartition(":") if re.search(r":\d+$", host) else (host, "", "")
         if login and "user" in self.kinds:
             login = self.note("user", login, "user")
         if "host" in self.kinds and name.lower() not in _HERE:
+            self._hosts[name] = None
             name = self.note("host", name, "host")
         return f"{scheme}://{login + '@' if login else ''}{name}{colon}{port}"
 
-    def _path(self, found: re.Match[str]) -> str:
-        return found[0] if found[0].startswith(_SYSTEM) else self.note("paths", found[0], "/…")
+    def _path(self, path: str) -> str:
+        return path if path.startswith(_SYSTEM) else self.note("paths", path, "/…")
 
     def _address(self, found: re.Match[str]) -> str:
         try:

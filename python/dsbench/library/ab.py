@@ -103,15 +103,7 @@ def versus(
     has a wrong database, the ``error`` of what is given says so, and its unfinished block does not count. Raises
     ``SpecError`` for what cannot be compared, and ``RunError`` for a side that cannot begin.
     """  # fmt: skip
-    for option, wrong in (("--clients", a.several_clients or b.several_clients), ("--keep", a.keep or b.keep),
-                          ("--reuse", a.reuse or b.reuse)):  # fmt: skip
-        if wrong:
-            raise SpecError(option, "each side of a comparison has one number of clients and its own database",
-                            "omit it, or make several comparisons")  # fmt: skip
-    if a.scales != b.scales:
-        raise SpecError("--scales", "both must have the same scales", "specify them once, for both")
-    if one_database:
-        _refuse_apart(a, b)
+    refuse_incomparable(a, b, one_database=one_database)
     specs = {"A": a.model_copy(update={"label": a.label or "A"}), "B": b.model_copy(update={"label": b.label or "B"})}
     asked = {**{letter: one.described() for letter, one in specs.items()}, "one_database": one_database}
     cpus = _choose_halves(specs, one_database, choice) if duet else None
@@ -330,6 +322,19 @@ def _apart(before: Any, asked: Any) -> list[str]:
     """Names of what two comparisons ask for that is not the same; their random seed does not count."""
     both = [flat(json.loads(json.dumps(one)), "") for one in (before, asked)]
     return [name for name in differing(both) if not name.endswith(".seed")]
+
+
+def refuse_incomparable(a: RunSpec, b: RunSpec, *, one_database: bool) -> None:
+    """``SpecError`` for sides that ``versus`` does not compare."""
+    for option, wrong in (("--clients", a.several_clients or b.several_clients), ("--keep", a.keep or b.keep),
+                          ("--reuse", a.reuse or b.reuse)):  # fmt: skip
+        if wrong:
+            raise SpecError(option, "each side of a comparison has one number of clients and its own database",
+                            "omit it, or make several comparisons")  # fmt: skip
+    if a.scales != b.scales:
+        raise SpecError("--scales", "both must have the same scales", "specify them once, for both")
+    if one_database:
+        _refuse_apart(a, b)
 
 
 def _refuse_apart(a: RunSpec, b: RunSpec) -> None:

@@ -22,7 +22,7 @@ from dsbench.measure.moments import format_time
 from dsbench.measure.monitors.energy import is_installed
 from dsbench.measure.monitors.firebird import LARGEST
 from dsbench.measure.opening import explain_errors, sessions
-from dsbench.measure.plan import can_go_on, planned
+from dsbench.measure.plan import PlannedCycle, can_go_on, planned
 from dsbench.measure.probes import installed, tools
 from dsbench.redaction import redact
 from dsbench.servers.storage import volumes
@@ -305,6 +305,12 @@ def _folder(spec: RunSpec) -> Path | None:
     return file.absolute().parent if file is not None else None
 
 
+def _uncounted(spec: RunSpec, own: Sequence[PlannedCycle]) -> int:
+    """Cycles that no rate counts: one for each kind of what perf is to see, and a trial of each number of clients."""
+    tried = spec.find_ramp_up or spec.min_duration is not None
+    return len(kinds(spec.perf)) + (len({cycle.clients for cycle in own}) if tried else 0)
+
+
 def _with_search(spec: RunSpec, load_s: float, cycle_s: float) -> float:
     """The time of all cycles of a load, with that of a search for its rate, or of the trials before a graduated one."""
     if spec.searches:
@@ -337,8 +343,7 @@ def _scale(spec: RunSpec, target: TargetDatabase, scale: int, before: int) -> Sc
                 cycle_s = load.duration_ns / 1e9 + spec.ramp_up
                 load_s += cycle_s + _BETWEEN_S
         if own and stage.repeated and cycle_s is not None:
-            # A cycle more for each kind of what perf is to see.
-            load_s += len(kinds(spec.perf)) * (cycle_s + _BETWEEN_S)
+            load_s += _uncounted(spec, own) * (cycle_s + _BETWEEN_S)
         if own and cycle_s is not None:
             load_s = _with_search(spec, load_s, cycle_s + _BETWEEN_S)
         stages.append(StageAhead(stage.name, stage.work, len(own), tuple(clients), cycle_s))

@@ -111,7 +111,7 @@ class RunSpec(Frozen):
             "quick, dsi, dsi-fast, capacity, graduated, cached or io-bound",
             WORK, "chance", default="quick", metavar="NAME",
             more="quick: a minute. dsi: figures to compare with others, hours. dsi-fast: accurate to about 3%, "
-            "five times faster than dsi. capacity: the highest rate with 99% below 20 ms, about six minutes. "
+            "in half the time of dsi. capacity: the highest rate with 99% below 20 ms, about six minutes. "
             "graduated: load from 100% to idle, with power or CPU use, three minutes. cached, io-bound: the "
             "Insert Benchmark as published, with a database of a quarter of the server's memory, and of four "
             "times as much. An option that you give overrides the profile",
@@ -131,7 +131,8 @@ class RunSpec(Frozen):
         About(
             "Sizes of the database, in units of the workload",
             SIZE, "told", default="by workload",
-            more=f"A unit is one {_UNITS}. Default: 1,2,5; tpcb with N clients: N and 2 N; {_SMALL}: 1",
+            more=f"A unit is one {_UNITS}. Default: 1,2,5; tpcb with N > 1 clients: N and 2 N, at most 16 and "
+            f"32; {_SMALL}: 1",
         ),
     ] = (1, 2, 5)
     """X_s: sizes of the database in the workload's unit of scale."""
@@ -316,8 +317,8 @@ class RunSpec(Frozen):
         About(
             "Find the highest rate that keeps this, such as p99=20ms",
             LOAD, "load", metavar="p99=TIME,…", default="none",
-            more="With several --clients: the most that keep it, in closed loops. Response times count from the "
-            "intended start. KIND.p90=5s is about one kind of transactions, "
+            more="Response times count from the intended start. With several --clients: the most that keep it, in "
+            "closed loops, whose times count from the first attempt. KIND.p90=5s is about one kind of transactions, "
             "failed=0.1% about failures; several with commas. The search ends within --precision (5%) or "
             "after 30 times --duration; then --cycles cycles follow at that rate",
         ),

@@ -20,7 +20,7 @@ _SWITCHES: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
         "fsync": frozenset({"on"}), "full_page_writes": frozenset({"on", "off"}),
         "synchronous_commit": frozenset({"on", "local", "remote_write", "remote_apply"}),
     },
-    "mysql": {"innodb_flush_log_at_trx_commit": frozenset({"1"})},
+    "mysql": {"innodb_flush_log_at_trx_commit": frozenset({"1", "3"})},
     "sqlite": {"synchronous": frozenset({"full", "extra"}), "journal_mode": frozenset()},
     "firebird": {},
 }  # fmt: skip

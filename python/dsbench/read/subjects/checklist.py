@@ -171,14 +171,17 @@ def _promised(run: RunRecord) -> Answer:
     return Answer(question, "; but ".join([words, *doubts]), source, "good" if good else "beware")
 
 
+def _count_attempts(part: Evaluation) -> int:
+    if part.has_clients:
+        return sum(load.attempts for load in part.rows.load.values())
+    return sum(row.transactions + row.failed for row in part.of(RateResult).scales)
+
+
 def _deadlocks(run: RunRecord, parts: tuple[Evaluation, ...]) -> Answer:
     question = "Are deadlocks prevented, or their transactions resubmitted?"
     source = "table errors, run.json: spec.retry"
     failed = sum(row.failed for part in parts for row in part.of(RateResult).scales)
-    attempts = sum(
-        part.rows.load[row.scale].attempts if part.has_clients else row.transactions + row.failed
-        for part in parts for row in part.of(RateResult).scales
-    )  # fmt: skip
+    attempts = sum(map(_count_attempts, parts))
     if not attempts:
         return _unknown(question, source, "no cycle was finished")
     if not failed:
