@@ -165,11 +165,25 @@ def test_what_errors_say_of_the_server_is_hidden_wherever_it_stands() -> None:
     assert hider.words("203.0.113.7:3306: Connection refused") == "address:3306: Connection refused"
     assert hider.words("203.0.113.7-203.0.113.9, 127.0.0.1:5432") == "address-address, 127.0.0.1:5432"
     assert hider.words("[2001:db8::1]:5432") == "[address]:5432"
-    assert hider.words("MySQL://alice@DB.corp.example.com:3306/x") == "MySQL://user@host:3306/x"
+    assert hider.words("MySQL://alice@db.corp.example.com:3306/x") == "MySQL://user@host:3306/x"
     assert hider.words("db.corp.example.com:3306: Connection refused") == "host:3306: Connection refused"
     assert hider.words("postgresql://postgres:5432/x") == "postgresql://host:5432/x"
     assert hider.words("postgres:5432: the engine is postgres") == "host:5432: the engine is postgres"
     assert hider.words("DB1.corp.example.com said so, and db1. Then db10") == "host said so, and host. Then db10"
+    named = Hider(HIDDEN, {"vm": "host", "debian": "host-2"})
+    assert named.values({"vm.swappiness": 1, "vm.dirty_ratio": 2}) == {"host.swappiness": 1, "host.dirty_ratio": 2}
+    assert named.words("Debian GNU/Linux 12 on debian") == "Debian GNU/Linux 12 on host-2"
+
+
+def test_the_server_is_hidden_in_what_stands_before_its_url(tmp_path: Path) -> None:
+    changed = Copy(ARCHIVES / "pg-tpcc.zip")
+    lost = {"code": "lost-nodes", "message": "db.corp.example.com:5432: Connection refused"}
+    changed.run = {"warnings": [lost], **{name: value for name, value in changed.run.items() if name != "warnings"}}
+    changed.run["spec"]["target"]["url"] = "postgresql://me@db.corp.example.com:5432/x"
+    path = tmp_path / "away.zip"
+    path.write_bytes(changed.packed())
+    with zipfile.ZipFile(io.BytesIO(pack(Archive.open(path), "n", Hider(HIDDEN, {})))) as file:
+        assert b"corp.example.com" not in file.read("n/run.json")
 
 
 def test_paths_are_hidden_as_a_whole() -> None:

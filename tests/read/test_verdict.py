@@ -76,6 +76,13 @@ def test_a_short_run_that_was_disturbed_elsewhere_is_no_more_than_preliminary() 
     assert judge_run(found, sample.run()).say(20) == "Not valid: other programs used 1.7 of 4 CPUs."
 
 
+def test_a_run_that_was_cut_short_is_judged_by_the_cycles_that_it_has(tmp_path: Path) -> None:
+    spec = {"workload": "tpcb", "scales": [1, 2], "cycles": 5, "clients": 1, "duration": 40}
+    rows = [cycle_row(scale, cycle, [MS] * 10) for scale, cycle in ((1, 1), (1, 2), (2, 1))]
+    archive = write(tmp_path, run_json(spec, status="interrupted", reason="stopped by SIGINT"), {"cycles": rows})
+    assert judge_run(evaluate(archive), archive.run).short == "2 cycles of 40 s are too short to compare with other runs"
+
+
 def test_a_run_without_a_transaction_is_void() -> None:
     empty = sample.handmade(scales=(), void_scales=frozenset(), series={}, doubts=())
     assert judge_run(empty, sample.run(status="failed", reason="the server is gone.")).why == ["the server is gone"]

@@ -32,6 +32,8 @@ _ADDRESS: Final = re.compile(
     r"(?<![\w.:-])[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:-]|\.\d)"
 )
 _AUTHORITY: Final = re.compile(r"\b([a-zA-Z][a-zA-Z0-9+.-]*)://(?:([^/?#@\s\"']*)@)?([^/?#\s\"']*)")
+_DOMAIN: Final = r"(?:(?:\.[A-Za-z][A-Za-z0-9-]*){2,}(?!\w))?"
+"""After the name of a machine; a single word after its dot may be a setting, as in vm.swappiness."""
 _HERE: Final = frozenset({"", "localhost", "local", "127.0.0.1", "[::1]", "::1", "0.0.0.0"})
 
 
@@ -65,16 +67,18 @@ class Hider:
             text = _ADDRESS.sub(self._address, text)
         if "host" in self.kinds:
             for name, now in (*self.machines.items(), *self._named.items()):
-                text = self._without(name, now, r"(?:\.[A-Za-z][\w-]*)*", text)
+                text = self._without(name, now, _DOMAIN, text)
             for name in self._hosts:
                 text = self._without(name, "host", "" if "." in name else r"(?=:\d)", text)
         return text
 
     def _without(self, name: str, now: str, more: str, text: str) -> str:
-        if name.lower() not in text.lower():
-            return text
-        new = re.sub(rf"(?<![A-Za-z0-9]){re.escape(name)}{more}(?![A-Za-z0-9])", now, text, flags=re.IGNORECASE)
-        return new if new == text else self.note("host", name, now) and new
+        # In capitals as well. Debian is no machine that is called debian.
+        for known in dict.fromkeys((name, name.upper())):
+            if known in text:
+                new = re.sub(rf"(?<![A-Za-z0-9]){re.escape(known)}{more}(?![A-Za-z0-9])", now, text)
+                text = new if new == text else self.note("host", name, now) and new
+        return text
 
     def _authority(self, found: re.Match[str]) -> str:
         scheme, login, host = found[1], found[2], found[3]

@@ -65,6 +65,7 @@ def pack(source: Archive, name: str, hider: Hider) -> bytes:
         monitors = source.table("monitors")
         for server in monitors.filter(pc.field("monitor") == "replication")["metric"].unique().to_pylist():
             hider.servers(str(server))  # From here on its name is hidden in all words, such as those of warnings.
+    hider.words(source.run.spec.target.url)  # The same of its host.
     described = json.loads(source.read("run.json"))
     described["name"] = name
     if "label" in hider.kinds and described.get("spec", {}).get("label"):

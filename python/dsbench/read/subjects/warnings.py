@@ -208,7 +208,11 @@ def _run_facts(run: RunRecord, load: Mapping[int, Measured], makers: Makers) -> 
     spec = run.spec
     durations_s = [float(part.duration_s.min()) for part in load.values()]
     decided = not spec.peak and (spec.precision is not None or spec.min_duration is not None)
-    made = [part.cycles.size for part in load.values()] if decided else []
+    made = [part.cycles.size for part in load.values()]
+    if not decided:
+        # Of a run that was cut short, what a scale has at most: the others have a warning of their own.
+        cut = run.status != "complete" and not (spec.peak or spec.searches)
+        made = [min(spec.cycles, max(made))] if cut and made else []
     return RunFacts(
         workload=run.workload,
         status=run.status,

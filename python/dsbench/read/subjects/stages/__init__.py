@@ -86,9 +86,9 @@ def efficiencies(
         times = {name: replace(some, max_ns=max(some.max_ns, flying.get(name, 0))) for name, some in times.items()}
         longest_ns = times[measured].max_ns if measured in times else flying.get(measured, 0)
         inserting = [group for group in here.values() if group.inserts]
-        # Groups may end at times of their own; what several insert is over the time of the stage.
+        # Groups may end at times of their own; where some insert, rates are over the time of the stage.
         lasted: dict[int, float] = dict(zip(part.cycles.tolist(), part.duration_s.tolist(), strict=True))
-        own: dict[int, float] = {} if one.inserts else times_of.get((scale, measured), {})
+        own: dict[int, float] = {} if inserting else times_of.get((scale, measured), {})
         times_s = {cycle: own.get(cycle, in_all) for cycle, in_all in lasted.items()}
         counted = inserting if one.inserts else [one]
         spent = Spent(
